@@ -1,0 +1,65 @@
+"""The one error family: what went wrong, the way out, and the exit code that says so.
+
+The core raises these and never prints; one place at the edge turns them into
+``fatal:``/``error:`` and ``hint:`` lines and into the exit status.
+"""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a call did or was stopped by; promises of the README and the man page."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    DECISION_REQUIRED = 3
+    WAITING_USER = 4
+    PARENT_REVIEW_REQUIRED = 5
+    LOCKED = 7
+    AGENT_UNAVAILABLE = 8
+    BUG = 70
+    UNUSABLE = 128
+    INTERRUPTED = 130
+
+
+class BlackbirdError(Exception):
+    """Something the user can understand and act on.
+
+    ``message`` says what is wrong and where; ``hint`` names the way out.
+    """
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class RequestError(BlackbirdError):
+    """A request that makes sense but cannot be met in the present state."""
+
+
+class UsageError(BlackbirdError):
+    """The command line itself is wrong."""
+
+    exit_code = ExitCode.USAGE
+
+
+class LockedError(BlackbirdError):
+    """Another process holds the lock this command needs."""
+
+    exit_code = ExitCode.LOCKED
+
+
+class AgentUnavailableError(BlackbirdError):
+    """The agent is missing, logged out, or refuses to start; nothing is charged as failed."""
+
+    exit_code = ExitCode.AGENT_UNAVAILABLE
+
+
+class UnusableError(BlackbirdError):
+    """No repository here, or its plan, configuration or git cannot be used."""
+
+    exit_code = ExitCode.UNUSABLE

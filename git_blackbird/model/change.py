@@ -1,0 +1,99 @@
+"""What a run, or all runs of a task since its last approval, did to the worktree."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_FILES = 25
+MAX_DIFFSTAT_BYTES = 4000
+MAX_SNIPPETS = 3
+MAX_SNIPPET_LINES = 20
+MAX_SNIPPET_BYTES = 800
+MAX_CHANGES = 1000
+
+
+class FileStatus(StrEnum):
+    """The letters of ``git status --porcelain`` for one path of a change."""
+
+    ADDED = "A"
+    MODIFIED = "M"
+    DELETED = "D"
+    RENAMED = "R"
+    TYPE_CHANGED = "T"
+
+
+class Recorded(BaseModel):
+    """A part of a file under ``.blackbird/``: frozen, and keeping fields it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
+
+
+class FileChange(Recorded):
+    """One path of a change.
+
+    ``path`` is plain text with U+FFFD where the name is not UTF-8; ``path_b64`` then holds the
+    exact bytes. ``additions`` and ``deletions`` are lines, 0 for binary files.
+    """
+
+    status: FileStatus
+    path: str
+    old_path: str | None = None
+    path_b64: str | None = None
+    additions: int = 0
+    deletions: int = 0
+    binary: bool = False
+    old_mode: str | None = None
+    new_mode: str | None = None
+
+
+class Snippet(Recorded):
+    """A bounded excerpt of one file's diff."""
+
+    file: str
+    snippet: str
+
+
+class Totals(Recorded):
+    """Counts over the whole change, whatever of it is listed."""
+
+    files: int = 0
+    additions: int = 0
+    deletions: int = 0
+
+
+class LeftOut(Recorded):
+    """A path a snapshot does not hold, and why."""
+
+    path: str
+    reason: str
+
+
+class Between(Recorded):
+    """A path of the change that another run touched between two runs of this task."""
+
+    path: str
+    task: str
+    run: str
+
+
+class Summary(Recorded):
+    """``review_summary`` of a run record (spec 2), bounded; ``cut`` says what was left away."""
+
+    files: tuple[str, ...] = ()
+    diffstat: str = ""
+    snippets: tuple[Snippet, ...] = ()
+    changes: tuple[FileChange, ...] = ()
+    totals: Totals = Field(default_factory=Totals)
+    cut: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    between: tuple[Between, ...] = ()
+    minimal: str | None = None
+
+
+@dataclass(frozen=True)
+class TreePair:
+    """Two git trees of the worktree: how it was and how it became."""
+
+    base: str
+    head: str

@@ -1,0 +1,89 @@
+"""What passes between a person and an agent: questions, answers, progress, usage."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pydantic import Field
+
+from git_blackbird.model.change import Recorded
+
+
+class Question(Recorded):
+    """Something an agent asked; with ``options`` the answer is one of them."""
+
+    id: str
+    prompt: str
+    options: tuple[str, ...] = ()
+
+
+class Answer(Recorded):
+    """What a person answered to the question of that id."""
+
+    id: str
+    value: str
+
+
+class Usage(Recorded):
+    """Tokens of one run, as differences, not session totals."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+class ProgressKind(StrEnum):
+    """What an agent is doing right now, as far as its output says."""
+
+    SAYS = "says"
+    READS = "reads"
+    EDITS = "edits"
+    RUNS = "runs"
+    TOOL = "tool"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One readable step out of an agent's output, on one line."""
+
+    kind: ProgressKind
+    text: str
+
+
+class Refusal(StrEnum):
+    """Why an agent could not work at all; nothing is charged to the task."""
+
+    MISSING = "missing"
+    NOT_LOGGED_IN = "not_logged_in"
+    USAGE_LIMIT = "usage_limit"
+    FORBIDDEN = "forbidden"
+    SESSION_UNKNOWN = "session_unknown"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an agent's whole output says of its run.
+
+    ``succeeded`` is true only when the output and the exit code both prove it. ``session`` is the
+    conversation the agent named itself; None when it never named one. ``raw_totals`` keeps the
+    counters as printed, for the difference at the next resume.
+    """
+
+    succeeded: bool
+    session: str | None = None
+    final_text: str = ""
+    questions: tuple[Question, ...] = ()
+    error: str | None = None
+    refusal: Refusal | None = None
+    refusal_hint: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    raw_totals: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class ExchangeForm(Recorded):
+    """The one JSON form in which a headless agent may ask (``{"questions": [...]}``)."""
+
+    questions: tuple[Question, ...] = Field(min_length=1)

@@ -1,0 +1,1 @@
+"""All that knows the files under ``.blackbird/`` and the plan file."""

@@ -1,0 +1,47 @@
+"""The seal around every test: its own HOME, its own git configuration, a fixed identity."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support import git
+
+LEAKING = ("BLACKBIRD_", "CLAUDE", "CODEX", "ANTHROPIC_", "OPENAI_", "GIT_")
+
+
+@pytest.fixture(autouse=True)
+def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the test an environment in which nothing of the machine's user is seen; returns HOME."""
+    for name in [name for name in os.environ if name.startswith(LEAKING)]:
+        monkeypatch.delenv(name)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n")
+    settings = {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "Ada",
+        "GIT_AUTHOR_EMAIL": "ada@example.com",
+        "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z",
+        "GIT_COMMITTER_NAME": "Ada",
+        "GIT_COMMITTER_EMAIL": "ada@example.com",
+        "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",
+        "GIT_EDITOR": "false",
+        "GIT_TERMINAL_PROMPT": "0",
+        "NO_COLOR": "1",
+        "COLUMNS": "80",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return home
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """An empty repository."""
+    path = tmp_path / "repo"
+    path.mkdir()
+    git(path, "init", "-q", "-b", "main")
+    return path

@@ -1,0 +1,28 @@
+"""What tests of every room need: a real git, and files in a real repository."""
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def git(repo: Path, *args: str, stdin: bytes | None = None) -> str:
+    """Run git in ``repo`` and give its output as text, less the last newline."""
+    done = subprocess.run(["git", *args], cwd=repo, input=stdin, capture_output=True, check=False)
+    assert done.returncode == 0, (args, done.stderr.decode())
+    return done.stdout.decode(errors="surrogateescape").removesuffix("\n")
+
+
+def write(repo: Path, files: Mapping[str, str | bytes]) -> None:
+    """Put files into the worktree, making the folders they need."""
+    for name, content in files.items():
+        path = repo / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def commit(repo: Path, files: Mapping[str, str | bytes], message: str = "a commit") -> str:
+    """Write ``files``, commit them and give the new commit's id."""
+    write(repo, files)
+    git(repo, "add", "--", *files)
+    git(repo, "commit", "-q", "-m", message)
+    return git(repo, "rev-parse", "HEAD")
