@@ -1,0 +1,59 @@
+"""What a person answers to an agent's questions, checked against what was asked."""
+
+from collections.abc import Mapping, Sequence
+
+from git_blackbird.errors import RequestError
+from git_blackbird.model.conversation import Answer, Question
+
+
+def parse_answer_option(text: str) -> tuple[str, str]:
+    """Read ``ID=VALUE``.
+
+    Raises RequestError when there is no ``=``.
+    """
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise RequestError(f"--answer {text!r} is not ID=VALUE")
+    return name, value
+
+
+def match_answers(questions: Sequence[Question], given: Mapping[str, str]) -> tuple[Answer, ...]:
+    """Check answers against the questions; an option may be given by its number or its text.
+
+    Raises RequestError naming the first that is missing, unknown or not among the options.
+    """
+    unknown = sorted(given.keys() - {question.id for question in questions})
+    if unknown:
+        asked = ", ".join(question.id for question in questions)
+        raise RequestError(f'there is no question "{unknown[0]}"', hint=f"the questions are: {asked}")
+    return tuple(Answer(id=question.id, value=match_answer(question, given)) for question in questions)
+
+
+def match_answer(question: Question, given: Mapping[str, str]) -> str:
+    """Give the answer to one question.
+
+    Raises RequestError.
+    """
+    text = given.get(question.id, "").strip()
+    if not text:
+        raise RequestError(
+            f'answer required for question "{question.id}": {question.prompt}',
+            hint=f"--answer {question.id}=VALUE",
+        )
+    if not question.options or text in question.options:
+        return text
+    if text.isdecimal():
+        return _by_number(question, int(text))
+    raise RequestError(
+        f'answer "{text}" not in options for question "{question.id}"',
+        hint=f"the options are: {', '.join(question.options)}",
+    )
+
+
+def _by_number(question: Question, number: int) -> str:
+    if not 1 <= number <= len(question.options):
+        raise RequestError(
+            f'invalid option {number} for question "{question.id}"',
+            hint=f"the options are 1 to {len(question.options)}",
+        )
+    return question.options[number - 1]

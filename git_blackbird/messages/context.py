@@ -1,0 +1,68 @@
+"""The context pack: what a run's agent is told about its task, in the Go program's form (PEER.md 1.3)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from git_blackbird.messages.questions import QUESTION_FORM
+from git_blackbird.model.conversation import Answer, Question
+from git_blackbird.model.plan import Plan, Task
+
+SNAPSHOT_BYTES = 32_768
+
+SYSTEM_PROMPT = (
+    "You are working headless on one task of a plan, in the git repository that is your working directory. "
+    "You are authorized to edit files there and to run non-destructive commands without asking for "
+    "confirmation. Do what the task asks, whole and nothing beyond it; leave the files .blackbird/ and "
+    "blackbird.plan.json alone. Check your work with the project's own means. End with a short account of "
+    "what you did.\n" + QUESTION_FORM
+)
+
+
+def build_context(plan: Plan, task: Task, snapshot: str | None) -> dict[str, Any]:
+    """Assemble the context pack of a fresh run; empty parts are left away."""
+    told: dict[str, Any] = {
+        "id": task.id,
+        "title": task.title,
+        "description": task.description,
+        "acceptanceCriteria": list(task.acceptance_criteria),
+        "prompt": task.prompt,
+    }
+    context: dict[str, Any] = {"schemaVersion": 1, "task": _filled(told)}
+    if task.deps:
+        context["dependencies"] = [
+            {"id": dep, "title": plan.tasks[dep].title, "status": plan.tasks[dep].status.value}
+            for dep in sorted(task.deps)
+        ]
+    if snapshot:
+        context["projectSnapshot"] = snapshot
+    context["systemPrompt"] = SYSTEM_PROMPT
+    return context
+
+
+def _filled(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def with_feedback(context: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
+    """Add what the task must still hear."""
+    return {**context, "feedback": "\n\n".join(texts)} if texts else context
+
+
+def with_answers(
+    context: dict[str, Any], questions: Sequence[Question], answers: Sequence[Answer]
+) -> dict[str, Any]:
+    """Add the questions of the run before and what was answered."""
+    return {
+        **context,
+        "questions": [_filled(question.model_dump(mode="json")) for question in questions],
+        "answers": [answer.model_dump(mode="json") for answer in answers],
+    }
+
+
+def bound_snapshot(text: str) -> str:
+    """Trim the project snapshot and bound it, saying so where it is cut."""
+    trimmed = text.strip()
+    data = trimmed.encode()
+    if len(data) <= SNAPSHOT_BYTES:
+        return trimmed
+    return data[:SNAPSHOT_BYTES].decode(errors="ignore") + "\n[cut: the file is longer]"

@@ -1,0 +1,48 @@
+"""Prompts for agents that are spoken to in prose."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from git_blackbird.model.change import Summary
+from git_blackbird.model.conversation import Answer, Question
+
+CONTINUE_TEXT = "You were interrupted. Go on with the task where you stopped, and finish it."
+
+
+def render_prompt(context: Mapping[str, Any]) -> str:
+    """Write a context pack as the prompt of a fresh run."""
+    task = context["task"]
+    parts = [context.get("systemPrompt", ""), f"# Task {task['id']}: {task['title']}"]
+    parts.append(task.get("description", ""))
+    parts.append(task.get("prompt", ""))
+    parts.append(_section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())]))
+    parts.append(_section("Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]))
+    parts.append(_section("What was asked about earlier work on this task", [context.get("feedback", "")]))
+    parts.append(_section("The project", [context.get("projectSnapshot", "")]))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _section(title: str, lines: Sequence[str]) -> str:
+    body = "\n".join(line for line in lines if line)
+    return f"## {title}\n\n{body}" if body else ""
+
+
+def render_change_request(text: str, change: Summary | None) -> str:
+    """Write a change request: the person's text unchanged, then the files it is about (spec 2)."""
+    if change is None or not change.files:
+        return text
+    more = change.totals.files - len(change.files)
+    files = [f"- {name}" for name in change.files] + ([f"- and {more} more"] if more > 0 else [])
+    return text.rstrip("\n") + "\n\nFiles of the change so far:\n" + "\n".join(files) + "\n"
+
+
+def render_answers(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
+    """Write the answers to an agent's questions."""
+    asked = {question.id: question.prompt for question in questions}
+    lines = [f"- {asked.get(answer.id, answer.id)}\n  {answer.value}" for answer in answers]
+    return "Answers to your questions:\n\n" + "\n".join(lines) + "\n\nGo on with the task.\n"
+
+
+def join_messages(*parts: str) -> str:
+    """Put several messages to one agent together, leaving empty ones away."""
+    return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"

@@ -1,0 +1,37 @@
+"""What a person is shown when a decision is due (spec 2)."""
+
+from dataclasses import dataclass
+
+from git_blackbird.model.change import Summary, TreePair
+from git_blackbird.model.choices import CHOICES, Choice, ChoiceText
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import Run
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One decision to take.
+
+    ``pair`` is the *change* as two trees, None when no snapshot could be taken. ``moved`` names the paths
+    of the change that look different in the worktree by now. ``runs`` counts the runs the change is made
+    of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested.
+    """
+
+    task: Task
+    run: Run
+    summary: Summary
+    pair: TreePair | None
+    moved: tuple[str, ...] = ()
+    runs: int = 1
+    cost_usd: float | None = None
+    no_request: str | None = None
+
+    def offers(self) -> tuple[ChoiceText, ...]:
+        """The choices in their fixed order and numbers."""
+        return CHOICES
+
+    def is_possible(self, choice: Choice) -> bool:
+        """Whether the choice can be carried out."""
+        if choice is Choice.REQUEST_CHANGES:
+            return self.no_request is None
+        return choice is not Choice.VIEW_DIFF or self.pair is not None

@@ -1,0 +1,58 @@
+"""The decisions of a checkpoint: label, key, and the command that says the same (spec 2)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from git_blackbird.model.run import DecisionState
+
+
+class Choice(StrEnum):
+    """What a person may choose at a checkpoint."""
+
+    APPROVE_CONTINUE = "approve_continue"
+    APPROVE_QUIT = "approve_quit"
+    REQUEST_CHANGES = "request_changes"
+    REJECT = "reject"
+    VIEW_DIFF = "view_diff"
+
+
+@dataclass(frozen=True)
+class ChoiceText:
+    """How a choice is offered: by label, by number, and as a command line."""
+
+    choice: Choice
+    label: str
+    command: str
+
+
+CHOICES = (
+    ChoiceText(Choice.APPROVE_CONTINUE, "Approve and continue", "git blackbird decide {task} --approve"),
+    ChoiceText(Choice.APPROVE_QUIT, "Approve and quit", "git blackbird decide {task} --approve"),
+    ChoiceText(Choice.REQUEST_CHANGES, "Request changes", "git blackbird decide {task} --request-changes -m TEXT"),
+    ChoiceText(Choice.REJECT, "Reject changes", "git blackbird decide {task} --reject"),
+    ChoiceText(Choice.VIEW_DIFF, "View full diff", "git blackbird runs {task} {run} --diff"),
+)
+
+STATE_OF = {
+    Choice.APPROVE_CONTINUE: DecisionState.APPROVED_CONTINUE,
+    Choice.APPROVE_QUIT: DecisionState.APPROVED_QUIT,
+    Choice.REQUEST_CHANGES: DecisionState.CHANGES_REQUESTED,
+    Choice.REJECT: DecisionState.REJECTED,
+}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided; ``feedback`` holds the change request's text, unchanged."""
+
+    state: DecisionState
+    feedback: str | None = None
+
+
+def parse_choice(text: str) -> Choice | None:
+    """Read a number or a label in any letter case; None when it is neither."""
+    wanted = text.strip().casefold()
+    for number, offer in enumerate(CHOICES, start=1):
+        if wanted in {str(number), offer.label.casefold()}:
+            return offer.choice
+    return None

@@ -1,0 +1,78 @@
+"""What happens while agents run, as a face is told it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from git_blackbird.model.conversation import Progress
+from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.run import DecisionState, Run
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """An agent was let go on a task."""
+
+    task_id: TaskId
+    title: str
+    run_id: RunId
+    provider: str
+    resumes: RunId | None
+    pid: int
+
+
+@dataclass(frozen=True)
+class RunProgressed:
+    """The agent's output says what it does."""
+
+    task_id: TaskId
+    run_id: RunId
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class RunPrinted:
+    """Raw output of the agent, for who asked to see it."""
+
+    task_id: TaskId
+    run_id: RunId
+    data: bytes
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """A run's record was closed; ``seconds`` by the monotonic clock."""
+
+    run: Run
+    title: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A decision was recorded, here or from elsewhere."""
+
+    task_id: TaskId
+    run_id: RunId
+    state: DecisionState
+    elsewhere: bool
+
+
+class Weight(StrEnum):
+    """How much a notice wants to be seen."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something to know, on one line, with the way out where there is one."""
+
+    weight: Weight
+    text: str
+    hint: str | None = None
+    task_id: TaskId | None = None
+
+
+Event = RunStarted | RunProgressed | RunPrinted | RunEnded | Decided | Notice

@@ -1,0 +1,132 @@
+"""What follows from the plan's shape: readiness, ancestors, cycles."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Status, Task
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """Why a task may start now or may not: ``reasons`` is empty exactly when it may."""
+
+    reasons: tuple[str, ...] = ()
+    ways_out: tuple[str, ...] = ()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the task may be started."""
+        return not self.reasons
+
+
+def unmet(plan: Plan, task: Task) -> tuple[TaskId, ...]:
+    """Dependencies that are not ``done``; ``skipped`` satisfies nothing."""
+    return tuple(dep for dep in task.deps if plan.tasks[dep].status != Status.DONE)
+
+
+def is_ready(plan: Plan, task: Task) -> bool:
+    """Ready is derived, never stored: a leaf, ``todo``, every dependency ``done``."""
+    return task.is_leaf and task.status == Status.TODO and not unmet(plan, task)
+
+
+def ready(plan: Plan) -> tuple[Task, ...]:
+    """Every ready task, smallest id first."""
+    return tuple(task for task in plan.leaves() if is_ready(plan, task))
+
+
+def readiness(plan: Plan, task: Task) -> Readiness:
+    """Say why ``task`` is not ready, one reason a line, and how to get on."""
+    reasons: list[str] = []
+    ways: list[str] = []
+    if not task.is_leaf:
+        reasons.append(f"it has children ({', '.join(task.children)}); only leaves are executed")
+    if task.status != Status.TODO:
+        reasons.append(f"its status is {task.status}, not todo")
+    for dep in unmet(plan, task):
+        reasons.append(f"its dependency {dep} is {plan.tasks[dep].status}, not done")
+        ways.extend(_skipped_ways(plan.tasks[dep], task))
+    return Readiness(tuple(reasons), tuple(ways))
+
+
+def _skipped_ways(dep: Task, task: Task) -> Iterator[str]:
+    if dep.status == Status.SKIPPED:
+        yield f"git blackbird set-status {dep.id} done    # what {task.id} waits for exists after all"
+        yield f"git blackbird set-status {dep.id} todo    # do it after all"
+
+
+def ancestors(plan: Plan, task: Task) -> Iterator[Task]:
+    """Parents of ``task``, nearest first."""
+    seen = {task.id}
+    parent = task.parent
+    while parent is not None and parent in plan.tasks and parent not in seen:
+        seen.add(parent)
+        yield plan.tasks[parent]
+        parent = plan.tasks[parent].parent
+
+
+def subtree_leaves(plan: Plan, task: Task) -> tuple[Task, ...]:
+    """Leaves at or below ``task``, smallest id first."""
+    found: list[Task] = []
+    pending = [task]
+    while pending:
+        current = pending.pop()
+        if current.is_leaf:
+            found.append(current)
+        pending.extend(plan.tasks[child] for child in current.children)
+    return tuple(sorted(found, key=lambda leaf: leaf.id))
+
+
+def dependents(plan: Plan, task_id: TaskId) -> tuple[Task, ...]:
+    """Tasks that name ``task_id`` in their dependencies, smallest id first."""
+    return tuple(plan.tasks[key] for key in sorted(plan.tasks) if task_id in plan.tasks[key].deps)
+
+
+def find_cycle(edges: Mapping[TaskId, Sequence[TaskId]]) -> tuple[TaskId, ...] | None:
+    """Find one cycle, as ``(a, b, a)``; None when there is none. Edges to unknown ids are ignored."""
+    finished: set[TaskId] = set()
+    for start in sorted(edges):
+        cycle = _cycle_from(start, edges, finished)
+        if cycle is not None:
+            return cycle
+    return None
+
+
+def _cycle_from(
+    start: TaskId, edges: Mapping[TaskId, Sequence[TaskId]], finished: set[TaskId]
+) -> tuple[TaskId, ...] | None:
+    """Walk depth first without recursion: a plan may be a chain of any length."""
+    path: dict[TaskId, Iterator[TaskId]] = {}
+    if start not in finished:
+        path[start] = iter(edges[start])
+    while path:
+        here, onward = next(reversed(path.items()))
+        step = next((node for node in onward if node in edges and node not in finished), None)
+        if step is None:
+            finished.add(here)
+            del path[here]
+        elif step in path:
+            loop = list(path)
+            return (*loop[loop.index(step) :], step)
+        else:
+            path[step] = iter(edges[step])
+    return None
+
+
+def depth_first(plan: Plan) -> Iterator[tuple[int, Task]]:
+    """Every task with its depth in the tree, children in the order of their parent, roots by id."""
+    roots = [plan.tasks[key] for key in sorted(plan.tasks) if plan.tasks[key].parent is None]
+    pending: list[tuple[int, Task]] = [(0, root) for root in reversed(roots)]
+    while pending:
+        depth, task = pending.pop()
+        yield depth, task
+        pending.extend((depth + 1, plan.tasks[child]) for child in reversed(task.children))
+
+
+def blockers(plan: Plan, tasks: Iterable[Task]) -> dict[TaskId, tuple[TaskId, ...]]:
+    """For each ``todo`` leaf that is not ready, the dependencies it waits for."""
+    return {
+        task.id: waits
+        for task in tasks
+        if task.is_leaf and task.status == Status.TODO and (waits := unmet(plan, task))
+    }

@@ -1,0 +1,122 @@
+"""What follows from all runs of one task: the run that counts, what is still owed, what belongs together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from git_blackbird.model.conversation import Answer, Question
+from git_blackbird.model.run import (
+    APPROVALS,
+    OVERTAKEN_BY_STATUS,
+    DecisionState,
+    Run,
+    RunStatus,
+)
+
+
+@dataclass(frozen=True)
+class RecordFault:
+    """A file among the run records that is none, and why."""
+
+    path: str
+    what: str
+
+
+@dataclass(frozen=True)
+class History:
+    """The runs of one task, oldest first, and what could not be read among them."""
+
+    runs: tuple[Run, ...] = ()
+    faults: tuple[RecordFault, ...] = ()
+
+    @property
+    def own(self) -> tuple[Run, ...]:
+        """Runs that are no reviewer's."""
+        return tuple(run for run in self.runs if not run.is_review)
+
+    @property
+    def newest(self) -> Run | None:
+        """The last run that is no reviewer's, superseded or not."""
+        return self.own[-1] if self.own else None
+
+    @property
+    def latest(self) -> Run | None:
+        """The last run that counts: no reviewer's and not superseded."""
+        return next((run for run in reversed(self.own) if run.superseded_at is None), None)
+
+    @property
+    def live(self) -> Run | None:
+        """The run that says an agent is at work."""
+        return next((run for run in reversed(self.own) if run.status == RunStatus.RUNNING), None)
+
+
+def finished_the_task(run: Run) -> bool:
+    """Whether the task was ``done`` after this run: nothing before it is owed or belongs to a new change."""
+    if run.superseded_by == f"{OVERTAKEN_BY_STATUS}done":
+        return True
+    if run.decision_state is not None:
+        return run.decision_state in APPROVALS
+    return run.status == RunStatus.SUCCESS
+
+
+def since_done(history: History) -> tuple[Run, ...]:
+    """Runs after the last one that finished the task; with that one when it is the newest and counts.
+
+    They are the runs whose work is one *change*.
+    """
+    own = history.own
+    earlier = own[:-1]
+    for index in range(len(earlier), 0, -1):
+        if finished_the_task(earlier[index - 1]):
+            return own[index:]
+    return own
+
+
+@dataclass(frozen=True)
+class OwedWords:
+    """What a task must still hear: change requests and messages, oldest first, and answers with their questions."""
+
+    texts: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    answers: tuple[Answer, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.answers)
+
+
+def owed_words(history: History) -> OwedWords:
+    """Give everything said to a task since it was last ``done``.
+
+    It goes with every start and every resume until the task is ``done``, also what an overtaken or
+    interrupted run was told: hearing something twice does no harm, never hearing it does.
+    """
+    if history.own and finished_the_task(history.own[-1]):
+        return OwedWords()
+    texts: list[str] = []
+    questions: dict[str, Question] = {}
+    answers: dict[str, Answer] = {}
+    for run in since_done(history):
+        if run.message:
+            texts.append(run.message)
+        questions |= {question.id: question for question in run.questions}
+        answers |= {answer.id: answer for answer in run.answers}
+        if run.decision_state == DecisionState.CHANGES_REQUESTED and run.decision_feedback:
+            texts.append(run.decision_feedback)
+    answered = tuple(questions[name] for name in answers if name in questions)
+    return OwedWords(tuple(dict.fromkeys(texts)), answered, tuple(answers.values()))
+
+
+def session_chain(history: History, run: Run) -> tuple[Run, ...]:
+    """The runs of ``run``'s conversation up to and with it, oldest first."""
+    by_id = {other.id: other for other in history.runs}
+    chain = [run]
+    while chain[-1].resumes in by_id and len(chain) <= len(by_id):
+        earlier = chain[-1].resumes
+        assert earlier is not None  # noqa: S101  # by_id holds no None
+        chain.append(by_id[earlier])
+    return tuple(reversed(chain))
+
+
+def total_cost(runs: Sequence[Run]) -> float | None:
+    """Dollars of these runs together; None when none of them told."""
+    told = [run.cost_usd for run in runs if run.cost_usd is not None]
+    return sum(told) if told else None

@@ -1,0 +1,66 @@
+"""The plan: a tree of tasks (parent, children) that is also a graph (dependencies)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from git_blackbird.model.ids import TaskId
+
+SCHEMA_VERSION = 1
+
+
+class Status(StrEnum):
+    """The statuses the plan file knows; the Go program knows no others."""
+
+    TODO = "todo"
+    QUEUED = "queued"
+    IN_PROGRESS = "in_progress"
+    WAITING_USER = "waiting_user"
+    BLOCKED = "blocked"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One item of the plan. Timestamps are text, as in the file."""
+
+    id: TaskId
+    title: str
+    created_at: str
+    updated_at: str
+    description: str = ""
+    acceptance_criteria: tuple[str, ...] = ()
+    prompt: str = ""
+    parent: TaskId | None = None
+    children: tuple[TaskId, ...] = ()
+    deps: tuple[TaskId, ...] = ()
+    status: Status = Status.TODO
+    notes: str | None = None
+    dep_rationale: tuple[tuple[TaskId, str], ...] = ()
+
+    @property
+    def is_leaf(self) -> bool:
+        """Only leaves are executed."""
+        return not self.children
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The whole work graph. A new value is made for each change."""
+
+    tasks: Mapping[TaskId, Task] = field(default_factory=dict)
+
+    def leaves(self) -> tuple[Task, ...]:
+        """Every task without children, smallest id first."""
+        return tuple(self.tasks[key] for key in sorted(self.tasks) if self.tasks[key].is_leaf)
+
+    def replaced(self, *tasks: Task) -> "Plan":
+        """Give the plan with these tasks in place of those of their ids, or added."""
+        return Plan({**self.tasks, **{task.id: task for task in tasks}})
+
+
+def with_status(task: Task, status: Status, now: str) -> Task:
+    """Give the task in another status; the same value when it already has it."""
+    return task if task.status == status else replace(task, status=status, updated_at=now)

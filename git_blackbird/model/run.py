@@ -1,0 +1,158 @@
+"""A run: one start of one agent on one task, as its record keeps it (spec 1, spec 2, PEER.md 1.2)."""
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from git_blackbird.model.change import Recorded, Summary, TreePair
+from git_blackbird.model.conversation import Answer, Question, Usage
+from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.timestamps import parse_timestamp
+
+RECORDER = "git-blackbird"
+
+
+class RunType(StrEnum):
+    """What a run was for; the first two are the Go program's."""
+
+    EXECUTE = "execute"
+    REVIEW = "review"
+    SPEC_REVIEW = "spec_review"
+    CODE_REVIEW = "code_review"
+    MANUAL = "manual"
+
+
+class RunStatus(StrEnum):
+    """How a run stands; ``paused`` is ours."""
+
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+    WAITING_USER = "waiting_user"
+    PAUSED = "paused"
+
+
+class DecisionState(StrEnum):
+    """What was decided at the checkpoint of a run (spec 2)."""
+
+    PENDING = "pending"
+    APPROVED_CONTINUE = "approved_continue"
+    APPROVED_QUIT = "approved_quit"
+    CHANGES_REQUESTED = "changes_requested"
+    REJECTED = "rejected"
+
+
+class TerminalReason(StrEnum):
+    """Why a run ended as it did, where the status alone does not say."""
+
+    REJECTED = "rejected"
+    INTERRUPTED = "interrupted"
+    WALL_LIMIT = "wall_limit"
+    IDLE_LIMIT = "idle_limit"
+    CONTROLLER_LOST = "controller_lost"
+    AGENT_UNAVAILABLE = "agent_unavailable"
+    SESSION_LOST = "session_lost"
+
+
+APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
+REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
+
+OVERTAKEN_BY_RETRY = "retry"
+OVERTAKEN_BY_RESTART = "restart"
+OVERTAKEN_BY_UNAVAILABLE = "unavailable"
+OVERTAKEN_BY_LOST_SESSION = "session-lost"
+OVERTAKEN_BY_STATUS = "set-status:"
+
+
+class StreamCut(Recorded):
+    """Bytes a stream had that its log does not keep."""
+
+    stdout: int = 0
+    stderr: int = 0
+
+
+class Run(Recorded):
+    """One record. The first block is the Go program's, in its order; the second is ours."""
+
+    id: RunId
+    task_id: TaskId = Field(alias="taskId")
+    run_type: RunType = RunType.EXECUTE
+    provider: str = ""
+    provider_session_ref: str | None = None
+    started_at: str = Field(alias="startedAt")
+    completed_at: str | None = Field(None, alias="completedAt")
+    status: RunStatus
+    exit_code: int | None = Field(None, alias="exitCode")
+    stdout: str | None = None
+    stderr: str | None = None
+    context: dict[str, Any] = Field(default_factory=dict)
+    error: str | None = None
+    decision_required: bool | None = None
+    decision_state: DecisionState | None = None
+    decision_requested_at: str | None = None
+    decision_resolved_at: str | None = None
+    decision_feedback: str | None = None
+    review_summary: Summary | None = None
+
+    recorder: str | None = None
+    agent_version: str | None = None
+    resumes: RunId | None = None
+    superseded_at: str | None = None
+    superseded_by: str | None = None
+    terminal_reason: TerminalReason | None = None
+    last_completion_status: RunStatus | None = None
+    repo_root: str | None = None
+    branch: str | None = None
+    head_commit: str | None = None
+    base_tree: str | None = None
+    head_tree: str | None = None
+    head_late: bool | None = None
+    pid: int | None = None
+    process_identity: str | None = None
+    prompt: str | None = None
+    message: str | None = None
+    questions: tuple[Question, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    result: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    raw_totals: dict[str, float] | None = None
+    not_kept: StreamCut | None = None
+    plan_changes: tuple[str, ...] = ()
+    decided_trees: dict[str, str] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this program wrote the record; the Go program's drop the mark when it rewrites one."""
+        return self.recorder is not None
+
+    @property
+    def is_review(self) -> bool:
+        """Whether a reviewer made this run; those decide no status of a leaf."""
+        return self.run_type in REVIEWER_TYPES
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a person still owes a decision on this run."""
+        return self.decision_state == DecisionState.PENDING and self.superseded_at is None
+
+    @property
+    def leg(self) -> TreePair | None:
+        """The snapshots at both ends of the run; None when one was not taken."""
+        if self.base_tree is None or self.head_tree is None:
+            return None
+        return TreePair(self.base_tree, self.head_tree)
+
+    @property
+    def sort_key(self) -> tuple[int, str]:
+        """Order in time; ids of the Go program are random, so the start counts first."""
+        try:
+            return parse_timestamp(self.started_at), self.id
+        except ValueError:
+            return 0, self.id
+
+    def with_fields(self, **fields: Any) -> "Run":
+        """Give the record with some fields changed, all others kept, unknown ones too."""
+        return self.model_copy(update=fields)

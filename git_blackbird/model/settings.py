@@ -1,0 +1,313 @@
+"""Configuration: every key, its type, range and default, and the layers merged with their origin (DESIGN.md 11)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import IntEnum, StrEnum
+from typing import Any
+
+Value = bool | int | str | tuple[str, ...]
+
+
+class Kind(StrEnum):
+    """The type of a key's value."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    TEXT = "text"
+    WORDS = "list of texts"
+
+
+class Layer(IntEnum):
+    """Where a value comes from; the smaller wins."""
+
+    FLAG = 0
+    ENVIRONMENT = 1
+    GIT_LOCAL = 2
+    PROJECT = 3
+    GIT_GLOBAL = 4
+    GLOBAL = 5
+    AGENT_CHOICE = 6
+    DEFAULT = 7
+
+
+@dataclass(frozen=True)
+class Key:
+    """One configuration key.
+
+    ``clone_safe`` is false for what a cloned repository must not choose: programs, flags, permissions.
+    """
+
+    name: str
+    kind: Kind
+    default: Value | None
+    says: str
+    low: int = 0
+    high: int = 0
+    environment: str | None = None
+    clone_safe: bool = True
+    choices: tuple[str, ...] = ()
+
+
+AGENT_NAMES = ("claude", "command", "demo")
+
+KEYS: Mapping[str, Key] = {
+    key.name: key
+    for key in (
+        Key(
+            "agent",
+            Kind.TEXT,
+            "claude",
+            "the agent that does the tasks",
+            environment="BLACKBIRD_AGENT_PROVIDER",
+            choices=AGENT_NAMES,
+        ),
+        Key("claude.path", Kind.TEXT, "claude", "the claude program", clone_safe=False),
+        Key(
+            "claude.permissionMode",
+            Kind.TEXT,
+            "bypassPermissions",
+            "what claude may do without asking",
+            clone_safe=False,
+        ),
+        Key("claude.model", Kind.TEXT, None, "the model claude uses; its own choice when unset"),
+        Key("claude.args", Kind.WORDS, (), "more arguments for claude", clone_safe=False),
+        Key(
+            "command.run",
+            Kind.TEXT,
+            None,
+            "the shell command of the agent `command`",
+            environment="BLACKBIRD_AGENT_CMD",
+            clone_safe=False,
+        ),
+        Key("execution.stopAfterEachTask", Kind.BOOLEAN, default=False, says="stop for a decision after each task"),
+        Key("execution.parentReviewEnabled", Kind.BOOLEAN, default=True, says="kept for the parent review"),
+        Key("execution.timeoutMinutes", Kind.INTEGER, 60, "longest run", 1, 1440),
+        Key("execution.idleMinutes", Kind.INTEGER, 20, "longest silence of an agent", 1, 1440),
+        Key("execution.logMegabytes", Kind.INTEGER, 256, "kept of each output stream of a run", 1, 4096),
+        Key("execution.stopGraceSeconds", Kind.INTEGER, 5, "an agent's time to stop by itself", 0, 120),
+        Key("snapshot.timeoutSeconds", Kind.INTEGER, 60, "longest time for one snapshot", 1, 3600),
+        Key(
+            "snapshot.maxUntrackedBytes",
+            Kind.INTEGER,
+            50_000_000,
+            "largest untracked file a snapshot keeps",
+            0,
+            2**40,
+        ),
+        Key("tui.runDataRefreshIntervalSeconds", Kind.INTEGER, 5, "kept for the Go program", 1, 300),
+        Key("tui.planDataRefreshIntervalSeconds", Kind.INTEGER, 5, "kept for the Go program", 1, 300),
+        Key("planning.maxPlanAutoRefinePasses", Kind.INTEGER, 1, "kept for the Go program", 0, 3),
+    )
+}
+
+_FOLDED = {name.lower(): name for name in KEYS}
+
+
+@dataclass(frozen=True)
+class Given:
+    """One value as a layer gives it; ``origin`` names the file or variable."""
+
+    key: str
+    value: object
+    layer: Layer
+    origin: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The value of a key that counts, and where it comes from."""
+
+    key: Key
+    value: Value | None
+    layer: Layer
+    origin: str
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong in a configuration layer.
+
+    A ``fatal`` one stops commands that start or decide; the others are said and passed over.
+    """
+
+    origin: str
+    key: str
+    what: str
+    hint: str
+    fatal: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.key}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every key with the value that counts, and what was wrong on the way."""
+
+    values: Mapping[str, Setting]
+    problems: tuple[Problem, ...] = ()
+
+    def _value(self, name: str) -> Any:
+        return self.values[name].value
+
+    def flag(self, name: str) -> bool:
+        """Give a boolean key's value."""
+        return bool(self._value(name))
+
+    def number(self, name: str) -> int:
+        """Give an integer key's value."""
+        return int(self._value(name))
+
+    def text(self, name: str) -> str | None:
+        """Give a text key's value; None when unset."""
+        value = self._value(name)
+        return None if value is None else str(value)
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Give a list key's value."""
+        return tuple(self._value(name))
+
+
+def find_key(name: str) -> Key | None:
+    """Find a key by its name in any letter case, as git compares names."""
+    exact = _FOLDED.get(name.lower())
+    return None if exact is None else KEYS[exact]
+
+
+def nearest_key(name: str) -> str:
+    """Say which key may have been meant."""
+    close = get_close_matches(name.lower(), _FOLDED, n=1, cutoff=0.5)
+    return f"did you mean {_FOLDED[close[0]]}?" if close else "`git blackbird config` lists every key"
+
+
+def merge_layers(given: Iterable[Given]) -> Settings:
+    """Let the strongest layer win for each key; name what is unknown, mistyped, out of range or not trusted."""
+    problems: list[Problem] = []
+    chosen = {name: Setting(key, key.default, Layer.DEFAULT, "default") for name, key in KEYS.items()}
+    for one in sorted(given, key=lambda given: given.layer, reverse=True):
+        key = find_key(one.key)
+        if key is None:
+            problems.append(Problem(one.origin, one.key, "unknown key", nearest_key(one.key)))
+        elif one.layer == Layer.PROJECT and not key.clone_safe:
+            problems.append(_distrusted(one, key))
+        else:
+            value, problem = read_value(key, one)
+            if problem is not None:
+                problems.append(problem)
+            if value is not None:
+                chosen[key.name] = Setting(key, value, one.layer, one.origin)
+    return Settings(chosen, tuple(problems))
+
+
+def _distrusted(one: Given, key: Key) -> Problem:
+    return Problem(
+        one.origin,
+        key.name,
+        "ignored: a repository's own file must not choose what runs on this machine",
+        f"to use it in this clone: git config blackbird.{key.name} {_shell_word(one.value)}",
+        fatal=False,
+    )
+
+
+def _shell_word(value: object) -> str:
+    text = " ".join(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else str(value)
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def read_value(key: Key, one: Given) -> tuple[Value | None, Problem | None]:
+    """Read one layer's value; text from git or the environment is read as git reads it."""
+    try:
+        value = _convert(key, one)
+    except ValueError as error:
+        return None, Problem(one.origin, key.name, str(error), f"it takes a {key.kind}{_range(key)}")
+    if key.kind is Kind.INTEGER and isinstance(value, int) and not key.low <= value <= key.high:
+        clamped = min(max(value, key.low), key.high)
+        what = f"{value} is out of range; {clamped} is used"
+        return clamped, Problem(one.origin, key.name, what, f"it takes {key.low} to {key.high}", fatal=False)
+    if key.choices and value not in key.choices:
+        hint = f"it takes one of: {', '.join(key.choices)}"
+        return None, Problem(one.origin, key.name, f"unknown value {value!r}", hint)
+    return value, None
+
+
+def _range(key: Key) -> str:
+    return f" from {key.low} to {key.high}" if key.kind is Kind.INTEGER else ""
+
+
+_GIT_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False}
+_GIT_BOOLEANS |= {"0": False, "": False}
+_FROM_JSON = frozenset({Layer.PROJECT, Layer.GLOBAL})
+
+
+def _convert(key: Key, one: Given) -> Value:
+    raw = one.value
+    if one.layer not in _FROM_JSON and isinstance(raw, str):
+        return _convert_text(key.kind, raw)
+    return _convert_json(key.kind, raw)
+
+
+def _convert_text(kind: Kind, raw: str) -> Value:
+    match kind:
+        case Kind.BOOLEAN:
+            if raw.lower() not in _GIT_BOOLEANS:
+                raise ValueError(f"{raw!r} is not a boolean")
+            return _GIT_BOOLEANS[raw.lower()]
+        case Kind.INTEGER:
+            return _integer(raw)
+        case Kind.TEXT:
+            return raw
+        case Kind.WORDS:
+            return _words(raw)
+
+
+def _integer(raw: str) -> int:
+    scale = {"k": 1024, "m": 1024**2, "g": 1024**3}.get(raw[-1:].lower(), 1)
+    digits = raw if scale == 1 else raw[:-1]
+    try:
+        return int(digits) * scale
+    except ValueError:
+        raise ValueError(f"{raw!r} is not an integer") from None
+
+
+def _words(raw: str) -> tuple[str, ...]:
+    import shlex  # noqa: PLC0415  # only who sets a list pays for it
+
+    try:
+        return tuple(shlex.split(raw))
+    except ValueError as error:
+        raise ValueError(f"{raw!r}: {error}") from None
+
+
+def _convert_json(kind: Kind, raw: object) -> Value:
+    match kind, raw:
+        case Kind.BOOLEAN, bool():
+            return raw
+        case Kind.INTEGER, int() if not isinstance(raw, bool):
+            return raw
+        case Kind.TEXT, str():
+            return raw
+        case Kind.WORDS, list() if all(isinstance(word, str) for word in raw):
+            return tuple(raw)
+        case _:
+            raise ValueError(f"{_shown(raw)} is no {kind}")
+
+
+def _shown(raw: object) -> str:
+    text = repr(raw)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def flatten(document: Mapping[str, object], layer: Layer, origin: str) -> list[Given]:
+    """Turn a configuration file's object into given values; nested objects become dotted keys."""
+    found: list[Given] = []
+    for name, value in document.items():
+        if name == "schemaVersion":
+            continue
+        if isinstance(value, Mapping):
+            found.extend(
+                Given(f"{name}.{inner}", inner_value, layer, origin) for inner, inner_value in value.items()
+            )
+        else:
+            found.append(Given(name, value, layer, origin))
+    return found

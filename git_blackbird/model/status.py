@@ -1,0 +1,135 @@
+"""The status of a task is derived from its runs (DESIGN.md 5, the table)."""
+
+from collections.abc import Iterator, Mapping
+
+from git_blackbird.model.graph import ancestors
+from git_blackbird.model.history import History
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Status, Task, with_status
+from git_blackbird.model.run import OVERTAKEN_BY_UNAVAILABLE, DecisionState, Run, RunStatus
+
+_GATED = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
+_LEFT_BY_GO = frozenset({Status.DONE, Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
+
+
+def status_of_run(run: Run) -> Status:
+    """Give the plan status of a leaf whose latest run this is."""
+    match run.status:
+        case RunStatus.RUNNING:
+            return Status.IN_PROGRESS
+        case RunStatus.PAUSED | RunStatus.WAITING_USER:
+            return Status.WAITING_USER
+        case RunStatus.FAILED:
+            return Status.FAILED
+        case RunStatus.SUCCESS:
+            return _status_of_success(run)
+
+
+def _status_of_success(run: Run) -> Status:
+    if run.decision_state in _GATED:
+        return Status.WAITING_USER
+    if run.decision_state == DecisionState.REJECTED:
+        return Status.FAILED
+    return Status.DONE
+
+
+def speaks(run: Run, task: Task) -> bool:
+    """Whether a record decides its task's status.
+
+    Ours always do. In a repository the Go program left, its plan stands, save where it marked a task
+    done although the decision on its run is still open: that decision is owed.
+    """
+    if run.is_ours:
+        return True
+    return run.decision_state in _GATED and task.status in _LEFT_BY_GO
+
+
+def derive_leaf(task: Task, history: History) -> Status:
+    """Give the status a leaf must have; the stored one where its runs do not say.
+
+    A file among the records that cannot be read might be the latest run, so nothing is derived beside it.
+    """
+    if history.faults:
+        return task.status
+    latest, newest = history.latest, history.newest
+    if latest is not None and speaks(latest, task):
+        return status_of_run(latest)
+    void = newest is not None and newest.superseded_by == OVERTAKEN_BY_UNAVAILABLE
+    if latest is None and void and task.status == Status.IN_PROGRESS:
+        return Status.TODO
+    return task.status
+
+
+def derive_leaves(plan: Plan, histories: Mapping[TaskId, History]) -> dict[TaskId, Status]:
+    """Give the leaves whose stored status is not what their runs say, with what they say."""
+    wanted: dict[TaskId, Status] = {}
+    for task_id, history in histories.items():
+        task = plan.tasks.get(task_id)
+        if task is not None and task.is_leaf:
+            status = derive_leaf(task, history)
+            if status != task.status:
+                wanted[task_id] = status
+    return wanted
+
+
+def apply_statuses(plan: Plan, wanted: Mapping[TaskId, Status], now: str) -> Plan:
+    """Set statuses and let the parents follow, all in one write.
+
+    A parent is done when every child is; it leaves ``done`` only when one of its leaves does in this
+    write, so nothing touches what the Go program marked done.
+    """
+    reopened = {
+        above.id
+        for task_id, status in wanted.items()
+        if plan.tasks[task_id].status == Status.DONE != status
+        for above in ancestors(plan, plan.tasks[task_id])
+    }
+    tasks = dict(plan.tasks)
+    for task_id, status in wanted.items():
+        tasks[task_id] = with_status(tasks[task_id], status, now)
+    moved = Plan(tasks)
+    for parent in _parents_bottom_up(moved, wanted):
+        status = _parent_status(moved, moved.tasks[parent], reopened=parent in reopened)
+        moved = moved.replaced(with_status(moved.tasks[parent], status, now))
+    return moved
+
+
+def _parents_bottom_up(plan: Plan, changed: Mapping[TaskId, Status]) -> Iterator[TaskId]:
+    """Ancestors of what changed, each after all of its own descendants among them."""
+    depth: dict[TaskId, int] = {}
+    for task_id in changed:
+        for height, above in enumerate(ancestors(plan, plan.tasks[task_id])):
+            depth[above.id] = max(depth.get(above.id, 0), height)
+    yield from sorted(depth, key=lambda task_id: (depth[task_id], task_id))
+
+
+_FOLLOWING = frozenset({Status.TODO, Status.QUEUED, Status.IN_PROGRESS})
+_WORKED_ON = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.DONE, Status.FAILED})
+
+
+def _parent_status(plan: Plan, parent: Task, *, reopened: bool) -> Status:
+    children = [plan.tasks[child].status for child in parent.children]
+    if all(status == Status.DONE for status in children):
+        return Status.DONE
+    if parent.status == Status.DONE:
+        return Status.IN_PROGRESS if reopened else Status.DONE
+    if parent.status in _FOLLOWING and any(status in _WORKED_ON for status in children):
+        return Status.IN_PROGRESS
+    return parent.status
+
+
+def settled_parents(plan: Plan, now: str) -> Plan:
+    """Give the plan with every parent ``done`` whose children all are, from the leaves up.
+
+    Derives again what a crash left behind, or a hand that edited the plan.
+    """
+    settled = plan
+    while finished := [
+        with_status(task, Status.DONE, now)
+        for task in settled.tasks.values()
+        if task.children
+        and task.status != Status.DONE
+        and all(settled.tasks[child].status == Status.DONE for child in task.children)
+    ]:
+        settled = settled.replaced(*finished)
+    return settled

@@ -1,0 +1,47 @@
+"""Why a call ended: a value, not an error."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from git_blackbird.errors import ExitCode
+from git_blackbird.model.ids import TaskId
+
+
+class StopReason(StrEnum):
+    """The stop reasons of DESIGN.md 5."""
+
+    INTERRUPTED = "interrupted"
+    DECISION_REQUIRED = "decision_required"
+    PARENT_REVIEW_REQUIRED = "parent_review_required"
+    WAITING_USER = "waiting_user"
+    AGENT_UNAVAILABLE = "agent_unavailable"
+    FAILED = "failed"
+    COMPLETED = "completed"
+
+
+EXIT_CODES: Mapping[StopReason, ExitCode] = {
+    StopReason.INTERRUPTED: ExitCode.INTERRUPTED,
+    StopReason.DECISION_REQUIRED: ExitCode.DECISION_REQUIRED,
+    StopReason.PARENT_REVIEW_REQUIRED: ExitCode.PARENT_REVIEW_REQUIRED,
+    StopReason.WAITING_USER: ExitCode.WAITING_USER,
+    StopReason.AGENT_UNAVAILABLE: ExitCode.AGENT_UNAVAILABLE,
+    StopReason.FAILED: ExitCode.FAILED,
+    StopReason.COMPLETED: ExitCode.OK,
+}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How a call ended: one line of text, the next steps as commands, and what stays blocked by whom."""
+
+    reason: StopReason
+    text: str
+    next_steps: tuple[str, ...] = ()
+    task_id: TaskId | None = None
+    blocked: Mapping[TaskId, tuple[TaskId, ...]] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The process exit status for this stop."""
+        return EXIT_CODES[self.reason]

@@ -1,0 +1,27 @@
+"""Text from agents and files, made harmless for a terminal."""
+
+import re
+
+_CONTROL = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, clipboard, links
+    r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device control and other strings
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor, modes
+    r"|\x1b[ -/]*[0-~]"  # other escapes
+    r"|\r(?=\n)"
+)
+_REST = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Take terminal control sequences out; what is left of control characters becomes U+FFFD.
+
+    Line ends and tabs stay. Marks that turn the direction of writing go as well: they can make a path or
+    a diff read as another one.
+    """
+    return _REST.sub("\ufffd", _CONTROL.sub("", text))
+
+
+def clean_line(text: str, limit: int = 200) -> str:
+    """Give the text on one harmless line of at most ``limit`` characters."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."

@@ -1,0 +1,99 @@
+"""Saving a file so that a crash leaves the old one or the new one, never less."""
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.storage.layout import Layout
+
+_counter = iter(range(1 << 62))
+
+
+class SaveError(UnusableError):
+    """A file could not be saved; what was there before still is."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(
+            f"cannot save {path}: {error.strerror or error}",
+            hint="nothing was half-written; make room or make it writable, then repeat the command",
+        )
+
+
+def write_atomic(layout: Layout, path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Save ``data`` as ``path``: temporary file, fsync, rename, fsync of the folder.
+
+    Raises SaveError; the former content then stays.
+    """
+    try:
+        layout.make_folder(layout.tmp)
+        if path.is_relative_to(layout.state):
+            layout.make_folder(path.parent)
+        _replace(layout, path, data, mode)
+    except OSError as error:
+        raise SaveError(path, error) from error
+
+
+def _replace(layout: Layout, path: Path, data: bytes, mode: int) -> None:
+    target = path.resolve() if path.is_symlink() else path
+    name = f"{target.name}.{os.getpid()}.{next(_counter)}.tmp"
+    try:
+        _write_and_rename(layout.tmp / name, target, data, mode)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        # A plan that is a link to another file system cannot be renamed to from here.
+        _write_and_rename(target.with_name(f".{name}"), target, data, mode)
+
+
+def _write_and_rename(temporary: Path, target: Path, data: bytes, mode: int) -> None:
+    try:
+        with _created(temporary, mode) as descriptor:
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+        os.rename(temporary, target)  # noqa: PTH104  # the plain system call, as its name in traces
+        fsync_folder(target.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def _created(path: Path, mode: int) -> Iterator[int]:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, mode)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make a rename in ``folder`` durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sweep_temporaries(layout: Layout) -> int:
+    """Remove what crashed saves left in the temporary folder; gives how many.
+
+    Only to be called under the store lock: nobody else is saving then.
+    """
+    if not layout.tmp.is_dir() or layout.tmp.is_symlink():
+        return 0
+    leftovers = [path for path in layout.tmp.iterdir() if path.name.endswith(".tmp")]
+    for path in leftovers:
+        path.unlink(missing_ok=True)
+    return len(leftovers)

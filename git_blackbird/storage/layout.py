@@ -1,0 +1,105 @@
+"""Where everything lies: the state under ``.blackbird/``, the plan, and the private files in the git directory."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.ids import RunId, TaskId, task_id_fault
+
+PLAN_NAME = "blackbird.plan.json"
+STATE_NAME = ".blackbird"
+HIDDEN = (STATE_NAME, PLAN_NAME)
+_IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The places of one worktree.
+
+    ``state_root`` holds ``.blackbird/`` and the plan; ``private`` lies in the git directory of the
+    worktree and never travels.
+    """
+
+    state_root: Path
+    private: Path
+
+    @property
+    def plan(self) -> Path:
+        """The plan file."""
+        return self.state_root / PLAN_NAME
+
+    @property
+    def state(self) -> Path:
+        """The folder ``.blackbird``."""
+        return self.state_root / STATE_NAME
+
+    @property
+    def tmp(self) -> Path:
+        """Temporary files of atomic writes."""
+        return self.state / "tmp"
+
+    @property
+    def runs(self) -> Path:
+        """The folder of all run records."""
+        return self.state / "runs"
+
+    @property
+    def config(self) -> Path:
+        """The project's configuration file."""
+        return self.state / "config.json"
+
+    @property
+    def agent_choice(self) -> Path:
+        """The Go program's agent choice."""
+        return self.state / "agent.json"
+
+    @property
+    def plan_before_run(self) -> Path:
+        """The plan as it was when the agent at work was started."""
+        return self.private / "plan-before-run.json"
+
+    def task_runs(self, task_id: TaskId) -> Path:
+        """Give the folder of one task's records.
+
+        Raises UnusableError for an id that could leave the folder.
+        """
+        fault = task_id_fault(task_id)
+        if fault is not None:
+            raise UnusableError(f"task id {ascii(task_id)} cannot name a folder: it {fault}")
+        return self.runs / task_id
+
+    def record(self, task_id: TaskId, run_id: RunId) -> Path:
+        """Give the record file of one run."""
+        return self.task_runs(task_id) / f"{run_id}.json"
+
+    def log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
+        """Give the log of one stream (``stdout`` or ``stderr``) of one run."""
+        return self.task_runs(task_id) / "logs" / f"{run_id}.{stream}"
+
+    def make_folder(self, folder: Path) -> None:
+        """Make a folder at or below ``.blackbird/``, and its ``.gitignore`` with the first.
+
+        Raises UnusableError when a link stands in the way: state is never written elsewhere, whatever a
+        cloned repository holds.
+        """
+        steps = folder.relative_to(self.state_root).parts
+        here = self.state_root
+        for step in steps:
+            here = here / step
+            _make_one(here)
+        ignore = self.state / ".gitignore"
+        if not os.path.lexists(ignore):
+            ignore.write_text(_IGNORED, encoding="utf-8")
+
+
+def _make_one(folder: Path) -> None:
+    try:
+        kind = folder.lstat().st_mode
+    except FileNotFoundError:
+        folder.mkdir(exist_ok=True)
+        return
+    if not stat.S_ISDIR(kind):
+        found = "a symbolic link" if stat.S_ISLNK(kind) else "a file"
+        raise UnusableError(f"{folder} is {found}, not a folder", hint="move it away; state is kept there")

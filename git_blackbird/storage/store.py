@@ -1,0 +1,131 @@
+"""One worktree's state: read at any time, written only inside a transaction."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.history import History
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan
+from git_blackbird.model.run import Run
+from git_blackbird.storage.atomic import SaveError, write_atomic
+from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.locks import store_lock
+from git_blackbird.storage.plan_format import parse_plan, render_plan
+from git_blackbird.storage.records import Records, render_record
+
+
+@dataclass(frozen=True)
+class Image:
+    """Plan and records as they stand at one moment."""
+
+    plan: Plan
+    histories: Mapping[TaskId, History]
+
+    def history(self, task_id: TaskId) -> History:
+        """Give the runs of one task, none when it has none."""
+        return self.histories.get(task_id, History())
+
+
+class Store:
+    """Reads take no lock; a transaction holds the store lock for its milliseconds."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.records = Records(layout)
+        self._parsed: tuple[bytes, Plan] | None = None
+
+    def plan_bytes(self) -> bytes | None:
+        """Give the plan file as it lies there; None when there is none.
+
+        Raises UnusableError when it cannot be read.
+        """
+        try:
+            return self.layout.plan.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UnusableError(f"cannot read {self.layout.plan}: {error.strerror}") from error
+
+    def plan(self) -> Plan:
+        """Give the plan.
+
+        Raises UnusableError when there is none, InvalidPlanError with all faults when it is not valid.
+        """
+        data = self.plan_bytes()
+        if data is None:
+            raise UnusableError(
+                f"plan file not found: {self.layout.plan}", hint="`git blackbird init` makes one to start from"
+            )
+        if self._parsed is None or self._parsed[0] != data:
+            self._parsed = (data, parse_plan(data, str(self.layout.plan)))
+        return self._parsed[1]
+
+    def image(self) -> Image:
+        """Give plan and records together."""
+        return Image(self.plan(), self.records.histories())
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator["Transaction"]:
+        """Hold the store lock; what others changed is read again inside, so nothing of theirs is lost."""
+        with store_lock(self.layout):
+            yield Transaction(self)
+
+
+class Transaction:
+    """Writing, while the store lock is held."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def image(self) -> Image:
+        """Give plan and records as they are under the lock."""
+        return self._store.image()
+
+    def plan(self) -> Plan:
+        """Give the plan as it is under the lock."""
+        return self._store.plan()
+
+    def history(self, task_id: TaskId) -> History:
+        """Give one task's runs as they are under the lock."""
+        return self._store.records.history(task_id)
+
+    def save_plan(self, plan: Plan) -> None:
+        """Save the plan; the file is not touched when nothing changed.
+
+        Raises SaveError.
+        """
+        data = render_plan(plan)
+        if data != self._store.plan_bytes():
+            write_atomic(self._store.layout, self._store.layout.plan, data)
+
+    def change_plan(self, change: Callable[[Plan], Plan]) -> Plan:
+        """Read, change and save the plan; gives what it became."""
+        before = self.plan()
+        after = change(before)
+        if after is not before:
+            self.save_plan(after)
+        return after
+
+    def save_run(self, run: Run) -> None:
+        """Save a run's record, readable by its owner only.
+
+        Raises SaveError.
+        """
+        path = self._store.layout.record(run.task_id, run.id)
+        write_atomic(self._store.layout, path, render_record(run), mode=0o600)
+
+    def set_plan_aside(self, path: Path, replacement: bytes) -> None:
+        """Keep the plan file under another name and put ``replacement`` in its place.
+
+        Raises SaveError.
+        """
+        try:
+            data = self._store.plan_bytes()
+            if data is not None:
+                write_atomic(self._store.layout, path, data)
+        except OSError as error:
+            raise SaveError(path, error) from error
+        write_atomic(self._store.layout, self._store.layout.plan, replacement)
