@@ -1,0 +1,166 @@
+"""The one runner of the git program: bytes in, bytes out, bounded in time, deaf to its surroundings."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+
+LOCAL_VARIABLES = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+"""What ``git rev-parse --local-env-vars`` names: variables that tie a process to one repository."""
+
+# Fixed words to recognise, no lock taken for a mere refresh, and no question to a terminal nobody watches.
+_ALWAYS = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+
+# How often a process whose pipes do not close is looked at: only a grandchild that keeps them makes it wait.
+_LOOK_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How one git process ended and what it wrote."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+class GitError(UnusableError):
+    """Git refused or failed; ``message`` is in git's own words where it has any."""
+
+    def __init__(
+        self, command: Sequence[str], code: int, stderr: bytes, *, message: str | None = None
+    ) -> None:
+        self.command = tuple(command)
+        self.code = code
+        self.stderr = stderr
+        super().__init__(message or _first_words(stderr) or f"git {_verb(command)} ended with status {code}")
+
+
+class GitTimeoutError(GitError):
+    """Git was still at work when its time was up; it and its process group were killed."""
+
+
+def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
+    """Give ``environ`` less the variables that tie a process to one repository."""
+    return {name: value for name, value in environ.items() if name not in LOCAL_VARIABLES}
+
+
+def run_git(
+    args: Sequence[str],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    stdin: bytes | None = None,
+    timeout: float | None = None,
+    check: bool = True,
+) -> Completed:
+    """Run ``git ARGS`` in ``cwd`` and wait for it at most ``timeout`` seconds.
+
+    Git runs in a process group of its own, so that what it starts (filters, hooks) dies with it when the time
+    is up; a grandchild that keeps the pipes open after git ended is not waited for. Raises GitTimeoutError,
+    GitError for another status than 0 when ``check``, and UnusableError when git cannot be started.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    with _started(args, cwd, environ, stdin) as process:
+        done = _wait(process, stdin, deadline)
+    if done is None:
+        message = f"git {_verb(args)} took longer than {timeout:g} seconds"
+        raise GitTimeoutError(args, -signal.SIGKILL, b"", message=message)
+    if check and done.code != 0:
+        raise GitError(args, done.code, done.err)
+    return done
+
+
+@contextlib.contextmanager
+def _started(
+    args: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start git; whatever happens, its group does not outlive the block unless git ended by itself."""
+    try:
+        process = subprocess.Popen(
+            ["git", *args],  # noqa: S607 - the git of the user's PATH is the one that must do the work
+            cwd=cwd,
+            env={**environ, **_ALWAYS},
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+        )
+    except OSError as error:
+        raise _not_started(error, cwd) from error
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            # Not yet reaped, so the number cannot have passed to a stranger.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
+def _wait(process: subprocess.Popen[bytes], stdin: bytes | None, deadline: float | None) -> Completed | None:
+    """Exchange data until git ended, whoever still holds its pipes; None when the deadline passed first."""
+    while True:
+        left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, deadline - time.monotonic())
+        try:
+            out, err = process.communicate(stdin, timeout=max(left, 0))
+        except subprocess.TimeoutExpired as pause:
+            if process.poll() is not None:
+                return Completed(process.returncode, pause.output or b"", pause.stderr or b"")
+            if deadline is not None and time.monotonic() >= deadline:
+                return None
+            stdin = None
+        else:
+            return Completed(process.returncode, out, err)
+
+
+def _not_started(error: OSError, cwd: Path) -> UnusableError:
+    if error.filename is not None and os.fsdecode(error.filename) == os.fspath(cwd):
+        return UnusableError(f"cannot work in {cwd}: {error.strerror}")
+    hint = "install git 2.31 or newer, or put it on PATH"
+    return UnusableError(f"cannot start git: {error.strerror}", hint=hint)
+
+
+def _first_words(stderr: bytes) -> str:
+    """Pick git's ``fatal:`` or ``error:`` line, without that word; else the first line."""
+    lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    for word in ("fatal: ", "error: "):
+        for line in lines:
+            if line.startswith(word):
+                return line.removeprefix(word)
+    return lines[0] if lines else ""
+
+
+def _verb(args: Sequence[str]) -> str:
+    """Name the git command among its options, for messages."""
+    rest = list(args)
+    while rest and rest[0].startswith("-"):
+        del rest[: 2 if rest[0] in {"-c", "-C"} else 1]
+    return rest[0] if rest else ""

@@ -1,0 +1,68 @@
+"""The layers of configuration that git keeps: ``git config blackbird.*`` (DESIGN.md 11)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from git_blackbird.git.program import GitError, run_git
+from git_blackbird.git.repository import Repository
+
+Scope = Literal["system", "global", "local", "worktree", "command"]
+
+_SECTION = "blackbird."
+_NO_SUCH_KEY = 1
+_NOTHING_TO_UNSET = 5
+
+
+@dataclass(frozen=True)
+class GitSetting:
+    """One value as git holds it: ``key`` in lower case without ``blackbird.``, and the file it is from."""
+
+    key: str
+    value: str
+    scope: Scope
+
+
+def read_settings(repo: Repository) -> tuple[GitSetting, ...]:
+    """Give every value under ``blackbird.``, in git's order: the last one of a key is the one that counts.
+
+    Raises GitError when a configuration file cannot be read.
+    """
+    done = repo.git("config", "-z", "--show-scope", "--get-regexp", r"^blackbird\.", check=False)
+    if done.code == _NO_SUCH_KEY:
+        return ()
+    if done.code != 0:
+        raise GitError(("config",), done.code, done.err)
+    fields = done.out.decode(errors="replace").split("\0")[:-1]
+    return tuple(_parse_setting(scope, item) for scope, item in zip(fields[::2], fields[1::2], strict=True))
+
+
+def _parse_setting(scope: str, item: str) -> GitSetting:
+    """Read one ``key LF value``; a key without a value is true, as git says."""
+    key, separator, value = item.partition("\n")
+    name = key.lower().removeprefix(_SECTION)
+    return GitSetting(name, value if separator else "true", cast("Scope", scope))
+
+
+def write_setting(repo: Repository, key: str, value: str, scope: Literal["local", "global"]) -> None:
+    """Set ``blackbird.KEY`` for this repository or for the user.
+
+    Raises GitError in git's words when it cannot.
+    """
+    repo.git("config", f"--{scope}", "--replace-all", "--", _SECTION + key, value)
+
+
+def unset_setting(repo: Repository, key: str, scope: Literal["local", "global"]) -> bool:
+    """Remove ``blackbird.KEY``; False when it was not set there."""
+    done = repo.git("config", f"--{scope}", "--unset-all", "--", _SECTION + key, check=False)
+    if done.code not in (0, _NOTHING_TO_UNSET):
+        raise GitError(("config",), done.code, done.err)
+    return done.code == 0
+
+
+def color_wanted(cwd: Path, environ: Mapping[str, str], *, is_tty: bool) -> bool:
+    """Whether output is to be coloured: ``color.blackbird``, else ``color.ui``, else on a terminal."""
+    asked = ("config", "--get-colorbool", "color.blackbird", "true" if is_tty else "false")
+    done = run_git(asked, cwd=cwd, environ=environ, check=False)
+    return done.out.strip() == b"true"

@@ -1,0 +1,294 @@
+"""A snapshot: the tree of the worktree at one moment, made in a private index (DESIGN.md 5)."""
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.program import Completed, GitError, GitTimeoutError
+from git_blackbird.git.repository import Repository
+from git_blackbird.git.trees import SUBMODULE, Trees, parents
+from git_blackbird.model.change import LeftOut
+
+# The repository's own programs do not run for a snapshot, except the filters that make its content; and a
+# file that core.safecrlf would keep out of a commit is in the worktree all the same.
+_QUIET = (
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.splitIndex=false",
+    "-c",
+    "core.safecrlf=false",
+)
+_UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+_SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
+_STALE_SECONDS = 24 * 3600
+
+
+class SnapshotError(UnusableError):
+    """The worktree could not be recorded as a tree."""
+
+
+@dataclass(frozen=True)
+class SnapshotLimits:
+    """``timeout_seconds`` for the whole snapshot; untracked files over ``max_untracked_bytes`` stay out."""
+
+    timeout_seconds: float = 60.0
+    max_untracked_bytes: int = 50_000_000
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The tree of the worktree, and what it does not hold of it."""
+
+    tree: str
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass
+class _Worklist:
+    """What git must bring into the private index, and what cannot be brought."""
+
+    update: list[bytes] = field(default_factory=list)
+    remove: list[bytes] = field(default_factory=list)
+    kept: list[bytes] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+
+def take_snapshot(repo: Repository, *, limits: SnapshotLimits, hidden: Sequence[str]) -> Snapshot:
+    """Record the worktree, tracked and untracked files less ignored ones, as a tree.
+
+    ``hidden`` names entries of the top of the worktree that are never in it. Nothing the user has is
+    touched: index, stash, references and files stay as they are. Raises SnapshotError.
+    """
+    try:
+        with _private_index(repo) as index:
+            return _Session(repo, index, limits, tuple(os.fsencode(name) for name in hidden)).run()
+    except SnapshotError:
+        raise
+    except GitTimeoutError as error:
+        message = f"the snapshot took longer than {limits.timeout_seconds:g} seconds"
+        raise SnapshotError(message, hint="a filter of this repository may hang") from error
+    except (UnusableError, OSError) as error:
+        hint = error.hint if isinstance(error, UnusableError) else None
+        raise SnapshotError(f"cannot take a snapshot of {repo.top}: {error}", hint=hint) from error
+
+
+class _Session:
+    """One snapshot in the making: a private index and one deadline for all that is done with it."""
+
+    def __init__(
+        self, repo: Repository, index: Path, limits: SnapshotLimits, hidden: tuple[bytes, ...]
+    ) -> None:
+        self.repo = repo
+        self.variables = {"GIT_INDEX_FILE": os.fspath(index)}
+        self.limits = limits
+        self.hidden = hidden
+        self.deadline = time.monotonic() + limits.timeout_seconds
+        self.prefix = os.fsencode(repo.top) + b"/"
+
+    def run(self) -> Snapshot:
+        """Bring the private index up to date with the worktree and write its tree."""
+        listed = self.git("ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+        work = self.sorted_out(listed)
+        self.drop(work.remove)
+        failed = self.update(work.update)
+        self.drop_unmerged([*work.kept, *(path for path, _ in failed)])
+        tree = self.git("write-tree").out.decode().strip()
+        left_out = [*work.left_out, *(LeftOut(path=_text(path), reason=why) for path, why in failed)]
+        return Snapshot(self.without_hidden(tree), tuple(sorted(left_out, key=lambda item: item.path)))
+
+    def git(self, *args: str, stdin: bytes | None = None) -> Completed:
+        """Run git on the private index within what is left of the time."""
+        left = max(self.deadline - time.monotonic(), 0.0)
+        return self.repo.git(*_QUIET, *args, stdin=stdin, timeout=left, variables=self.variables)
+
+    def sorted_out(self, listed: Completed) -> _Worklist:
+        """Decide for each path git named what becomes of it."""
+        work = _Worklist(left_out=list(_shut_directories(listed.err)))
+        links: dict[bytes, bool] = {}
+        directories: list[bytes] = []
+        seen: set[bytes] = set()
+        for item in listed.out.split(b"\0")[:-1]:
+            tag, path = item[:1], item[2:]
+            if path in seen or path.partition(b"/")[0] in self.hidden:
+                continue
+            seen.add(path)
+            if tag != b"?" and self.is_beyond_link(path, links):
+                work.remove.append(path)
+            elif self.sort_one(work, path, is_tracked=tag != b"?"):
+                directories.append(path)
+        self.sort_directories(work, directories)
+        return work
+
+    def sort_one(self, work: _Worklist, path: bytes, *, is_tracked: bool) -> bool:
+        """Put one path where it belongs; True for a tracked path that is a directory now."""
+        full = self.prefix + path
+        try:
+            status = os.lstat(full)
+        except (FileNotFoundError, NotADirectoryError):
+            work.update.append(path)
+            return False
+        except OSError as error:
+            work.kept.append(path)
+            work.left_out.append(LeftOut(path=_text(path), reason=f"cannot be read: {error.strerror}"))
+            return False
+        if is_tracked and stat.S_ISDIR(status.st_mode):
+            return True
+        reason = self.obstacle(full, path, status, is_tracked=is_tracked)
+        if reason is None:
+            work.update.append(path)
+            return False
+        work.kept.append(path)
+        work.left_out.append(LeftOut(path=_text(path), reason=reason))
+        return False
+
+    def obstacle(self, full: bytes, path: bytes, status: os.stat_result, *, is_tracked: bool) -> str | None:
+        """Say why a path cannot or shall not be in the tree."""
+        if path.endswith(b"/"):
+            return "a git repository of its own"
+        if stat.S_ISLNK(status.st_mode):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return "neither a file nor a symbolic link"
+        if not is_tracked and status.st_size > self.limits.max_untracked_bytes:
+            return f"untracked, {status.st_size} bytes, over snapshot.maxUntrackedBytes"
+        if not os.access(full, os.R_OK):
+            return "cannot be read: Permission denied"
+        return None
+
+    def sort_directories(self, work: _Worklist, directories: Sequence[bytes]) -> None:
+        """Tell submodules that moved from files that became directories."""
+        if not directories:
+            return
+        modes = dict(self.index_entries())
+        for path in directories:
+            (work.update if SUBMODULE in modes.get(path, ()) else work.remove).append(path)
+
+    def index_entries(self) -> Iterator[tuple[bytes, tuple[int, ...]]]:
+        """Give each path of the private index with its mode, or with several when it is unmerged."""
+        found: dict[bytes, tuple[int, ...]] = {}
+        for item in self.git("ls-files", "-z", "-s").out.split(b"\0")[:-1]:
+            facts, _, path = item.partition(b"\t")
+            mode, _, stage = facts.split(b" ")
+            found[path] = (*found.get(path, ()), int(mode, 8), *((0,) if stage != b"0" else ()))
+        yield from found.items()
+
+    def is_beyond_link(self, path: bytes, links: dict[bytes, bool]) -> bool:
+        """Whether a directory of ``path`` is a symbolic link: then git's tree holds the link instead."""
+        for parent in parents(path):
+            if parent not in links:
+                links[parent] = _is_link(self.prefix + parent)
+            if links[parent]:
+                return True
+        return False
+
+    def drop(self, paths: Sequence[bytes]) -> None:
+        """Take paths out of the private index whatever is in the worktree."""
+        if paths:
+            self.git("update-index", "-z", "--force-remove", "--stdin", stdin=_joined(paths))
+
+    def drop_unmerged(self, paths: Sequence[bytes]) -> None:
+        """Take those of ``paths`` out that are in conflict: no tree can be written with them."""
+        if paths:
+            entries = dict(self.index_entries())
+            self.drop([path for path in paths if 0 in entries.get(path, ())])
+
+    def update(self, paths: Sequence[bytes]) -> list[tuple[bytes, str]]:
+        """Bring ``paths`` into the private index; gives those that git refuses, with its words.
+
+        Git stops at the first bad path and then keeps nothing, so the list is halved until each bad
+        path stands alone.
+        """
+        failed: list[tuple[bytes, str]] = []
+        pending = [list(paths)] if paths else []
+        while pending:
+            part = pending.pop()
+            try:
+                self.git(*_UPDATE, stdin=_joined(part))
+            except GitTimeoutError:
+                raise
+            except GitError as error:
+                if len(part) == 1:
+                    failed.append((part[0], _refusal(error)))
+                    continue
+                middle = len(part) // 2
+                pending += [part[middle:], part[:middle]]
+        return failed
+
+    def without_hidden(self, tree: str) -> str:
+        """Take tracked ``hidden`` entries out of the finished tree; the untracked ones never came in."""
+        listed = self.git("ls-tree", "-z", "--name-only", tree).out.split(b"\0")
+        if not set(self.hidden).intersection(listed):
+            return tree
+        trees = Trees(self.repo)
+        top = trees.load(tree)
+        return trees.save({name: entry for name, entry in top.items() if name not in self.hidden})
+
+
+@contextlib.contextmanager
+def _private_index(repo: Repository) -> Iterator[Path]:
+    """Copy the user's index with its time, without which edits of the same second and size are missed."""
+    repo.private_dir.mkdir(parents=True, exist_ok=True)
+    _sweep(repo.private_dir)
+    path = repo.private_dir / f"index.{secrets.token_hex(8)}"
+    try:
+        _copy_index(repo.git_dir / "index", path)
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+
+
+def _copy_index(source: Path, target: Path) -> None:
+    try:
+        with source.open("rb") as before, target.open("xb") as after:
+            shutil.copyfileobj(before, after)
+            # Of the open file: the index may have been replaced since, and a later time would hide edits.
+            status = os.fstat(before.fileno())
+    except FileNotFoundError:
+        if source.exists():
+            raise
+        return
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _sweep(folder: Path) -> None:
+    """Remove private indexes that a killed process left behind."""
+    for path in folder.glob("index.*"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - path.stat().st_ctime > _STALE_SECONDS:
+                path.unlink()
+
+
+def _is_link(path: bytes) -> bool:
+    with contextlib.suppress(OSError):
+        return stat.S_ISLNK(os.lstat(path).st_mode)
+    return False
+
+
+def _shut_directories(stderr: bytes) -> Iterator[LeftOut]:
+    for name, reason in _SHUT_DIRECTORY.findall(stderr.decode(errors="replace")):
+        yield LeftOut(path=f"{name}/", reason=f"cannot be read: {reason}")
+
+
+def _refusal(error: GitError) -> str:
+    lines = [line for line in error.stderr.decode(errors="replace").splitlines() if line]
+    return f"git cannot add it: {lines[0].removeprefix('error: ')}" if lines else "git cannot add it"
+
+
+def _joined(paths: Sequence[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in paths)
+
+
+def _text(path: bytes) -> str:
+    return path.decode(errors="replace")

@@ -1,0 +1,175 @@
+"""Git trees as plain values: names are bytes, an entry is a mode and an object id.
+
+Read and written as raw objects, since names may be of any bytes but NUL and slash, and what libgit2's own
+tree types show of them is text.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.repository import Repository, opened
+
+if TYPE_CHECKING:
+    import pygit2
+
+DIRECTORY = 0o040000
+SUBMODULE = 0o160000
+_ID_BYTES = 20
+
+
+class Entry(NamedTuple):
+    """What a tree holds under one name: the mode as git writes it, and the object's id in hex."""
+
+    mode: int
+    oid: str
+
+
+Tree = Mapping[bytes, Entry]
+Edits = Mapping[bytes, Entry | None]
+
+
+class Trees:
+    """Reads trees of one repository, each once, and writes new ones."""
+
+    def __init__(self, repo: Repository) -> None:
+        self.objects: pygit2.Repository = opened(repo)
+        self._seen: dict[str, Tree] = {}
+
+    def load(self, oid: str) -> Tree:
+        """Give the entries of one tree.
+
+        Raises UnusableError when there is no such tree.
+        """
+        known = self._seen.get(oid)
+        if known is None:
+            known = self._seen[oid] = _parse(self._raw(oid))
+        return known
+
+    def save(self, tree: Tree) -> str:
+        """Write one tree and give its id."""
+        import pygit2  # noqa: PLC0415 - loaded by now
+
+        oid = str(self.objects.write(pygit2.enums.ObjectType.TREE, _render(tree)))
+        self._seen[oid] = dict(tree)
+        return oid
+
+    def entry(self, oid: str, path: bytes) -> Entry | None:
+        """Give what the tree ``oid`` holds at ``path``; None for nothing, and for a directory."""
+        *parents, name = path.split(b"/")
+        tree = self.load(oid)
+        for parent in parents:
+            inner = tree.get(parent)
+            if inner is None or inner.mode != DIRECTORY:
+                return None
+            tree = self.load(inner.oid)
+        found = tree.get(name)
+        return None if found is None or found.mode == DIRECTORY else found
+
+    def touched(self, base: str, head: str) -> Iterator[bytes]:
+        """Every path at which the two trees hold something else, in no order."""
+        pending: list[tuple[bytes, str | None, str | None]] = [(b"", base, head)]
+        while pending:
+            prefix, old, new = pending.pop()
+            before, after = (self.load(oid) if oid is not None else {} for oid in (old, new))
+            for name in before.keys() | after.keys():
+                one, other = before.get(name), after.get(name)
+                if one == other:
+                    continue
+                below = [entry.oid if entry and entry.mode == DIRECTORY else None for entry in (one, other)]
+                if any(below):
+                    pending.append((prefix + name + b"/", below[0], below[1]))
+                if any(entry and entry.mode != DIRECTORY for entry in (one, other)):
+                    yield prefix + name
+
+    def edited(self, oid: str, edits: Edits) -> str:
+        """Write the tree ``oid`` with each path of ``edits`` set, or removed where the value is None.
+
+        A file that is set replaces a directory of its name, and the other way round. Removing takes away
+        files only. The paths set must not lie under one another. Directories left empty disappear.
+        """
+        return self.save(self._edited(self.load(oid), edits))
+
+    def _edited(self, tree: Tree, edits: Edits) -> Tree:
+        here, below = _split(edits)
+        result = dict(tree)
+        for name, entry in here.items():
+            found = result.get(name)
+            if entry is not None:
+                result[name] = entry
+            elif found is not None and found.mode != DIRECTORY:
+                del result[name]
+        for name, inner in below.items():
+            self._edit_below(result, name, inner)
+        return result
+
+    def _edit_below(self, result: dict[bytes, Entry], name: bytes, edits: Edits) -> None:
+        found = result.get(name)
+        is_directory = found is not None and found.mode == DIRECTORY
+        if found is not None and not is_directory and not any(edits.values()):
+            return
+        tree = self._edited(self.load(found.oid) if found is not None and is_directory else {}, edits)
+        if tree:
+            result[name] = Entry(DIRECTORY, self.save(tree))
+        else:
+            result.pop(name, None)
+
+    def _raw(self, oid: str) -> bytes:
+        import pygit2  # noqa: PLC0415 - loaded by now
+
+        try:
+            kind, data = self.objects.read(pygit2.Oid(hex=oid))
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise UnusableError(f"the tree {oid} is not in this repository: {error}") from error
+        if kind != pygit2.enums.ObjectType.TREE:
+            raise UnusableError(f"the object {oid} is not a tree")
+        return data
+
+
+def _split(
+    edits: Edits,
+) -> tuple[dict[bytes, Entry | None], dict[bytes, dict[bytes, Entry | None]]]:
+    """Part edits into those of this directory and those of each directory below."""
+    here: dict[bytes, Entry | None] = {}
+    below: dict[bytes, dict[bytes, Entry | None]] = {}
+    for path, entry in edits.items():
+        name, slash, rest = path.partition(b"/")
+        if slash:
+            below.setdefault(name, {})[rest] = entry
+        else:
+            here[name] = entry
+    return here, below
+
+
+def _parse(data: bytes) -> Tree:
+    tree: dict[bytes, Entry] = {}
+    at = 0
+    while at < len(data):
+        space = data.index(b" ", at)
+        end = data.index(b"\0", space)
+        stop = end + 1 + _ID_BYTES
+        tree[data[space + 1 : end]] = Entry(int(data[at:space], 8), data[end + 1 : stop].hex())
+        at = stop
+    return tree
+
+
+def _render(tree: Tree) -> bytes:
+    """Write entries in git's order, in which a directory's name ends with a slash."""
+
+    def place(item: tuple[bytes, Entry]) -> bytes:
+        name, entry = item
+        return name + b"/" if entry.mode == DIRECTORY else name
+
+    parts = (
+        b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.oid))
+        for name, entry in sorted(tree.items(), key=place)
+    )
+    return b"".join(parts)
+
+
+def parents(path: bytes) -> Iterable[bytes]:
+    """Every directory that ``path`` lies in, the top excepted, shortest first."""
+    at = path.find(b"/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find(b"/", at + 1)
