@@ -1,0 +1,213 @@
+"""What lies between snapshots: paths, the change of several runs, how to see it and how to take it back."""
+
+import contextlib
+import shlex
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from git_blackbird.git.repository import Repository
+from git_blackbird.git.summary import summarize
+from git_blackbird.git.trees import SUBMODULE, Entry, Trees, parents
+from git_blackbird.model.change import TreePair
+
+__all__ = [
+    "compose",
+    "diff_args",
+    "diff_text",
+    "differs",
+    "entry",
+    "restore_command",
+    "show_diff",
+    "summarize",
+    "touched",
+]
+
+_MAX_NAMED_PATHS = 20
+# The plain patch, whatever the user configured for looking at diffs.
+_PATCH = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color")
+
+
+def touched(repo: Repository, pair: TreePair) -> frozenset[bytes]:
+    """Give every path at which the two trees differ, both sides of a rename included."""
+    return frozenset(Trees(repo).touched(pair.base, pair.head))
+
+
+def entry(repo: Repository, tree: str, path: bytes) -> Entry | None:
+    """Give mode and object id of what ``tree`` holds at ``path``; None for nothing or a directory."""
+    return Trees(repo).entry(tree, path)
+
+
+def differs(repo: Repository, worktree_tree: str, pair: TreePair) -> tuple[str, ...]:
+    """Name the paths of the change at which the worktree no longer holds what the change left there.
+
+    ``worktree_tree`` is a fresh snapshot.
+    """
+    trees = Trees(repo)
+    paths = sorted(trees.touched(pair.base, pair.head))
+    return tuple(
+        path.decode(errors="replace")
+        for path in paths
+        if trees.entry(worktree_tree, path) != trees.entry(pair.head, path)
+    )
+
+
+def compose(repo: Repository, legs: Sequence[TreePair]) -> TreePair:
+    """Make one pair of trees of the legs of a task, oldest first: the *change* of DESIGN.md 2.
+
+    Per path, the base of the first leg that touched it against the head of the last that did. A path that a
+    later leg met as it was before the first, and that no leg touched after that, was undone by someone and is
+    no part of it. Everything else is in both trees as the last head has it, less what could not lie beside a
+    file of the change. Raises ValueError without legs.
+    """
+    if not legs:
+        raise ValueError("a change has at least one leg")
+    if len(legs) == 1:
+        return legs[0]
+    trees = Trees(repo)
+    first, last = _first_and_last(trees, legs)
+    before = _placed(
+        (path, trees.entry(legs[index].base, path)) for path, index in _by_age(first) if path in last
+    )
+    after = _placed((path, trees.entry(legs[index].head, path)) for path, index in reversed(_by_age(last)))
+    return _pair_over(trees, legs[-1].head, before, after)
+
+
+def _first_and_last(
+    trees: Trees, legs: Sequence[TreePair]
+) -> tuple[Mapping[bytes, int], Mapping[bytes, int]]:
+    """Give for each path the number of the first and of the last leg that touched it.
+
+    Undone paths are in the first mapping only.
+    """
+    first: dict[bytes, int] = {}
+    last: dict[bytes, int] = {}
+    for index, leg in enumerate(legs):
+        for path in trees.touched(leg.base, leg.head):
+            first.setdefault(path, index)
+            last[path] = index
+    undone = [path for path in last if _is_undone(trees, legs, path, first[path], last[path])]
+    for path in undone:
+        del last[path]
+    return first, last
+
+
+def _is_undone(trees: Trees, legs: Sequence[TreePair], path: bytes, first: int, last: int) -> bool:
+    original = trees.entry(legs[first].base, path)
+    return any(trees.entry(leg.base, path) == original for leg in legs[last + 1 :])
+
+
+def _by_age(indexes: Mapping[bytes, int]) -> list[tuple[bytes, int]]:
+    return sorted(indexes.items(), key=lambda item: (item[1], item[0]))
+
+
+def _placed(entries: Iterable[tuple[bytes, Entry | None]]) -> dict[bytes, Entry | None]:
+    """Keep what can lie in one tree: of a file and something below a directory of its name, the earlier."""
+    placed: dict[bytes, Entry | None] = {}
+    files: set[bytes] = set()
+    directories: set[bytes] = set()
+    for path, found in entries:
+        above = list(parents(path))
+        if found is None or path in directories or not files.isdisjoint(above):
+            placed[path] = None
+            continue
+        placed[path] = found
+        files.add(path)
+        directories.update(above)
+    return placed
+
+
+def _pair_over(
+    trees: Trees,
+    context: str,
+    before: Mapping[bytes, Entry | None],
+    after: Mapping[bytes, Entry | None],
+) -> TreePair:
+    """Write both trees over one context, from which goes what only one of the two could hold."""
+    pair = TreePair(trees.edited(context, before), trees.edited(context, after))
+    strangers = set(trees.touched(pair.base, pair.head)) - before.keys()
+    if not strangers:
+        return pair
+    cleared = trees.edited(context, dict.fromkeys(strangers))
+    return TreePair(trees.edited(cleared, before), trees.edited(cleared, after))
+
+
+def diff_args(pair: TreePair) -> list[str]:
+    """Give the arguments of the git command that shows the whole diff as the user likes diffs shown."""
+    return ["diff", pair.base, pair.head, "--"]
+
+
+def show_diff(repo: Repository, pair: TreePair) -> int:
+    """Show the whole diff on the terminal, in the user's pager and colours; gives git's exit status."""
+    command = ["git", *repo.git_options, *diff_args(pair)]
+    with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
+        while True:
+            # Ctrl+C belongs to the pager as long as it is up.
+            with contextlib.suppress(KeyboardInterrupt):
+                return process.wait()
+
+
+def diff_text(repo: Repository, pair: TreePair) -> bytes:
+    """Give the whole diff as a patch, untouched by the user's configuration. Raises GitError."""
+    return repo.git(*_PATCH, "-M", pair.base, pair.head, "--").out
+
+
+def restore_command(repo: Repository, pair: TreePair, cwd: Path | None = None) -> tuple[str, ...]:
+    """Give the shell lines that take the change out of the worktree again, and nothing else.
+
+    Few paths are named one by one: what they hold now is overwritten. Many, and names a terminal cannot
+    show, are taken back by the reverse patch, which refuses where the worktree has moved on. The lines are
+    for the top of the worktree; where ``cwd`` is another place, the first of them goes there.
+    """
+    trees = Trees(repo)
+    paths = sorted(trees.touched(pair.base, pair.head))
+    befores = {path: trees.entry(pair.base, path) for path in paths}
+    moved = {
+        path: (befores[path], trees.entry(pair.head, path))
+        for path in paths
+        if SUBMODULE in _modes(befores[path], trees.entry(pair.head, path))
+    }
+    files = {path: found for path, found in befores.items() if path not in moved}
+    can_be_named = len(files) <= _MAX_NAMED_PATHS and all(_is_plain(path) for path in files)
+    lines = _named_restore(pair, files) if can_be_named else (_reverse_patch(pair),)
+    start = () if cwd is None or cwd == repo.top else (f"cd {shlex.quote(str(repo.top))}",)
+    return (*start, *lines, *(_submodule_line(path, *sides) for path, sides in moved.items()))
+
+
+def _modes(*entries: Entry | None) -> set[int]:
+    return {found.mode for found in entries if found is not None}
+
+
+def _is_plain(path: bytes) -> bool:
+    try:
+        return path.decode().isprintable()
+    except UnicodeDecodeError:
+        return False
+
+
+def _named_restore(pair: TreePair, files: Mapping[bytes, Entry | None]) -> tuple[str, ...]:
+    """Remove what was added first: a file may have become a directory that is in the way."""
+    added = [path.decode() for path, found in files.items() if found is None]
+    others = [path.decode() for path, found in files.items() if found is not None]
+    lines: list[str] = []
+    if added:
+        lines.append(shlex.join(["rm", "-f", "--", *added]))
+    if others:
+        # Names are meant as they are, also where they look like patterns.
+        literal = ["--literal-pathspecs"] if any(set("*?[\\:") & set(path) for path in others) else []
+        restore = ["restore", f"--source={pair.base}", "--worktree", "--"]
+        lines.append(shlex.join(["git", *literal, *restore, *others]))
+    return tuple(lines)
+
+
+def _reverse_patch(pair: TreePair) -> str:
+    options = "-r -p --binary --no-renames --no-ext-diff --no-textconv --ignore-submodules=all"
+    return f"git diff-tree {options} {pair.head} {pair.base} | git apply --whitespace=nowarn"
+
+
+def _submodule_line(path: bytes, before: Entry | None, after: Entry | None) -> str:
+    """Say how a submodule goes back; a comment where that would remove someone's repository."""
+    name = path.decode(errors="replace")
+    if before is not None and before.mode == SUBMODULE and after is not None and after.mode == SUBMODULE:
+        return shlex.join(["git", "-C", name, "checkout", "--quiet", "--detach", before.oid])
+    return f"# {name!a} is or was a repository of its own: that is for you to take back"

@@ -1,0 +1,207 @@
+"""The bounded summary of a change that records keep and people read at a checkpoint (spec 2)."""
+
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from git_blackbird.git.diffstat import StatLine, quoted, render_diffstat
+from git_blackbird.git.repository import Repository, opened, reading_objects
+from git_blackbird.git.trees import SUBMODULE
+from git_blackbird.model.change import (
+    MAX_CHANGES,
+    MAX_FILES,
+    MAX_SNIPPET_BYTES,
+    MAX_SNIPPET_LINES,
+    MAX_SNIPPETS,
+    FileChange,
+    FileStatus,
+    Snippet,
+    Summary,
+    Totals,
+    TreePair,
+)
+
+if TYPE_CHECKING:
+    import pygit2
+
+_CONTEXT_LINES = 2
+# Comparing n removed with m added files costs n times m: like files are sought among few, equal among many.
+_ALIKE_LIMIT = 200
+_EQUAL_LIMIT = 2000
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """One file of the diff; ``index`` is its place there."""
+
+    index: int
+    status: FileStatus
+    path: bytes
+    old_path: bytes
+    modes: tuple[int, int]
+    additions: int
+    deletions: int
+    is_binary: bool
+
+    @property
+    def is_renamed(self) -> bool:
+        return self.status is FileStatus.RENAMED
+
+
+def summarize(repo: Repository, pair: TreePair) -> Summary:
+    """Say what differs between two trees, in the bounds of a run record.
+
+    Raises UnusableError when the trees cannot be read.
+    """
+    objects = opened(repo)
+    with reading_objects(repo):
+        diff = _compare(objects, pair)
+        changed = sorted(_changed(objects, diff), key=lambda item: (item.path, item.old_path))
+        snippets, snippet_cuts = _snippets(diff, changed)
+    diffstat, shown = render_diffstat([_stat_line(item) for item in changed])
+    totals = Totals(
+        files=len(changed),
+        additions=sum(item.additions for item in changed),
+        deletions=sum(item.deletions for item in changed),
+    )
+    counts = (
+        _cut("files", min(MAX_FILES, len(changed)), len(changed)),
+        _cut("diffstat", shown, len(changed)),
+        _cut("changes", min(MAX_CHANGES, len(changed)), len(changed)),
+    )
+    return Summary(
+        files=tuple(_text(item.path) for item in changed[:MAX_FILES]),
+        diffstat=diffstat,
+        snippets=snippets,
+        changes=tuple(_file_change(item) for item in changed[:MAX_CHANGES]),
+        totals=totals,
+        cut=(*(sentence for sentence in counts if sentence), *snippet_cuts),
+    )
+
+
+def _cut(part: str, shown: int, total: int) -> str:
+    return f"{part}: {shown} of {total} files are shown" if shown < total else ""
+
+
+def _compare(objects: "pygit2.Repository", pair: TreePair) -> "pygit2.Diff":
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    base, head = (objects[oid].peel(pygit2.Tree) for oid in (pair.base, pair.head))
+    flags = pygit2.enums.DiffOption.INCLUDE_TYPECHANGE
+    diff = base.diff_to_tree(head, flags=flags, context_lines=_CONTEXT_LINES)
+    renames = pygit2.enums.DiffFind.FIND_RENAMES
+    equal = renames | pygit2.enums.DiffFind.FIND_EXACT_MATCH_ONLY
+    diff.find_similar(flags=equal, rename_limit=_EQUAL_LIMIT)
+    diff.find_similar(flags=renames, rename_limit=_ALIKE_LIMIT)
+    return diff
+
+
+def _changed(objects: "pygit2.Repository", diff: "pygit2.Diff") -> Iterator[_Changed]:
+    for index, delta in enumerate(diff.deltas):
+        patch = diff[index]
+        status = FileStatus(delta.status_char())
+        is_deleted = status is FileStatus.DELETED
+        _, additions, deletions = patch.line_stats if patch else (0, 0, 0)
+        if status is FileStatus.TYPE_CHANGED:
+            # libgit2 makes no patch of these; git takes away the one and adds the other.
+            additions, deletions = _lines(objects, delta.new_file), _lines(objects, delta.old_file)
+        yield _Changed(
+            index=index,
+            status=status,
+            path=(delta.old_file if is_deleted else delta.new_file).raw_path,
+            old_path=delta.old_file.raw_path,
+            modes=(int(delta.old_file.mode), int(delta.new_file.mode)),
+            additions=additions,
+            deletions=deletions,
+            # Known only once the patch has been made.
+            is_binary=bool((patch.delta if patch else delta).is_binary),
+        )
+
+
+def _lines(objects: "pygit2.Repository", file: "pygit2.DiffFile") -> int:
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    if file.mode == SUBMODULE:
+        return 1
+    blob = objects[file.id]
+    if not isinstance(blob, pygit2.Blob) or blob.is_binary:
+        return 0
+    return blob.data.count(b"\n") + (bool(blob.data) and not blob.data.endswith(b"\n"))
+
+
+def _file_change(item: _Changed) -> FileChange:
+    old, new = item.modes
+    has_new_mode = old != new and 0 not in item.modes
+    return FileChange(
+        status=item.status,
+        path=_text(item.path),
+        old_path=_text(item.old_path) if item.is_renamed else None,
+        path_b64=None if _is_text(item.path) else base64.b64encode(item.path).decode(),
+        additions=item.additions,
+        deletions=item.deletions,
+        binary=item.is_binary,
+        old_mode=f"{old:06o}" if has_new_mode else None,
+        new_mode=f"{new:06o}" if has_new_mode else None,
+    )
+
+
+def _stat_line(item: _Changed) -> StatLine:
+    name = quoted(item.path)
+    if item.is_renamed:
+        name = f"{quoted(item.old_path)} => {name}"
+    return StatLine(name, item.additions, item.deletions, item.is_binary)
+
+
+def _snippets(diff: "pygit2.Diff", changed: Sequence[_Changed]) -> tuple[tuple[Snippet, ...], list[str]]:
+    """Excerpt the first files that have text to show."""
+    shown = [item for item in changed if not item.is_binary and item.additions + item.deletions]
+    snippets: list[Snippet] = []
+    cuts: list[str] = []
+    for item in shown[:MAX_SNIPPETS]:
+        text, is_cut = _clipped(_hunk_lines(diff[item.index]))
+        if text:
+            snippets.append(Snippet(file=_text(item.path), snippet=text))
+        if is_cut:
+            cuts.append(f"snippet of {quoted(item.path)}: only its start is shown")
+    if len(shown) > MAX_SNIPPETS:
+        cuts.append(f"snippets: {MAX_SNIPPETS} of {len(shown)} files are shown")
+    return tuple(snippets), cuts
+
+
+def _hunk_lines(patch: "pygit2.Patch | None") -> Iterator[str]:
+    for hunk in patch.hunks if patch else ():
+        yield hunk.header.removesuffix("\n")
+        for line in hunk.lines:
+            # No more of an endless line than a snippet could hold.
+            content = line.raw_content[: MAX_SNIPPET_BYTES + 1].decode(errors="replace")
+            is_remark = line.origin in "=<>"
+            yield content.strip("\n") if is_remark else line.origin + content.removesuffix("\n")
+
+
+def _clipped(lines: Iterator[str]) -> tuple[str, bool]:
+    """Take whole lines, then whole characters, until a bound is met; also says whether one was."""
+    kept: list[str] = []
+    room = MAX_SNIPPET_BYTES + 1
+    for line in lines:
+        if len(kept) == MAX_SNIPPET_LINES:
+            return "\n".join(kept), True
+        encoded = line.encode()
+        room -= len(encoded) + 1
+        if room < 0:
+            kept.append(encoded[:room].decode(errors="ignore"))
+            return "\n".join(kept), True
+        kept.append(line)
+    return "\n".join(kept), False
+
+
+def _is_text(path: bytes) -> bool:
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _text(path: bytes) -> str:
+    return path.decode(errors="replace")
