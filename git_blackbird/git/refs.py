@@ -1,6 +1,6 @@
 """The references that keep a run's trees alive and give them a name (DESIGN.md 3)."""
 
-from git_blackbird.git.repository import Repository, opened, reading_objects
+from git_blackbird.git.repository import Repository, opened, using_objects
 from git_blackbird.git.trees import DIRECTORY, Entry, Trees
 
 
@@ -18,14 +18,14 @@ def save_run_ref(repo: Repository, run_id: str, base: str, head: str | None) -> 
     entries = {b"base": Entry(DIRECTORY, base)}
     if head is not None:
         entries[b"head"] = Entry(DIRECTORY, head)
-    with reading_objects(repo):
+    with using_objects(repo):
         trees.objects.references.create(run_ref(run_id), trees.save(entries), force=True)
 
 
 def run_trees(repo: Repository, run_id: str) -> tuple[str | None, str | None]:
     """Give the trees kept for a run, ``base`` and ``head``; None for what is not kept."""
     objects = opened(repo)
-    with reading_objects(repo):
+    with using_objects(repo):
         reference = objects.references.get(run_ref(run_id))
         if reference is None:
             return None, None
@@ -37,6 +37,6 @@ def run_trees(repo: Repository, run_id: str) -> tuple[str | None, str | None]:
 def delete_run_ref(repo: Repository, run_id: str) -> None:
     """Forget the trees of a run; there may be none."""
     objects = opened(repo)
-    with reading_objects(repo):
+    with using_objects(repo):
         if objects.references.get(run_ref(run_id)) is not None:
             objects.references.delete(run_ref(run_id))

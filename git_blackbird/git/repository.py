@@ -144,21 +144,22 @@ def opened(repo: Repository) -> "pygit2.Repository":
     """
     import pygit2  # noqa: PLC0415 - 66 ms, and only what looks into trees needs it
 
-    with reading_objects(repo):
+    try:
         return pygit2.Repository(os.fspath(repo.git_dir))
+    except (pygit2.GitError, KeyError, OSError) as error:
+        reason = str(error).removeprefix(f"{repo.git_dir}: ")
+        raise UnusableError(
+            f"cannot open {repo.git_dir}: {reason}",
+            hint="repositories with SHA-256 objects, reftables or partial clones cannot be used",
+        ) from error
 
 
 @contextlib.contextmanager
-def reading_objects(repo: Repository) -> Iterator[None]:
+def using_objects(repo: Repository) -> Iterator[None]:
     """Turn what libgit2 raises in the block into an UnusableError that names the repository."""
-    import pygit2  # noqa: PLC0415 - 66 ms, and only what looks into trees needs it
+    import pygit2  # noqa: PLC0415 - loaded by now
 
     try:
         yield
     except (pygit2.GitError, KeyError, OSError, UnicodeError) as error:
-        raise UnusableError(
-            f"cannot read the objects of {repo.git_dir}: {error}",
-            hint="repositories with SHA-256 objects, reftables or partial clones cannot be used yet"
-            if "nsupported" in str(error)
-            else None,
-        ) from error
+        raise UnusableError(f"cannot use the objects of {repo.git_dir}: {error}") from error

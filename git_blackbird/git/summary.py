@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from git_blackbird.git.diffstat import StatLine, quoted, render_diffstat
-from git_blackbird.git.repository import Repository, opened, reading_objects
+from git_blackbird.git.repository import Repository, opened, using_objects
 from git_blackbird.git.trees import SUBMODULE
 from git_blackbird.model.change import (
     MAX_CHANGES,
@@ -55,7 +55,7 @@ def summarize(repo: Repository, pair: TreePair) -> Summary:
     Raises UnusableError when the trees cannot be read.
     """
     objects = opened(repo)
-    with reading_objects(repo):
+    with using_objects(repo):
         diff = _compare(objects, pair)
         changed = sorted(_changed(objects, diff), key=lambda item: (item.path, item.old_path))
         snippets, snippet_cuts = _snippets(diff, changed)

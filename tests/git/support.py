@@ -1,0 +1,58 @@
+"""What the tests of the git room share."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from git_blackbird.git.repository import Repository, discover
+from git_blackbird.git.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from git_blackbird.model.change import TreePair
+from tests.support import git
+
+HIDDEN = (".blackbird", "blackbird.plan.json")
+LIMITS = SnapshotLimits(timeout_seconds=60, max_untracked_bytes=50_000_000)
+
+
+def found(path: Path) -> Repository:
+    return discover(path, os.environ)
+
+
+def snap(path: Path, limits: SnapshotLimits = LIMITS) -> Snapshot:
+    return take_snapshot(found(path), limits=limits, hidden=HIDDEN)
+
+
+def tree_of(path: Path) -> str:
+    return snap(path).tree
+
+
+def names(repo: Path, tree: str) -> list[str]:
+    """Every path of a tree, bytes that are not UTF-8 as surrogates."""
+    listed = git(repo, "ls-tree", "-r", "-z", "--name-only", tree)
+    return listed.split("\0")[:-1]
+
+
+def listing(repo: Path, tree: str) -> dict[str, str]:
+    """Mode and content of every file of a tree, a submodule's commit as its content."""
+    result: dict[str, str] = {}
+    for item in git(repo, "ls-tree", "-r", "-z", tree).split("\0")[:-1]:
+        facts, _, name = item.partition("\t")
+        mode, kind, oid = facts.split(" ")
+        result[name] = f"{mode} {oid if kind == 'commit' else git(repo, 'cat-file', 'blob', oid)}"
+    return result
+
+
+def change_after(repo: Path, base: str) -> TreePair:
+    return TreePair(base, tree_of(repo))
+
+
+def user_state(repo: Path) -> Mapping[str, object]:
+    """All that a snapshot must leave as it is: index, references, HEAD, stash, configuration, worktree."""
+    git_dir = Path(git(repo, "rev-parse", "--absolute-git-dir"))
+    kept = {
+        str(path.relative_to(git_dir)): path.read_bytes()
+        for path in sorted(git_dir.rglob("*"))
+        if path.is_file() and "objects" not in path.parts
+    }
+    index = git_dir / "index"
+    times = index.stat().st_mtime_ns if index.exists() else None
+    return {"files": kept, "index time": times, "status": git(repo, "status", "--porcelain", "-z")}

@@ -1,0 +1,149 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.errors import ExitCode, UnusableError
+from git_blackbird.git.repository import Head, discover, head, opened
+from tests.git.support import found
+from tests.support import commit, git
+
+
+def refusal(path: Path) -> tuple[str, str | None]:
+    with pytest.raises(UnusableError) as caught:
+        found(path)
+    assert caught.value.exit_code is ExitCode.UNUSABLE
+    return caught.value.message, caught.value.hint
+
+
+def test_a_subdirectory_is_in_the_repository(repo: Path) -> None:
+    commit(repo, {"deep/er/file": "x"})
+    there = found(repo / "deep" / "er")
+    assert (there.top, there.git_dir, there.common_dir) == (repo, repo / ".git", repo / ".git")
+    assert there.private_dir == repo / ".git" / "blackbird"
+
+
+def test_a_linked_worktree_has_a_git_dir_of_its_own(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"file": "x"})
+    git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
+    there = found(tmp_path / "linked")
+    assert there.top == tmp_path / "linked"
+    assert there.git_dir == repo / ".git" / "worktrees" / "linked"
+    assert there.common_dir == repo / ".git"
+    assert head(there).branch == "side"
+    assert opened(there).read(opened(there).head.peel().tree.id)
+
+
+def test_a_submodule_is_a_repository_of_its_own(repo: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main")
+    commit(inner, {"file": "x"})
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "sub")
+    there = found(repo / "sub")
+    assert (there.top, there.git_dir) == (repo / "sub", repo / ".git" / "modules" / "sub")
+    assert there.git("ls-files").out == b"file\n"
+
+
+def test_names_that_are_no_text_are_found(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a b\xff'\""))
+    odd.mkdir()
+    git(odd, "init", "-q")
+    assert found(odd).top == odd
+    assert opened(found(odd)).is_empty
+
+
+def test_a_line_break_in_the_path_is_refused(tmp_path: Path) -> None:
+    odd = tmp_path / "a\nb"
+    odd.mkdir()
+    git(odd, "init", "-q")
+    assert refusal(odd)[0] == (
+        "the path of this repository holds a line break; move the repository elsewhere"
+    )
+
+
+def test_git_dir_and_work_tree_of_the_user_hold(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"file": "x"})
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    environ = {**os.environ, "GIT_DIR": "../repo/.git", "GIT_WORK_TREE": str(repo)}
+    there = discover(elsewhere, environ)
+    assert (there.top, there.git_dir) == (repo, repo / ".git")
+    assert "GIT_DIR" not in there.environ
+    assert there.git("ls-files").out == b"file\n"
+
+
+def test_configuration_of_this_call_holds_for_us_and_is_not_for_agents(repo: Path) -> None:
+    environ = {
+        **os.environ,
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "blackbird.agent",
+        "GIT_CONFIG_VALUE_0": "demo",
+    }
+    there = discover(repo, environ)
+    assert there.git("config", "blackbird.agent").out == b"demo\n"
+    assert "GIT_CONFIG_COUNT" not in there.environ
+
+
+def test_no_repository(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == (
+        "not a git repository (or any of the parent directories): .git",
+        "run `git init` here first, or go to a repository",
+    )
+
+
+def test_a_bare_repository_has_no_worktree(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "bare")
+    assert refusal(tmp_path / "bare") == (
+        "this is a bare repository: there is no worktree for agents to work in",
+        "run this in a clone of it, or in a worktree made with `git worktree add`",
+    )
+
+
+def test_inside_the_git_directory(repo: Path) -> None:
+    assert refusal(repo / ".git" / "refs") == (
+        "this is inside a git directory, not in a worktree",
+        "go to the top of the worktree",
+    )
+
+
+def test_another_users_repository_is_refused_in_gits_words(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    assert refusal(repo) == (
+        f"detected dubious ownership in repository at '{repo}'",
+        f"git config --global --add safe.directory {repo}",
+    )
+
+
+def test_a_repository_from_the_future_is_refused_in_gits_words(repo: Path) -> None:
+    git(repo, "config", "core.repositoryFormatVersion", "99")
+    message, hint = refusal(repo)
+    assert message.startswith("Expected git repo version <= 1, found 99")
+    assert hint is None
+
+
+def test_a_repository_libgit2_cannot_open_is_a_clear_128(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--object-format=sha256", "new")
+    with pytest.raises(UnusableError) as caught:
+        opened(found(tmp_path / "new"))
+    assert caught.value.message == (
+        f"cannot open {tmp_path / 'new' / '.git'}: unknown object format 'sha256'"
+    )
+    assert caught.value.hint == (
+        "repositories with SHA-256 objects, reftables or partial clones cannot be used"
+    )
+    assert caught.value.exit_code is ExitCode.UNUSABLE
+
+
+def test_head_before_the_first_commit(repo: Path) -> None:
+    assert head(found(repo)) == Head(branch="main", commit=None)
+
+
+def test_head_on_a_branch_and_detached(repo: Path) -> None:
+    oid = commit(repo, {"file": "x"})
+    git(repo, "checkout", "-q", "-b", "topic/ü")
+    assert head(found(repo)) == Head(branch="topic/ü", commit=oid)
+    git(repo, "checkout", "-q", "--detach")
+    assert head(found(repo)) == Head(branch=None, commit=oid)
