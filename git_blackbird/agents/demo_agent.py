@@ -1,0 +1,211 @@
+r"""The program of the ``demo`` agent. Standard library only: it is started by its path.
+
+Reads a context pack from standard input and does what the lines of ``task.prompt`` say, in order:
+
+    write PATH TEXT...          the file's text; ``\n`` is a line end
+    append PATH TEXT...         a line at the end, unless it stands there already
+    delete PATH
+    say TEXT...                 a step in the output, and the final message
+    ask ID PROMPT [| OPTION]... a question, unless the context has an answer of that ID
+    answered ID PATH            the answer, as the file's text
+    sleep SECONDS
+    fail CODE                   end with that status
+    fail-once CODE              the same, unless the task has been run before
+    commit MESSAGE              commit what has changed
+    on-feedback DIRECTIVE       done only when there is ``feedback``
+
+A resume with ``feedback`` does the ``on-feedback`` lines only; where there are none, it notes the
+feedback at the end of the first file that the prompt writes. Other lines are read as prose. Paths
+stay below the current directory.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+INTERRUPTED_STATUS = 130
+REFUSED_STATUS = 1
+
+
+class Ending(Exception):  # noqa: N818  # the end of a session, an error or not
+    """The session is over, with this exit status."""
+
+    def __init__(self, status: int, error: str) -> None:
+        super().__init__(error)
+        self.status = status
+
+
+class Session:
+    """One start on one task: what it was told, what it has asked and said."""
+
+    def __init__(self, context: dict[str, Any]) -> None:
+        self.context = context
+        self.task: dict[str, Any] = context.get("task") or {}
+        self.answers = {str(known["id"]): str(known["value"]) for known in context.get("answers") or ()}
+        self.feedback = str(context.get("feedback") or "")
+        self.questions: list[dict[str, Any]] = []
+        self.text = "Done."
+        self.directives: dict[str, Callable[[str], None]] = {
+            "write": self._write,
+            "append": self._append,
+            "delete": self._delete,
+            "say": self._say,
+            "ask": self._ask,
+            "answered": self._answered,
+            "sleep": self._sleep,
+            "fail": self._fail,
+            "fail-once": self._fail_once,
+            "commit": self._commit,
+        }
+
+    def run(self) -> None:
+        """Do the directives that are due; raises Ending when one of them ends the session."""
+        lines = str(self.task.get("prompt") or "").splitlines()
+        plain = [line for line in lines if _verb(line) != "on-feedback"]
+        changes = [line.split(None, 1)[1] for line in lines if _verb(line) == "on-feedback" and _rest(line)]
+        if not self.feedback or not self._is_resumed(plain):
+            self._perform(plain)
+        if self.feedback and not self.questions:
+            self._perform(changes or self._noted(plain))
+
+    def _is_resumed(self, plain: list[str]) -> bool:
+        first = _first_written(plain)
+        return os.environ.get("BLACKBIRD_RESUME") == "1" and (first is None or Path(first).exists())
+
+    def _noted(self, plain: list[str]) -> list[str]:
+        """Make the directive that shows, where nothing else is told, that the feedback was heard."""
+        first = _first_written(plain)
+        asked = " ".join(self.feedback.splitlines()[0].split()).replace("-->", "")
+        return [f"append {first} <!-- changed as asked: {asked} -->"] if first else []
+
+    def _perform(self, lines: list[str]) -> None:
+        for line in lines:
+            directive = self.directives.get(_verb(line))
+            # Several questions in a row are asked together; nothing else is done past an open one.
+            if directive is not None and (not self.questions or _verb(line) == "ask"):
+                directive(_rest(line))
+
+    def _write(self, rest: str) -> None:
+        path, text = _split_text(rest)
+        _save(path, text if text.endswith("\n") else text + "\n")
+
+    def _append(self, rest: str) -> None:
+        path, text = _split_text(rest)
+        before = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+        if not before.endswith("\n" + text + "\n") and before != text + "\n":
+            gap = "" if not before or before.endswith("\n") else "\n"
+            _save(path, f"{before}{gap}{text}\n")
+
+    def _delete(self, rest: str) -> None:
+        _confined(rest).unlink(missing_ok=True)
+        emit("progress", kind="edits", text=rest)
+
+    def _say(self, rest: str) -> None:
+        self.text = rest
+        emit("progress", kind="says", text=rest)
+
+    def _ask(self, rest: str) -> None:
+        name, _, wording = rest.partition(" ")
+        prompt, *options = (part.strip() for part in wording.split("|"))
+        if name not in self.answers:
+            self.questions.append({"id": name, "prompt": prompt, **({"options": options} if options else {})})
+
+    def _answered(self, rest: str) -> None:
+        name, _, path = rest.partition(" ")
+        _save(_confined(path.strip()), self.answers.get(name, "") + "\n")
+
+    def _sleep(self, rest: str) -> None:
+        emit("progress", kind="note", text=f"waiting {rest} s")
+        time.sleep(float(rest))
+
+    def _fail(self, rest: str) -> None:
+        raise Ending(int(rest or 1), f"told to fail with status {rest or 1}")
+
+    def _fail_once(self, rest: str) -> None:
+        records = Path(".blackbird/runs") / str(self.task.get("id", ""))
+        own = os.environ.get("BLACKBIRD_RUN_ID", "")
+        if os.environ.get("BLACKBIRD_RESUME") != "1" and not any(
+            path.stem != own for path in records.glob("*.json")
+        ):
+            self._fail(rest)
+
+    def _commit(self, rest: str) -> None:
+        emit("progress", kind="runs", text=f"git commit -m {rest}")
+        for command in (["add", "-A", "--", ".", ":(exclude).blackbird"], ["commit", "-q", "-m", rest]):
+            done = subprocess.run(["git", *command], check=False, capture_output=True, text=True)  # noqa: S607
+            if done.returncode:
+                raise Ending(
+                    REFUSED_STATUS, f"git {command[0]}: {done.stderr.strip() or done.stdout.strip()}"
+                )
+
+
+def _verb(line: str) -> str:
+    words = line.split(None, 1)
+    return words[0] if words else ""
+
+
+def _rest(line: str) -> str:
+    words = line.split(None, 1)
+    return words[1].rstrip() if len(words) > 1 else ""
+
+
+def _first_written(lines: list[str]) -> str | None:
+    return next(
+        (_rest(line).split(None, 1)[0] for line in lines if _verb(line) == "write" and _rest(line)), None
+    )
+
+
+def emit(event: str, **fields: Any) -> None:
+    """Print one line of output."""
+    sys.stdout.write(json.dumps({"type": event, **fields}) + "\n")
+    sys.stdout.flush()
+
+
+def _confined(name: str) -> Path:
+    """Give the path a directive names. Raises Ending when it leads out of the current directory."""
+    root = Path.cwd().resolve()
+    path = (root / name).resolve()
+    if path == root or not path.is_relative_to(root) or ".git" in path.relative_to(root).parts:
+        raise Ending(REFUSED_STATUS, f"refusing to touch {name}: it is not a file of this worktree")
+    return path
+
+
+def _split_text(rest: str) -> tuple[Path, str]:
+    name, _, text = rest.partition(" ")
+    return _confined(name), text.replace("\\n", "\n")
+
+
+def _save(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    emit("progress", kind="edits", text=str(path.relative_to(Path.cwd().resolve())))
+
+
+def main() -> int:
+    """Do one session; gives the exit status."""
+    emit("session", session_id=os.environ.get("BLACKBIRD_SESSION_ID", ""))
+    told = sys.stdin.read()
+    try:
+        session = Session(json.loads(told))
+        session.run()
+    except Ending as ending:
+        emit("result", ok=False, error=str(ending))
+        return ending.status
+    except KeyboardInterrupt:
+        return INTERRUPTED_STATUS
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        emit("result", ok=False, error=f"{type(error).__name__}: {error}")
+        return REFUSED_STATUS
+    text = json.dumps({"questions": session.questions}) if session.questions else session.text
+    usage = {"input_tokens": len(told) // 4, "output_tokens": len(text) // 4}
+    emit("result", ok=True, text=text, usage=usage, cost_usd=0.0)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""What every agent is to the controller: what it can do, how it starts, how its output is read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from git_blackbird.model.conversation import Progress, Reading
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What a provider can do; the controller asks before it relies on it."""
+
+    resume: bool
+    schema: bool
+    read_only: bool
+    chooses_session: bool
+    reports_cost: bool
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """What the configuration says of the agents; ``command`` is a shell command."""
+
+    command: str | None = None
+    claude_path: str = "claude"
+    claude_permission_mode: str = "bypassPermissions"
+    claude_model: str | None = None
+    claude_args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One start of an agent on one task.
+
+    ``session`` is the conversation to begin, where the agent lets us choose it, or, with ``resume``,
+    the one to continue. ``prompt`` is the text for agents that read text, ``context`` the context pack
+    for those that read JSON. ``previous_totals`` are the ``raw_totals`` of the run that is resumed.
+    """
+
+    task_id: str
+    run_id: str
+    session: str | None
+    prompt: str
+    context: JsonObject
+    resume: bool = False
+    previous_totals: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A process to start: arguments, what it reads, and what its environment has beyond ours."""
+
+    argv: tuple[str, ...]
+    stdin: bytes
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+
+class OutputReader(Protocol):
+    """Makes sense of one run's output; never raises, whatever was printed, and keeps little of it."""
+
+    def feed(self, data: bytes) -> Sequence[Progress]:
+        """Take the next piece of standard output, of any size and cut anywhere."""
+        ...
+
+    def finish(self, exit_code: int | None, stderr_tail: str) -> Reading:
+        """Say what the whole output means; ``exit_code`` is negative for a signal, None if unknown."""
+        ...
+
+
+class Agent(Protocol):
+    """A provider of agents (DESIGN.md 9)."""
+
+    name: str
+    abilities: Abilities
+
+    def new_session(self, random_hex: str) -> str | None:
+        """Name a new conversation from 32 random hex digits; None when the agent names its own."""
+        ...
+
+    def probe(self, environ: Mapping[str, str]) -> str:
+        """Check that the agent can be started and give its version, or "".
+
+        Raises AgentUnavailableError.
+        """
+        ...
+
+    def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:
+        """Say how to start; ``environ`` is what the child will inherit."""
+        ...
+
+    def reader(self, assignment: Assignment) -> OutputReader:
+        """Give a fresh reader for that start's output, live or out of the saved log."""
+        ...
+
+
+def build_session_uuid(random_hex: str) -> str:
+    """Write 32 random hex digits as a version 4 UUID."""
+    digits = random_hex.lower().ljust(32, "0")[:32]
+    variant = "89ab"[int(digits[16], 16) % 4]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

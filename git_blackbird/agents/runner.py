@@ -1,0 +1,154 @@
+"""Starts an agent's process held at a gate, and follows it once its record is on the disk.
+
+Imports asyncio: to be imported by what runs agents, not by what reads records.
+"""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import IO
+
+from git_blackbird.agents import processes
+from git_blackbird.agents.environment import RUN_ID_VARIABLE
+from git_blackbird.agents.following import EndCause, Ended, Following, Limits, Listeners, StartedProcess
+from git_blackbird.agents.logs import FollowedLog, LogFiles, open_log
+from git_blackbird.agents.protocol import Launch, OutputReader
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.conversation import Progress
+
+__all__ = ["TMP_FOLDER", "EndCause", "Ended", "HeldChild", "Limits", "LogFiles", "hold"]
+
+GATE_CLOSED_STATUS = 75
+TMP_FOLDER = "tmp"
+_PROMPT_FILE = "prompt"
+_SHELL = "/bin/sh"
+# The child waits here until its record is on the disk. End of file, also that of a parent killed by
+# SIGKILL, ends it before the agent has begun.
+_GATE = f'IFS= read -r _ || exit {GATE_CLOSED_STATUS}; f=$1; shift; exec "$@" <"$f"'
+_ABANDON_SECONDS = 5.0
+
+
+def hold(
+    launch: Launch, *, cwd: Path, environ: Mapping[str, str], logs: LogFiles, work_dir: Path
+) -> "HeldChild":
+    """Start the process of ``launch`` held at the gate, in a session and process group of its own.
+
+    ``work_dir`` is a private folder of the caller's; the prompt is put there, and ``work_dir/tmp``,
+    meant as the child's TMPDIR, is made. Raises AgentUnavailableError when no process can be started,
+    OSError when the files cannot be made.
+    """
+    prompt = work_dir / _PROMPT_FILE
+    _write_private(prompt, launch.stdin)
+    (work_dir / TMP_FOLDER).mkdir(mode=0o700, exist_ok=True)
+    argv = [_SHELL, "-c", _GATE, "gate", str(prompt), *launch.argv]
+    with ExitStack() as on_failure:
+        outputs = [open_log(logs.stdout), open_log(logs.stderr)]
+        followed = [FollowedLog(path, logs.max_bytes) for path in (logs.stdout, logs.stderr)]
+        for log in followed:
+            on_failure.callback(log.close)
+        popen = _start(argv, cwd, {**environ, **launch.environ}, outputs)
+        on_failure.pop_all()
+    identity = processes.identity(popen.pid) or ""
+    return HeldChild(StartedProcess(popen, identity, environ.get(RUN_ID_VARIABLE, ""), *followed))
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as stream:
+        stream.write(data)
+
+
+def _start(
+    argv: list[str], cwd: Path, environ: Mapping[str, str], outputs: list[int]
+) -> subprocess.Popen[bytes]:
+    """Start the child on these two descriptors, which are closed here in any case."""
+    try:
+        return subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=outputs[0],
+            stderr=outputs[1],
+            cwd=cwd,
+            env=environ,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise AgentUnavailableError(f"cannot start the agent: {error}") from error
+    finally:
+        for output in outputs:
+            os.close(output)
+
+
+class HeldChild:
+    """A started process that does nothing before ``open_gate``.
+
+    Either ``open_gate`` and then ``follow``, or ``abandon``. ``ended`` is there once ``follow`` is over,
+    also when it was cancelled.
+    """
+
+    def __init__(self, started: StartedProcess) -> None:
+        self._started = started
+        self.ended: Ended | None = None
+
+    @property
+    def pid(self) -> int:
+        """The number of the process, and of its group."""
+        return self._started.pid
+
+    @property
+    def identity(self) -> str:
+        """What tells this process from a later one of the same number."""
+        return self._started.identity
+
+    def open_gate(self) -> None:
+        """Let the agent begin. A process that has ended meanwhile is for ``follow`` to tell."""
+        with suppress(BrokenPipeError), self._gate() as gate:
+            gate.write(b"\n")
+
+    def abandon(self) -> None:
+        """Let the process end without the agent having begun, and wait for it."""
+        self._gate().close()
+        try:
+            self._started.popen.wait(_ABANDON_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._started.popen.kill()
+            self._started.popen.wait()
+        self._started.close_logs()
+
+    async def follow(
+        self,
+        reader: OutputReader,
+        limits: Limits,
+        *,
+        on_progress: Callable[[Progress], None],
+        on_output: Callable[[bytes], None] | None,
+        hurry: asyncio.Event,
+    ) -> Ended:
+        """Follow the opened child to its end, and stop what it leaves behind.
+
+        Cancelling stops the child (SIGINT, grace, SIGTERM, grace, SIGKILL; with ``hurry`` SIGKILL at
+        once), reads the rest of the log and raises CancelledError with ``ended`` set. Cancelling a second
+        time is the same as ``hurry``. What a listener raises kills the child and goes on to the caller.
+        """
+        turn = Following(self._started, Listeners(reader, on_progress, on_output), limits, hurry)
+        work = asyncio.ensure_future(turn.run())
+        cancelled = 0
+        while not work.done():
+            try:
+                await asyncio.shield(work)
+            except asyncio.CancelledError:
+                cancelled += 1
+                turn.interrupt(at_once=cancelled > 1)
+        self.ended = work.result()
+        if cancelled:
+            raise asyncio.CancelledError
+        return self.ended
+
+    def _gate(self) -> IO[bytes]:
+        gate = self._started.popen.stdin
+        if gate is None or gate.closed:
+            raise ValueError("this gate has been opened or closed before")
+        return gate

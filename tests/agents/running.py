@@ -1,0 +1,110 @@
+"""Runs one agent the way the controller does: held, opened, followed."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.protocol import Agent, Assignment, JsonObject, Launch, OutputReader
+from git_blackbird.agents.runner import TMP_FOLDER, Ended, HeldChild, Limits, LogFiles, hold
+from git_blackbird.model.conversation import Progress, Reading
+
+RUN_ID = "0123456789abcdef"
+PATIENT = Limits(wall_seconds=60, idle_seconds=60, grace_seconds=5)
+MEGABYTE = 1024 * 1024
+
+
+class Ear:
+    """A reader that only listens."""
+
+    def __init__(self) -> None:
+        self.heard = 0
+
+    def feed(self, data: bytes) -> tuple[Progress, ...]:
+        self.heard += len(data)
+        return ()
+
+    def finish(self, exit_code: int | None, stderr_tail: str) -> Reading:
+        return Reading(succeeded=exit_code == 0, final_text=stderr_tail)
+
+
+class Bin(list[bytes]):
+    """Takes output and keeps none of it."""
+
+    def append(self, data: bytes) -> None:
+        pass
+
+
+@dataclass
+class Stage:
+    """A worktree with a place for logs, and what was heard of the run."""
+
+    root: Path
+    limits: Limits = PATIENT
+    max_bytes: int = 10 * MEGABYTE
+    run_id: str = RUN_ID
+    progress: list[Progress] = field(default_factory=list)
+    output: list[bytes] = field(default_factory=list)
+
+    @property
+    def tree(self) -> Path:
+        path = self.root / "tree"
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    @property
+    def logs(self) -> LogFiles:
+        return LogFiles(self.root / "logs/run.stdout", self.root / "logs/run.stderr", self.max_bytes)
+
+    def hold(self, launch: Launch, **variables: str) -> HeldChild:
+        work = self.root / "work"
+        work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        environ = child_environ(
+            {**os.environ, **variables},
+            task_id="t1",
+            run_id=self.run_id,
+            tmp_dir=work / TMP_FOLDER,
+            extra=launch.environ,
+        )
+        return hold(launch, cwd=self.tree, environ=environ, logs=self.logs, work_dir=work)
+
+    async def follow(
+        self, child: HeldChild, reader: OutputReader | None = None, hurry: asyncio.Event | None = None
+    ) -> Ended:
+        return await child.follow(
+            reader or Ear(),
+            self.limits,
+            on_progress=self.progress.append,
+            on_output=self.output.append,
+            hurry=hurry or asyncio.Event(),
+        )
+
+    def run_shell(self, script: str, reader: OutputReader | None = None, stdin: bytes = b"") -> Ended:
+        child = self.hold(Launch(argv=("/bin/sh", "-c", script), stdin=stdin))
+        child.open_gate()
+        return asyncio.run(self.follow(child, reader))
+
+    def run_agent(self, agent: Agent, assignment: Assignment, **variables: str) -> Ended:
+        child = self.hold(agent.launch(assignment, os.environ), **variables)
+        child.open_gate()
+        return asyncio.run(self.follow(child, agent.reader(assignment)))
+
+
+def assign(
+    prompt: str = "",
+    *,
+    session: str | None = "5e551011-0000-4000-8000-000000000001",
+    resume: bool = False,
+    context: JsonObject | None = None,
+) -> Assignment:
+    pack = {"schemaVersion": 1, "task": {"id": "t1", "title": "T", "prompt": prompt}, **(context or {})}
+    return Assignment("t1", RUN_ID, session, prompt, pack, resume)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that another process does."""
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110  # nobody tells us
+            await asyncio.sleep(0.01)
