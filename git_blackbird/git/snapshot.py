@@ -31,6 +31,7 @@ _QUIET = (
 )
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
+_NESTED = "a git repository of its own"
 _STALE_SECONDS = 24 * 3600
 
 
@@ -155,7 +156,7 @@ class _Session:
     def obstacle(self, full: bytes, path: bytes, status: os.stat_result, *, is_tracked: bool) -> str | None:
         """Say why a path cannot or shall not be in the tree."""
         if path.endswith(b"/"):
-            return "a git repository of its own"
+            return _NESTED
         if stat.S_ISLNK(status.st_mode):
             return None
         if not stat.S_ISREG(status.st_mode):
@@ -171,8 +172,16 @@ class _Session:
         if not directories:
             return
         modes = dict(self.index_entries())
+        named = {item.path for item in work.left_out}
         for path in directories:
-            (work.update if SUBMODULE in modes.get(path, ()) else work.remove).append(path)
+            if SUBMODULE in modes.get(path, ()):
+                work.update.append(path)
+                continue
+            work.remove.append(path)
+            name = _text(path) + "/"
+            # Git names a nested repository among untracked paths, but not where it knows a file.
+            if name not in named and _is_there(self.prefix + path + b"/.git"):
+                work.left_out.append(LeftOut(path=name, reason=_NESTED))
 
     def index_entries(self) -> Iterator[tuple[bytes, tuple[int, ...]]]:
         """Give each path of the private index with its mode, or with several when it is unmerged."""
@@ -273,6 +282,13 @@ def _sweep(folder: Path) -> None:
 def _is_link(path: bytes) -> bool:
     with contextlib.suppress(OSError):
         return stat.S_ISLNK(os.lstat(path).st_mode)
+    return False
+
+
+def _is_there(path: bytes) -> bool:
+    with contextlib.suppress(OSError):
+        os.lstat(path)
+        return True
     return False
 
 

@@ -55,4 +55,8 @@ def user_state(repo: Path) -> Mapping[str, object]:
     }
     index = git_dir / "index"
     times = index.stat().st_mtime_ns if index.exists() else None
-    return {"files": kept, "index time": times, "status": git(repo, "status", "--porcelain", "-z")}
+    return {
+        "files": kept,
+        "index time": times,
+        "status": git(repo, "--no-optional-locks", "status", "--porcelain", "-z"),
+    }

@@ -34,7 +34,7 @@ def test_a_failure_is_told_in_gits_words(repo: Path) -> None:
 
 
 def test_a_failure_without_words_names_command_and_status(repo: Path) -> None:
-    with pytest.raises(GitError, match="^git config ended with status 1$"):
+    with pytest.raises(GitError, match=r"^git config ended with status 1$"):
         run_git(["-c", "a.b=c", "config", "no.key"], cwd=repo, environ=os.environ)
 
 

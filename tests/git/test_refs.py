@@ -51,5 +51,5 @@ def test_a_linked_worktree_shares_them(repo: Path, tmp_path: Path) -> None:
 def test_a_reference_that_cannot_be_written_is_told(repo: Path) -> None:
     base = tree_of(repo)
     write(repo, {f".git/refs/blackbird/runs/{RUN}.lock": ""})
-    with pytest.raises(UnusableError, match="cannot use the objects of .*: failed to lock file"):
+    with pytest.raises(UnusableError, match=r"cannot use the objects of .*: failed to lock file"):
         save_run_ref(found(repo), RUN, base, None)
