@@ -73,10 +73,18 @@ class ClaudeAgent:
         sandbox = {"IS_SANDBOX": "1"} if os.geteuid() == _ROOT and mode == BYPASS_MODE else {}
         return Launch(
             argv=(*argv, *settings.claude_args),
-            stdin=assignment.prompt.encode(errors="replace"),
+            stdin=_plain(assignment.prompt).encode(errors="replace"),
             environ={"DISABLE_AUTOUPDATER": "1", **sandbox},
         )
 
     def reader(self, assignment: Assignment) -> ClaudeReader:
         """Read its event stream."""
         return ClaudeReader(assignment)
+
+
+def _plain(prompt: str) -> str:
+    """Keep a prompt that begins like a command of the program's own, as ``/compact``, a text for the model.
+
+    Such a command would be carried out, and end with success, without the model having heard of it.
+    """
+    return f"\n{prompt}" if prompt.startswith("/") else prompt

@@ -1,6 +1,7 @@
 """What Claude Code's event stream says of a run; facts in AGENTS.md 2.2 to 2.7."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -10,6 +11,7 @@ from git_blackbird.agents.json_lines import MAX_LINE_BYTES, JsonLines
 from git_blackbird.agents.protocol import Assignment, JsonObject
 from git_blackbird.messages.questions import parse_questions
 from git_blackbird.model.conversation import Progress, ProgressKind, Reading, Refusal, Usage
+from git_blackbird.model.timestamps import format_timestamp
 
 INSTALL_HINT = (
     "install Claude Code (npm package @anthropic-ai/claude-code) or choose another agent with --agent"
@@ -20,17 +22,27 @@ _READING = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", 
 _EDITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _RUNNING = frozenset({"Bash", "BashOutput"})
 _SUBJECTS = ("file_path", "notebook_path", "path", "pattern", "command", "url", "query", "description")
-# What the program says when it cannot work at all, in the order in which it is looked for.
-_REFUSALS = (
-    ("No conversation found with session ID", Refusal.SESSION_UNKNOWN, "start anew with restart"),
-    ("cannot be used with root/sudo privileges", Refusal.FORBIDDEN, "run as another user"),
-    ("Please run /login", Refusal.NOT_LOGGED_IN, "run claude and log in with /login"),
-    ("Not logged in", Refusal.NOT_LOGGED_IN, "run claude and log in with /login"),
-    ("Invalid API key", Refusal.NOT_LOGGED_IN, "set a valid ANTHROPIC_API_KEY, or log in with /login"),
-    ("usage limit reached", Refusal.USAGE_LIMIT, None),
-    ("hit your limit", Refusal.USAGE_LIMIT, None),
-    ("limit reached", Refusal.USAGE_LIMIT, None),
+_LOGIN_HINT = "start claude and log in with /login, or set a valid ANTHROPIC_API_KEY"
+# What the program says when it cannot work at all, in the order in which it is looked for. Without a
+# hint of ours its own line is the hint: it names the time at which a limit resets.
+_REFUSALS: tuple[tuple[str, Refusal, str | None], ...] = (
+    ("No conversation found with session ID", Refusal.SESSION_UNKNOWN, "begin a new session with restart"),
+    ("cannot be used with root/sudo privileges", Refusal.FORBIDDEN, "work as another user than root"),
+    ("Please run /login", Refusal.NOT_LOGGED_IN, _LOGIN_HINT),
+    ("Not logged in", Refusal.NOT_LOGGED_IN, _LOGIN_HINT),
+    ("Invalid API key", Refusal.NOT_LOGGED_IN, _LOGIN_HINT),
+    ("Failed to authenticate", Refusal.NOT_LOGGED_IN, _LOGIN_HINT),
+    ("usage limit", Refusal.USAGE_LIMIT, None),
+    ("You've hit your", Refusal.USAGE_LIMIT, None),
+    ("out of usage credits", Refusal.USAGE_LIMIT, None),
+    ("-hour limit reached", Refusal.USAGE_LIMIT, None),
+    ("weekly limit reached", Refusal.USAGE_LIMIT, None),
 )
+_STATUS_REFUSALS = {
+    401: (Refusal.NOT_LOGGED_IN, _LOGIN_HINT),
+    429: (Refusal.USAGE_LIMIT, None),
+}
+_RESET_SECONDS = re.compile(r"\|(\d{10})\b")
 
 
 class ClaudeReader:
@@ -69,7 +81,7 @@ class ClaudeReader:
             refusal_hint=hint,
             usage=_usage(result.get("usage")),
             cost_usd=run_cost(result, self._previous),
-            raw_totals=_totals(result) or self._previous,
+            raw_totals=_totals(result, self._previous),
             notes=tuple(self._notes(result)),
         )
 
@@ -136,21 +148,28 @@ class ClaudeReader:
         return None
 
     def _refusal(self, exit_code: int | None, stderr_tail: str) -> tuple[Refusal | None, str | None]:
-        said = "\n".join((_error_of(self._result) if self._result else "", stderr_tail))
+        """Say whether the program could not work at all, and the way out."""
+        said = stderr_tail if self._result is None else _error_of(self._result)
         for phrase, refusal, hint in _REFUSALS:
             if phrase.lower() in said.lower():
-                return refusal, hint or one_line(_line_with(said, phrase))
+                return refusal, hint or _limit_hint(_line_with(said, phrase))
+        status = self._result.get("api_error_status") if self._result else None
+        if isinstance(status, int) and status in _STATUS_REFUSALS:
+            refusal, hint = _STATUS_REFUSALS[status]
+            return refusal, hint or _limit_hint(said)
         if self._printed or exit_code is None or exit_code <= 0:
             return None, None
         if exit_code == _NOT_FOUND_STATUS:
             return Refusal.MISSING, INSTALL_HINT
+        # Not one event: the program has refused its arguments.
         return Refusal.REFUSED, last_line(stderr_tail) or None
 
     def _notes(self, result: JsonObject) -> Iterator[str]:
         denials = result.get("permission_denials")
         if isinstance(denials, list) and denials:
             names = sorted({_text(denial.get("tool_name")) for denial in denials if isinstance(denial, dict)})
-            yield one_line(f"{len(denials)} tool calls were denied: {', '.join(names)}")
+            calls = "1 tool call was" if len(denials) == 1 else f"{len(denials)} tool calls were"
+            yield one_line(f"{calls} denied: {', '.join(names)}")
         if self._lines.too_long:
             yield f"{self._lines.too_long} lines of output longer than {MAX_LINE_BYTES} bytes were not read"
 
@@ -165,7 +184,7 @@ def run_cost(result: JsonObject, previous: Mapping[str, float]) -> float | None:
     since = result.get("model_usage_since_last_result")
     if isinstance(since, dict):
         costs = [_number(part.get("costUSD")) for part in since.values() if isinstance(part, dict)]
-        return sum(cost for cost in costs if cost is not None)
+        return math.fsum(cost for cost in costs if cost is not None)
     if total is None or _counts_this_run_only(result):
         return total
     before = previous.get(TOTAL_COST, 0.0)
@@ -180,9 +199,10 @@ def _counts_this_run_only(result: JsonObject) -> bool:
     return sum(_count(part.get("outputTokens")) for part in parts) == _count(usage.get("output_tokens"))
 
 
-def _totals(result: JsonObject) -> dict[str, float]:
+def _totals(result: JsonObject, previous: Mapping[str, float]) -> dict[str, float]:
     total = _number(result.get(TOTAL_COST))
-    return {} if total is None else {TOTAL_COST: total}
+    # A session that could not be opened counts from zero: the next resume still continues the old one.
+    return {TOTAL_COST: total} if total else dict(previous)
 
 
 def _usage(value: Any) -> Usage | None:
@@ -203,6 +223,14 @@ def _error_of(result: JsonObject) -> str:
     told = [_text(part) for part in errors] if isinstance(errors, list) else []
     text = "; ".join(filter(None, told)) or _text(result.get("result"))
     return one_line(text, 1000) or _text(result.get("subtype")) or "a result without success"
+
+
+def _limit_hint(line: str) -> str:
+    """Give the line that names a limit, with the time that older versions write as a number put in words."""
+    reset = _RESET_SECONDS.search(line)
+    if reset is None:
+        return one_line(line)
+    return f"{one_line(line[: reset.start()])}, resets at {format_timestamp(int(reset[1]) * 10**9)}"
 
 
 def _line_with(text: str, phrase: str) -> str:
