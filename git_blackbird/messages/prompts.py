@@ -15,8 +15,12 @@ def render_prompt(context: Mapping[str, Any]) -> str:
     parts = [context.get("systemPrompt", ""), f"# Task {task['id']}: {task['title']}"]
     parts.append(task.get("description", ""))
     parts.append(task.get("prompt", ""))
-    parts.append(_section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())]))
-    parts.append(_section("Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]))
+    parts.append(
+        _section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())])
+    )
+    parts.append(
+        _section("Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())])
+    )
     parts.append(_section("What was asked about earlier work on this task", [context.get("feedback", "")]))
     parts.append(_section("The project", [context.get("projectSnapshot", "")]))
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -46,3 +50,12 @@ def render_answers(questions: Sequence[Question], answers: Sequence[Answer]) -> 
 def join_messages(*parts: str) -> str:
     """Put several messages to one agent together, leaving empty ones away."""
     return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
+
+
+def render_earlier_requests(texts: Sequence[str]) -> str:
+    """Repeat what was asked on a task before; hearing it twice does no harm."""
+    if not texts:
+        return ""
+    return "Asked on this task before, repeated in case it was not heard:\n\n" + "\n\n".join(
+        text.rstrip("\n") for text in texts
+    )

@@ -28,7 +28,9 @@ class ChoiceText:
 CHOICES = (
     ChoiceText(Choice.APPROVE_CONTINUE, "Approve and continue", "git blackbird decide {task} --approve"),
     ChoiceText(Choice.APPROVE_QUIT, "Approve and quit", "git blackbird decide {task} --approve"),
-    ChoiceText(Choice.REQUEST_CHANGES, "Request changes", "git blackbird decide {task} --request-changes -m TEXT"),
+    ChoiceText(
+        Choice.REQUEST_CHANGES, "Request changes", "git blackbird decide {task} --request-changes -m TEXT"
+    ),
     ChoiceText(Choice.REJECT, "Reject changes", "git blackbird decide {task} --reject"),
     ChoiceText(Choice.VIEW_DIFF, "View full diff", "git blackbird runs {task} {run} --diff"),
 )

@@ -80,7 +80,12 @@ KEYS: Mapping[str, Key] = {
             environment="BLACKBIRD_AGENT_CMD",
             clone_safe=False,
         ),
-        Key("execution.stopAfterEachTask", Kind.BOOLEAN, default=False, says="stop for a decision after each task"),
+        Key(
+            "execution.stopAfterEachTask",
+            Kind.BOOLEAN,
+            default=False,
+            says="stop for a decision after each task",
+        ),
         Key("execution.parentReviewEnabled", Kind.BOOLEAN, default=True, says="kept for the parent review"),
         Key("execution.timeoutMinutes", Kind.INTEGER, 60, "longest run", 1, 1440),
         Key("execution.idleMinutes", Kind.INTEGER, 20, "longest silence of an agent", 1, 1440),
@@ -211,7 +216,11 @@ def _distrusted(one: Given, key: Key) -> Problem:
 
 
 def _shell_word(value: object) -> str:
-    text = " ".join(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else str(value)
+    text = (
+        " ".join(map(str, value))
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else str(value)
+    )
     return "'" + text.replace("'", "'\\''") + "'"
 
 

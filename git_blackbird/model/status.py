@@ -55,9 +55,7 @@ def derive_leaf(task: Task, history: History) -> Status:
     if latest is not None and speaks(latest, task):
         return status_of_run(latest)
     void = newest is not None and newest.superseded_by == OVERTAKEN_BY_UNAVAILABLE
-    if latest is None and void and task.status == Status.IN_PROGRESS:
-        return Status.TODO
-    return task.status
+    return Status.TODO if void and task.status == Status.IN_PROGRESS else task.status
 
 
 def derive_leaves(plan: Plan, histories: Mapping[TaskId, History]) -> dict[TaskId, Status]:

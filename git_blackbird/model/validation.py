@@ -98,9 +98,7 @@ def _clash_faults(known: Collection[str]) -> Iterator[Fault]:
 
 
 def _cycle_faults(plan: Plan) -> Iterator[Fault]:
-    deps = {
-        key: tuple(dep for dep in task.deps if dep != key) for key, task in plan.tasks.items()
-    }
+    deps = {key: tuple(dep for dep in task.deps if dep != key) for key, task in plan.tasks.items()}
     cycle = find_cycle(deps)
     if cycle is not None:
         what = f"dependency cycle detected: {' -> '.join(cycle)}"

@@ -86,6 +86,20 @@ def fsync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def copy_private(path: Path, data: bytes) -> None:
+    """Save a rebuildable copy in the git directory: whole or not at all, but not worth an fsync.
+
+    Raises SaveError.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        raise SaveError(path, error) from error
+
+
 def sweep_temporaries(layout: Layout) -> int:
     """Remove what crashed saves left in the temporary folder; gives how many.
 

@@ -56,9 +56,9 @@ class Layout:
         return self.state / "agent.json"
 
     @property
-    def plan_before_run(self) -> Path:
-        """The plan as it was when the agent at work was started."""
-        return self.private / "plan-before-run.json"
+    def known_plan(self) -> Path:
+        """The plan as this program last knew it, while an agent works."""
+        return self.private / "plan-known.json"
 
     def task_runs(self, task_id: TaskId) -> Path:
         """Give the folder of one task's records.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.history import History
-from git_blackbird.model.ids import TaskId
+from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan
 from git_blackbird.model.run import Run
-from git_blackbird.storage.atomic import SaveError, write_atomic
+from git_blackbird.storage.atomic import copy_private, sweep_temporaries, write_atomic
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import store_lock
 from git_blackbird.storage.plan_format import parse_plan, render_plan
@@ -57,7 +57,8 @@ class Store:
         data = self.plan_bytes()
         if data is None:
             raise UnusableError(
-                f"plan file not found: {self.layout.plan}", hint="`git blackbird init` makes one to start from"
+                f"plan file not found: {self.layout.plan}",
+                hint="`git blackbird init` makes one to start from",
             )
         if self._parsed is None or self._parsed[0] != data:
             self._parsed = (data, parse_plan(data, str(self.layout.plan)))
@@ -100,6 +101,8 @@ class Transaction:
         data = render_plan(plan)
         if data != self._store.plan_bytes():
             write_atomic(self._store.layout, self._store.layout.plan, data)
+            if self._store.layout.known_plan.exists():
+                self.remember_plan()
 
     def change_plan(self, change: Callable[[Plan], Plan]) -> Plan:
         """Read, change and save the plan; gives what it became."""
@@ -117,15 +120,47 @@ class Transaction:
         path = self._store.layout.record(run.task_id, run.id)
         write_atomic(self._store.layout, path, render_record(run), mode=0o600)
 
-    def set_plan_aside(self, path: Path, replacement: bytes) -> None:
-        """Keep the plan file under another name and put ``replacement`` in its place.
+    def remember_plan(self) -> None:
+        """Keep a copy of the plan that an agent cannot reach by mistake, for as long as one works."""
+        data = self._store.plan_bytes()
+        if data is not None:
+            copy_private(self._store.layout.known_plan, data)
+
+    def known_plan(self) -> bytes | None:
+        """Give that copy; None when no agent works."""
+        try:
+            return self._store.layout.known_plan.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def forget_plan(self) -> None:
+        """Remove that copy."""
+        self._store.layout.known_plan.unlink(missing_ok=True)
+
+    def plan_if_there(self) -> Plan | None:
+        """Give the plan; None when the file is gone.
+
+        Raises InvalidPlanError.
+        """
+        return None if self._store.plan_bytes() is None else self._store.plan()
+
+    def restore_plan(self, data: bytes) -> None:
+        """Put ``data`` in the plan file's place.
 
         Raises SaveError.
         """
-        try:
-            data = self._store.plan_bytes()
-            if data is not None:
-                write_atomic(self._store.layout, path, data)
-        except OSError as error:
-            raise SaveError(path, error) from error
-        write_atomic(self._store.layout, self._store.layout.plan, replacement)
+        write_atomic(self._store.layout, self._store.layout.plan, data)
+
+    def set_plan_aside(self, run_id: RunId, replacement: bytes) -> Path:
+        """Keep the plan file under another name and put ``replacement`` in its place; gives that name.
+
+        Raises SaveError.
+        """
+        aside = self._store.layout.state / f"plan-set-aside-{run_id}.json"
+        write_atomic(self._store.layout, aside, self._store.plan_bytes() or b"")
+        self.restore_plan(replacement)
+        return aside
+
+    def sweep(self) -> int:
+        """Remove what crashed saves left behind; gives how many files."""
+        return sweep_temporaries(self._store.layout)

@@ -1,0 +1,160 @@
+"""The program's edge: one group of commands, loaded when they are called, and the way every call ends."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from git_blackbird import __version__
+from git_blackbird.errors import BlackbirdError, ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from git_blackbird.controller.world import World
+
+
+class Entry(NamedTuple):
+    """One command: the module and name it is loaded from, and its line in the list of commands."""
+
+    place: str
+    says: str
+
+
+COMMANDS = {
+    "add": Entry("plan_commands:add", "Add a task to the plan."),
+    "config": Entry("config_command:config", "Show every key, or read or write one."),
+    "decide": Entry("run_commands:decide", "Record a decision on a task's run."),
+    "demo": Entry("demo_command:demo", "Try everything in a repository made for it."),
+    "execute": Entry("run_commands:execute", "Run what is ready; stop where someone must decide."),
+    "init": Entry("plan_commands:init", "Make a plan to start from."),
+    "list": Entry("read_commands:list_command", "List tasks."),
+    "restart": Entry("run_commands:restart", "Start a task again in a new session."),
+    "resume": Entry("run_commands:resume", "Go on in the same agent session."),
+    "retry": Entry("run_commands:retry", "Make a task todo again; start nothing."),
+    "runs": Entry("runs_command:runs", "Show what happened, what it cost, what it changed."),
+    "set-status": Entry("plan_commands:set_status_command", "Set a task's status by hand."),
+    "show": Entry("read_commands:show", "Show one task and why it is or is not ready."),
+    "status": Entry("read_commands:status", "Show where the plan stands and what is due."),
+    "validate": Entry("plan_commands:validate", "Check the plan file; every fault in one go."),
+}
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@dataclass
+class Root:
+    """What the edge hands to the commands, and learns from them: whether errors must speak JSON."""
+
+    make_world: "Callable[[], World]"
+    as_json: bool = False
+
+    @cached_property
+    def world(self) -> "World":
+        """The world, made when a command first looks at it."""
+        return self.make_world()
+
+
+class LazyGroup(click.Group):
+    """Commands whose modules are imported when they are called: ``--help`` must not pay for them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name every command."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        del ctx
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module, name = entry.place.split(":")
+        command = getattr(import_module(f"git_blackbird.cli.{module}"), name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{entry.place} is no command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].says) for name in sorted(COMMANDS)])
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings=SETTINGS)
+@click.version_option(__version__, prog_name="git blackbird", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> ExitCode | None:
+    """Run coding agents over a dependency-aware plan in this git repository.
+
+    Without a command it prints what `status` prints.
+    """
+    if context.invoked_subcommand is None:
+        return run_status(context)
+    return None
+
+
+def run_status(context: click.Context) -> ExitCode:
+    """Do what ``status`` does."""
+    from git_blackbird.cli.read_commands import status  # noqa: PLC0415  # --help must not pay for it
+
+    code: ExitCode = context.invoke(status, as_json=False, no_input=False)
+    return code
+
+
+def run() -> NoReturn:
+    """Run the program: the console script."""
+    from git_blackbird.controller.world import real_world  # noqa: PLC0415  # --help must not pay for it
+
+    code = main(sys.argv[1:], real_world)
+    sys.exit(code)
+
+
+def main(args: Sequence[str], make_world: "Callable[[], World]") -> int:
+    """Run one command line and give its exit code; every error ends here."""
+    root = Root(make_world)
+    try:
+        code = cli.main(args=list(args), prog_name="git blackbird", standalone_mode=False, obj=root)
+        sys.stdout.flush()
+        return int(code or 0)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        return _usage(error, as_json=root.as_json)
+    except (KeyboardInterrupt, click.Abort, EOFError):
+        return _interrupted()
+    except BrokenPipeError:
+        return _broken_pipe()
+    except BlackbirdError as error:
+        from git_blackbird.cli.output import print_error  # noqa: PLC0415  # only who fails pays for it
+
+        print_error(error, as_json=root.as_json)
+        return int(error.exit_code)
+    except Exception as error:  # noqa: BLE001  # the edge: a bug is reported with its place, not shown raw
+        from git_blackbird.cli.bug_report import report_bug  # noqa: PLC0415  # only a bug pays for it
+
+        return report_bug(error, args, root.world)
+
+
+def _usage(error: click.ClickException, *, as_json: bool) -> int:
+    from git_blackbird.cli.output import print_error  # noqa: PLC0415  # only who errs pays for it
+
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "git blackbird"
+    print_error(UsageError(error.format_message(), hint=f"{command} -h"), as_json=as_json)
+    return int(ExitCode.USAGE)
+
+
+def _interrupted() -> int:
+    click.echo("interrupted", err=True)
+    return int(ExitCode.INTERRUPTED)
+
+
+def _broken_pipe() -> int:
+    """End quietly when the reader went away, as git does under a pager that was left."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    return int(ExitCode.OK)

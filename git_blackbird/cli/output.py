@@ -1,0 +1,76 @@
+"""The one place that prints: text for people, envelopes for programs, errors as git words them."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import click
+
+from git_blackbird.controller.world import World
+from git_blackbird.errors import BlackbirdError, ExitCode
+from git_blackbird.model.text import clean
+
+JSON_SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where one command prints, and in which form."""
+
+    command: str
+    as_json: bool
+    world: World
+
+    @cached_property
+    def colored(self) -> bool:
+        """Whether standard output takes colour, as ``color.blackbird`` and ``color.ui`` say."""
+        return wants_color(self.world, is_tty=sys.stdout.isatty())
+
+    def say(self, text: str = "") -> None:
+        """Print text for people; nothing when programs are spoken to."""
+        if not self.as_json:
+            click.echo(text if self.colored else click.unstyle(text))
+
+    def data(self, data: Mapping[str, Any]) -> None:
+        """Print the envelope for programs; nothing when people are spoken to."""
+        if self.as_json:
+            envelope = {"schemaVersion": JSON_SCHEMA_VERSION, "command": self.command, "data": data}
+            click.echo(json.dumps(envelope, ensure_ascii=True))
+
+    def event(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Print one line of the event stream for programs; nothing when people are spoken to."""
+        if self.as_json:
+            line = {"schemaVersion": JSON_SCHEMA_VERSION, "event": name, **fields}
+            click.echo(json.dumps(line, ensure_ascii=True))
+
+    def warn(self, text: str, hint: str | None = None) -> None:
+        """Print a warning on standard error."""
+        click.echo(f"warning: {clean(text)}", err=True)
+        _hints(hint)
+
+
+def wants_color(world: World, *, is_tty: bool) -> bool:
+    """Ask git whether colour is wanted; ``NO_COLOR`` and a pipe say no without asking."""
+    if world.environ.get("NO_COLOR"):
+        return False
+    from git_blackbird.controller.looks import color_wanted  # noqa: PLC0415  # asks git: only when it matters
+
+    return color_wanted(world, is_tty=is_tty)
+
+
+def print_error(error: BlackbirdError, *, as_json: bool) -> None:
+    """Say what went wrong on standard error, and to programs on standard output too."""
+    word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
+    click.echo(f"{word}: {clean(error.message)}", err=True)
+    _hints(error.hint)
+    if as_json:
+        fault = {"message": error.message, "hint": error.hint, "exitCode": int(error.exit_code)}
+        click.echo(json.dumps({"schemaVersion": JSON_SCHEMA_VERSION, "error": fault}))
+
+
+def _hints(hint: str | None) -> None:
+    for line in (hint or "").splitlines():
+        click.echo(f"hint: {clean(line)}", err=True)

@@ -1,0 +1,227 @@
+"""Commands that run agents or decide what becomes of what they did."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from git_blackbird.cli.context import Invocation, command_options
+from git_blackbird.cli.faces import build_face
+from git_blackbird.cli.resets import show_reset
+from git_blackbird.cli.running import run_loop
+from git_blackbird.cli.stops import show_forecast, show_recorded, show_stop
+from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.loop import Loop, Opening
+from git_blackbird.controller.overview import forecast
+from git_blackbird.controller.requests import (
+    ResumeRequest,
+    execute_loop,
+    reset_task,
+    restart_loop,
+    resume_loop,
+)
+from git_blackbird.controller.workspace import Workspace, open_workspace
+from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.answers import parse_answer_option
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.ids import RunId
+from git_blackbird.model.run import DecisionState
+from git_blackbird.model.settings import AGENT_NAMES, Given, Layer
+
+Prepare = Callable[[Workspace, Face], tuple[Loop, Opening]]
+
+agent_option = click.option("--agent", type=click.Choice(AGENT_NAMES), help="The agent for new runs.")
+stop_option = click.option(
+    "--stop-after-each/--no-stop", "stop", default=None, help="Stop for a decision after each task, or not."
+)
+stream_option = click.option("--stream", is_flag=True, help="Show the agent's raw output as it comes.")
+message_options = (
+    click.option("-m", "--message", help="What to tell the agent."),
+    click.option(
+        "-F",
+        "--file",
+        "message_file",
+        type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+        help="Read that from a file; - is standard input.",
+    ),
+)
+
+
+def with_message(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command ``-m`` and ``-F``."""
+    for option in reversed(message_options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("task_ids", nargs=-1, metavar="[TASK]...")
+@click.option("--dry-run", is_flag=True, help="Only say what would be started, in order.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N starts.")
+@stop_option
+@agent_option
+@stream_option
+@command_options
+def execute(
+    call: Invocation,
+    task_ids: tuple[str, ...],
+    *,
+    dry_run: bool,
+    limit: int | None,
+    stop: bool | None,
+    agent: str | None,
+    stream: bool,
+) -> ExitCode:
+    """Run what is ready; stop where someone must decide.
+
+    With TASKs only these leaves are run.
+    """
+    workspace = open_workspace(call.world, _flags(agent, stop))
+    if dry_run:
+        return show_forecast(call.output, forecast(workspace, task_ids, limit))
+    return _run(call, workspace, lambda face: execute_loop(workspace, face, task_ids, limit), stream=stream)
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@with_message
+@click.option(
+    "--answer", "answers", multiple=True, metavar="ID=VALUE", help="Answer one question; repeatable."
+)
+@stop_option
+@stream_option
+@command_options
+def resume(
+    call: Invocation,
+    task_id: str,
+    *,
+    message: str | None,
+    message_file: Path | None,
+    answers: tuple[str, ...],
+    stop: bool | None,
+    stream: bool,
+) -> ExitCode:
+    """Go on in the same agent session: answers, feedback, or just continue."""
+    told = read_message(message, message_file)
+    request = ResumeRequest(task_id, told, dict(map(parse_answer_option, answers)))
+    workspace = open_workspace(call.world, _flags(None, stop))
+    return _run(call, workspace, lambda face: resume_loop(workspace, face, request), stream=stream)
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@with_message
+@stop_option
+@agent_option
+@stream_option
+@command_options
+def restart(
+    call: Invocation,
+    task_id: str,
+    *,
+    message: str | None,
+    message_file: Path | None,
+    stop: bool | None,
+    agent: str | None,
+    stream: bool,
+) -> ExitCode:
+    """Start a task again in a new session, told everything it is owed."""
+    told = read_message(message, message_file)
+    workspace = open_workspace(call.world, _flags(agent, stop))
+    return _run(call, workspace, lambda face: restart_loop(workspace, face, task_id, told), stream=stream)
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@command_options
+def retry(call: Invocation, task_id: str) -> ExitCode:
+    """Make a task todo again; start nothing.
+
+    For tasks that failed, were rejected, are paused, waiting or blocked.
+    """
+    workspace = open_workspace(call.world)
+    workspace.require_settings()
+    show_reset(call.output, reset_task(workspace, task_id), f"reset {task_id} to todo")
+    return ExitCode.OK
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@click.option("--approve", "state", flag_value="approved_continue", help="Take the change.")
+@click.option(
+    "--request-changes", "state", flag_value="changes_requested", help="Send -m TEXT to the session."
+)
+@click.option("--reject", "state", flag_value="rejected", help="Fail the task; no file is changed.")
+@click.option("--run", "run_id", metavar="RUN", help="Decide only if this is still the run in question.")
+@with_message
+@command_options
+def decide(
+    call: Invocation,
+    task_id: str,
+    *,
+    state: str | None,
+    run_id: str | None,
+    message: str | None,
+    message_file: Path | None,
+) -> ExitCode:
+    """Record a decision on a task's run, from anywhere.
+
+    An execute that waits at its question goes on with it at once, else the next one does.
+    """
+    told = read_message(message, message_file)
+    if state is None:
+        raise UsageError("say what is decided", hint="one of --approve, --request-changes -m TEXT, --reject")
+    if told is not None and state != DecisionState.CHANGES_REQUESTED:
+        raise UsageError("-m goes with --request-changes")
+    workspace = open_workspace(call.world)
+    workspace.require_settings()
+    decision = Decision(DecisionState(state), told)
+    return show_recorded(
+        call.output, record_decision(workspace, task_id, decision, None if run_id is None else RunId(run_id))
+    )
+
+
+def read_message(message: str | None, file: Path | None) -> str | None:
+    """Give the words of ``-m`` or ``-F``, unchanged.
+
+    Raises UsageError when both are given, the file cannot be read, or there are none in it.
+    """
+    if file is None:
+        if message is not None and not message.strip():
+            raise UsageError("-m is empty")
+        return message
+    if message is not None:
+        raise UsageError("-m and -F say two things; give one")
+    try:
+        data = click.get_binary_stream("stdin").read() if str(file) == "-" else file.read_bytes()
+        text = data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read as text: {error}") from error
+    if not text.strip():
+        raise UsageError(f"{file} is empty")
+    return text
+
+
+def _flags(agent: str | None, stop: bool | None) -> list[Given]:
+    given = {"agent": agent, "execution.stopAfterEachTask": stop}
+    return [
+        Given(key, value, Layer.FLAG, "command line") for key, value in given.items() if value is not None
+    ]
+
+
+def _run(
+    call: Invocation,
+    workspace: Workspace,
+    prepare: Callable[[Face], tuple[Loop, Opening]],
+    *,
+    stream: bool,
+) -> ExitCode:
+    for problem in workspace.problems:
+        if not problem.fatal:
+            call.output.warn(str(problem), problem.hint)
+    wants_stream = stream or call.world.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
+    with build_face(call, workspace, stream=wants_stream) as face:
+        stop = run_loop(workspace, call.output.command, *prepare(face))
+    return show_stop(call.output, stop)

@@ -1,0 +1,70 @@
+"""How a call's end is shown, and what would be or was done."""
+
+from collections.abc import Sequence
+
+from git_blackbird.cli.output import Output
+from git_blackbird.controller.decide import Recorded
+from git_blackbird.errors import ExitCode
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import DecisionState
+from git_blackbird.model.stop import Stop
+from git_blackbird.model.text import clean, clean_line
+
+_DECIDED = {
+    DecisionState.APPROVED_CONTINUE: "approved {}",
+    DecisionState.APPROVED_QUIT: "approved {}",
+    DecisionState.CHANGES_REQUESTED: "changes requested of {}; `git blackbird execute` or `resume` carries them out",
+    DecisionState.REJECTED: "rejected {}; no file was changed",
+}
+
+
+def show_stop(output: Output, stop: Stop) -> ExitCode:
+    """Say why the call ended and what to do next; gives the exit code."""
+    output.say(clean_line(stop.text, 400))
+    for step in stop.next_steps:
+        output.say(f"next step: {clean(step)}")
+    for task_id, waits in sorted(stop.blocked.items()):
+        output.say(f"blocked: {task_id} waits for {', '.join(waits)}")
+    output.event(
+        "stop",
+        {
+            "reason": stop.reason.value,
+            "text": stop.text,
+            "task": stop.task_id,
+            "nextSteps": list(stop.next_steps),
+            "blocked": {task_id: list(waits) for task_id, waits in stop.blocked.items()},
+            "exitCode": int(stop.exit_code),
+        },
+    )
+    return stop.exit_code
+
+
+def show_forecast(output: Output, order: Sequence[Task]) -> ExitCode:
+    """Say what an execute would start, in order, if every task succeeded."""
+    for number, task in enumerate(order, start=1):
+        output.say(f"{number}. {task.id}  {clean_line(task.title)}")
+    if not order:
+        output.say("nothing would be started")
+    output.data({"wouldStart": [task.id for task in order]})
+    return ExitCode.OK
+
+
+def show_recorded(output: Output, recorded: Recorded) -> ExitCode:
+    """Say what was decided, what moved since, and how a rejected change is taken back."""
+    run = recorded.run
+    if run.decision_state is not None:
+        output.say(_DECIDED[run.decision_state].format(run.task_id))
+    for path in recorded.moved:
+        output.say(f"  the worktree differs from the change in {clean_line(path)}")
+    for line in recorded.undo:
+        output.say(f"to take the change back: {clean(line)}")
+    output.data(
+        {
+            "task": run.task_id,
+            "run": run.id,
+            "state": run.decision_state,
+            "moved": list(recorded.moved),
+            "undo": list(recorded.undo),
+        }
+    )
+    return ExitCode.OK

@@ -1,0 +1,52 @@
+"""Which agent does the work, and what the configuration tells it."""
+
+from git_blackbird.agents.protocol import Agent, AgentSettings
+from git_blackbird.agents.registry import load_agent
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import AgentUnavailableError, RequestError
+from git_blackbird.model.run import Run
+
+
+def chosen_agent(workspace: Workspace) -> Agent:
+    """Give the agent that new runs start with."""
+    return load_agent(workspace.settings.text("agent") or "claude", agent_settings(workspace))
+
+
+def agent_of(workspace: Workspace, run: Run) -> Agent:
+    """Give the agent that a run's conversation is with.
+
+    Raises RequestError when this program cannot speak to that provider.
+    """
+    try:
+        return load_agent(run.provider, agent_settings(workspace))
+    except RequestError as error:
+        raise RequestError(
+            f"run {run.id} of {run.task_id} is a conversation with {run.provider or 'an unnamed agent'}: "
+            f"{error.message}",
+            hint=f"git blackbird restart {run.task_id}    # a new session, with everything owed",
+        ) from error
+
+
+def agent_settings(workspace: Workspace) -> AgentSettings:
+    """Give what the configuration says of every agent."""
+    settings = workspace.settings
+    return AgentSettings(
+        command=settings.text("command.run"),
+        claude_path=settings.text("claude.path") or "claude",
+        claude_permission_mode=settings.text("claude.permissionMode") or "bypassPermissions",
+        claude_model=settings.text("claude.model"),
+        claude_args=settings.words("claude.args"),
+    )
+
+
+def probe(workspace: Workspace, agent: Agent) -> str:
+    """Check that an agent can be started at all, before anything is touched; gives its version.
+
+    Raises AgentUnavailableError.
+    """
+    version = agent.probe(workspace.world.environ)
+    if not agent.abilities.resume:
+        raise AgentUnavailableError(
+            f"{agent.name} cannot continue a session", hint="choose another agent: --agent NAME"
+        )
+    return version

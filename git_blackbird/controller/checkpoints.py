@@ -1,0 +1,95 @@
+"""The checkpoint as a value: the *change* a decision is about, and whether the worktree still shows it."""
+
+from collections.abc import Iterator, Sequence
+
+from git_blackbird.controller.agents import agent_of
+from git_blackbird.controller.snapshots import snapshot
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.git.changes import compose, differs, summarize, touched
+from git_blackbird.model.change import Between, Summary, TreePair
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.due import is_session_lost
+from git_blackbird.model.history import History, since_done, total_cost
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import Run
+from git_blackbird.storage.store import Image
+
+
+def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -> Checkpoint:
+    """Put together what a person needs for the decision on ``run``.
+
+    What cannot be found out is left away and never stops the decision: the summary then says that it is
+    minimal.
+    """
+    runs = since_done(image.history(task.id))
+    pair, summary = change_of(workspace, image, run, runs)
+    return Checkpoint(
+        task=task,
+        run=run,
+        summary=summary,
+        pair=pair,
+        moved=moved_paths(workspace, pair),
+        runs=len(runs),
+        cost_usd=total_cost(runs),
+        no_request=request_obstacle(workspace, image.history(task.id), run),
+    )
+
+
+def change_of(
+    workspace: Workspace, image: Image, run: Run, runs: Sequence[Run]
+) -> tuple[TreePair | None, Summary]:
+    """Give the change that these runs of one task make together, and its summary."""
+    legs = [one.leg for one in runs if one.leg is not None]
+    if len(legs) <= 1 and run.review_summary is not None:
+        return run.leg, run.review_summary
+    if not legs:
+        return None, run.review_summary or Summary(minimal="no snapshots of this run are left")
+    try:
+        pair = compose(workspace.repo, legs)
+        summary = summarize(workspace.repo, pair)
+        between = tuple(_between(workspace, image, runs, pair))
+    except BlackbirdError as error:
+        return None, Summary(minimal=error.message)
+    own = run.review_summary.left_out if run.review_summary is not None else ()
+    return pair, summary.model_copy(update={"between": between, "left_out": own})
+
+
+def _between(workspace: Workspace, image: Image, runs: Sequence[Run], pair: TreePair) -> Iterator[Between]:
+    """Find paths of the change that another task's run touched after these runs began."""
+    paths = touched(workspace.repo, pair)
+    first, last, own = runs[0].sort_key, runs[-1].sort_key, runs[0].task_id
+    for other in _others(image, own):
+        if other.leg is not None and first < other.sort_key < last:
+            for path in sorted(paths & touched(workspace.repo, other.leg)):
+                yield Between(path=path.decode(errors="replace"), task=other.task_id, run=other.id)
+
+
+def _others(image: Image, own: TaskId) -> Iterator[Run]:
+    for task_id in sorted(image.histories.keys() - {own}):
+        yield from image.histories[task_id].own
+
+
+def moved_paths(workspace: Workspace, pair: TreePair | None) -> tuple[str, ...]:
+    """Name the paths of a change that differ in the worktree by now; what is approved is the change."""
+    if pair is None:
+        return ()
+    try:
+        return differs(workspace.repo, snapshot(workspace).tree, pair)
+    except BlackbirdError:
+        # Without a snapshot nothing can be compared; taking one is tried again, aloud, by the next run.
+        return ()
+
+
+def request_obstacle(workspace: Workspace, history: History, run: Run) -> str | None:
+    """Say why changes cannot be requested of this run's session; None when they can, as far as is known."""
+    if run.provider_session_ref is None:
+        return f"run {run.id} ({run.provider or 'no agent'}) has no session to go on in"
+    if is_session_lost(history, run):
+        return f"{run.provider} does not know session {run.provider_session_ref} of run {run.id} any more"
+    try:
+        agent_of(workspace, run)
+    except RequestError as error:
+        return error.message
+    return None

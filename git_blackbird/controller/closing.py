@@ -1,0 +1,194 @@
+"""Closing a run's record: how it ended, what it changed, what is due next."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from git_blackbird.agents.protocol import Abilities
+from git_blackbird.agents.runner import EndCause, Ended
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.orders import Order
+from git_blackbird.controller.plan_guard import check_plan
+from git_blackbird.controller.snapshots import snapshot
+from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.changes import summarize
+from git_blackbird.git.refs import save_run_ref
+from git_blackbird.model.change import Summary, TreePair
+from git_blackbird.model.conversation import Reading, Refusal
+from git_blackbird.model.events import Notice, Weight
+from git_blackbird.model.run import (
+    OVERTAKEN_BY_LOST_SESSION,
+    OVERTAKEN_BY_UNAVAILABLE,
+    DecisionState,
+    Run,
+    RunStatus,
+    StreamCut,
+    TerminalReason,
+)
+
+_LIMIT_REASONS = {
+    EndCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
+    EndCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
+    EndCause.INTERRUPTED: TerminalReason.INTERRUPTED,
+}
+_GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
+
+
+@dataclass(frozen=True)
+class Closing:
+    """How an agent ended, and whether its end is a checkpoint."""
+
+    abilities: Abilities
+    ended: Ended
+    order: Order
+    gated: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run's end means: its status, why, and whether it counts at all."""
+
+    status: RunStatus
+    reason: TerminalReason | None = None
+    overtaken_by: str | None = None
+
+
+def judge(closing: Closing, *, worked: bool) -> Verdict:
+    """Say what an end means. Unknown is never success; a refusal is never charged to the task."""
+    ended, reading = closing.ended, closing.ended.reading
+    if ended.cause in _LIMIT_REASONS:
+        return Verdict(RunStatus.PAUSED, _LIMIT_REASONS[ended.cause])
+    if reading.refusal is Refusal.SESSION_UNKNOWN:
+        return Verdict(RunStatus.FAILED, TerminalReason.SESSION_LOST, OVERTAKEN_BY_LOST_SESSION)
+    if reading.refusal is not None:
+        if worked and reading.session is not None:
+            return Verdict(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
+        return Verdict(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, OVERTAKEN_BY_UNAVAILABLE)
+    if reading.questions:
+        return Verdict(RunStatus.WAITING_USER)
+    return Verdict(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
+
+
+def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> Run:
+    """Take the head snapshot, write the record, derive the status.
+
+    A summary that fails never blocks: the record says that it is minimal. Raises SaveError.
+    """
+    summary, head_tree = summarize_leg(workspace, face, run)
+    usage = closing.ended.reading.usage
+    worked = head_tree != run.base_tree or (usage is not None and usage.output_tokens > 0)
+    verdict = judge(closing, worked=worked)
+    now = workspace.world.timestamp()
+    fields = {
+        **_ending(run, closing, verdict, now),
+        "head_tree": head_tree,
+        "review_summary": summary,
+    }
+    if closing.gated and verdict.status in _GATED and verdict.overtaken_by is None:
+        fields |= pending_fields(now)
+    return save_closed(workspace, face, run, fields)
+
+
+def pending_fields(now: str) -> dict[str, Any]:
+    """Give the fields of a decision that is due from ``now`` on."""
+    return {
+        "decision_required": True,
+        "decision_state": DecisionState.PENDING,
+        "decision_requested_at": now,
+    }
+
+
+def _ending(run: Run, closing: Closing, verdict: Verdict, now: str) -> dict[str, Any]:
+    ended, reading = closing.ended, closing.ended.reading
+    stopped = ended.cause is not EndCause.EXITED
+    fields: dict[str, Any] = {
+        "completed_at": now,
+        "status": verdict.status,
+        "exit_code": ended.exit_code,
+        "stdout": ended.stdout_tail or None,
+        "stderr": ended.stderr_tail or None,
+        "error": None if stopped or verdict.status is RunStatus.SUCCESS else _error(ended, reading),
+        "terminal_reason": verdict.reason,
+        "provider_session_ref": _session(run, closing),
+        "questions": reading.questions if verdict.status is RunStatus.WAITING_USER else (),
+        "result": reading.final_text or None,
+        "usage": reading.usage,
+        "cost_usd": reading.cost_usd,
+        "raw_totals": reading.raw_totals or None,
+        "notes": (*reading.notes, *_leftovers(ended)),
+    }
+    if verdict.overtaken_by is not None:
+        fields |= {"superseded_at": now, "superseded_by": verdict.overtaken_by}
+    if ended.stdout_dropped or ended.stderr_dropped:
+        fields["not_kept"] = StreamCut(stdout=ended.stdout_dropped, stderr=ended.stderr_dropped)
+    return fields
+
+
+def _session(run: Run, closing: Closing) -> str | None:
+    """Give the conversation that can be continued: one the agent has confirmed, or had before this leg."""
+    return closing.ended.reading.session or (run.provider_session_ref if run.resumes else None)
+
+
+def _error(ended: Ended, reading: Reading) -> str | None:
+    if reading.error:
+        return reading.error
+    if ended.exit_code is None or ended.exit_code == 0:
+        return None
+    if ended.exit_code < 0:
+        return f"signal: {-ended.exit_code}"
+    return f"exit status {ended.exit_code}"
+
+
+def _leftovers(ended: Ended) -> tuple[str, ...]:
+    if not ended.leftovers_stopped:
+        return ()
+    return (f"{ended.leftovers_stopped} process(es) the agent left behind were stopped",)
+
+
+def summarize_leg(workspace: Workspace, face: Face, run: Run) -> tuple[Summary, str | None]:
+    """Take the head snapshot and compare; gives the summary and the head tree, or a minimal one and None."""
+    head_tree: str | None = None
+    try:
+        after = snapshot(workspace)
+        head_tree = after.tree
+        if run.base_tree is None:
+            return Summary(minimal="the snapshot from before the run is missing"), head_tree
+        save_run_ref(workspace.repo, run.id, run.base_tree, head_tree)
+        summary = summarize(workspace.repo, TreePair(run.base_tree, head_tree))
+        return summary.model_copy(update={"left_out": after.left_out}), head_tree
+    except BlackbirdError as error:
+        face.notify(
+            Notice(Weight.WARNING, f"no summary of run {run.id}: {error.message}", task_id=run.task_id)
+        )
+        return Summary(minimal=error.message), head_tree
+
+
+def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, Any]) -> Run:
+    """Save a closed record, then the plan, under one lock; what others wrote on the record meanwhile stays."""
+    with workspace.store.transaction() as transaction:
+        check = check_plan(transaction, run.id)
+        stored = next((one for one in transaction.history(run.task_id).runs if one.id == run.id), run)
+        notes = (*fields.get("notes", ()), *((check.warning,) if check.warning else ()))
+        closed = run.with_fields(**{**fields, "notes": notes, "plan_changes": check.changes})
+        if stored.superseded_at is not None:
+            closed = _overtaken_meanwhile(closed, stored)
+        transaction.save_run(closed)
+        save_statuses(workspace, transaction)
+        transaction.forget_plan()
+    if check.warning:
+        face.notify(Notice(Weight.WARNING, check.warning, task_id=run.task_id))
+    for change in check.changes:
+        face.notify(Notice(Weight.WARNING, f"the plan changed during the run: {change}", task_id=run.task_id))
+    return closed
+
+
+def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
+    """Keep that a person set the task's status while the agent worked: then nothing is asked of this run."""
+    return closed.with_fields(
+        superseded_at=stored.superseded_at,
+        superseded_by=stored.superseded_by,
+        decision_required=None,
+        decision_state=None,
+        decision_requested_at=None,
+    )

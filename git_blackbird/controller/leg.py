@@ -1,0 +1,205 @@
+"""One leg of a run: snapshot, gate, record, agent, record (DESIGN.md 5, step by step)."""
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.logs import LogFiles
+from git_blackbird.agents.protocol import Agent, Assignment
+from git_blackbird.agents.runner import Ended, HeldChild, Limits, hold
+from git_blackbird.controller.closing import Closing, close_run
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.orders import Order
+from git_blackbird.controller.overtaking import overtake_runs
+from git_blackbird.controller.snapshots import snapshot
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import RequestError
+from git_blackbird.git.refs import save_run_ref
+from git_blackbird.git.repository import head
+from git_blackbird.git.snapshot import Snapshot
+from git_blackbird.model.events import Notice, RunEnded, RunPrinted, RunProgressed, RunStarted, Weight
+from git_blackbird.model.graph import readiness
+from git_blackbird.model.ids import RunId, build_run_id
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import RECORDER, Run, RunStatus
+from git_blackbird.model.status import apply_statuses
+
+_MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Who takes part in a leg: the worktree, the agent with its version, and the face that watches."""
+
+    workspace: Workspace
+    agent: Agent
+    version: str
+    face: Face
+    stops_after_each: bool
+
+
+async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
+    """Carry out one order from its first snapshot to its closed record, which is returned.
+
+    Cancelling it stops the agent and closes the record as paused; then the record is returned all the
+    same. Raises SaveError, SnapshotError, AgentUnavailableError or RequestError with nothing left running.
+    """
+    base = await asyncio.to_thread(snapshot, crew.workspace)
+    for left in base.left_out:
+        crew.face.notify(Notice(Weight.WARNING, f"not in the snapshot: {left.path} ({left.reason})"))
+    with _work_folder() as folder:
+        return await _Leg(crew, order, base, folder).run(hurry)
+
+
+@contextlib.contextmanager
+def _work_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="git-blackbird-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Leg:
+    def __init__(self, crew: Crew, order: Order, base: Snapshot, folder: Path) -> None:
+        world = crew.workspace.world
+        self._crew = crew
+        self._order = order
+        self._folder = folder
+        started = world.now()
+        self._run = self._opening(base, build_run_id(started, world.random_bits(16)), world.timestamp())
+        self._assignment = self._assign()
+
+    def _opening(self, base: Snapshot, run_id: RunId, started_at: str) -> Run:
+        crew, order = self._crew, self._order
+        where = head(crew.workspace.repo)
+        resumed = order.resumes
+        session = (
+            crew.agent.new_session(f"{crew.workspace.world.random_bits(128):032x}")
+            if resumed is None
+            else resumed.provider_session_ref
+        )
+        return Run(
+            id=run_id,
+            task_id=order.task.id,
+            provider=crew.agent.name,
+            provider_session_ref=session,
+            started_at=started_at,
+            status=RunStatus.RUNNING,
+            context=order.context,
+            recorder=RECORDER,
+            agent_version=crew.version or None,
+            resumes=None if resumed is None else resumed.id,
+            last_completion_status=None if resumed is None else resumed.status,
+            repo_root=str(crew.workspace.repo.top),
+            branch=where.branch,
+            head_commit=where.commit,
+            base_tree=base.tree,
+            prompt=None if resumed is None else order.prompt,
+            message=order.message,
+            answers=order.answers,
+        )
+
+    def _assign(self) -> Assignment:
+        resumed = self._order.resumes
+        return Assignment(
+            task_id=self._run.task_id,
+            run_id=self._run.id,
+            session=self._run.provider_session_ref,
+            prompt=self._order.prompt,
+            context=self._order.context,
+            resume=resumed is not None,
+            previous_totals={} if resumed is None else resumed.raw_totals or {},
+        )
+
+    async def run(self, hurry: asyncio.Event) -> Run:
+        child = self._hold()
+        try:
+            self._record(child)
+            child.open_gate()
+        except BaseException:
+            child.abandon()
+            raise
+        crew, run = self._crew, self._run
+        crew.face.notify(
+            RunStarted(run.task_id, self._order.task.title, run.id, run.provider, run.resumes, child.pid)
+        )
+        ended = await self._follow(child, hurry)
+        closing = Closing(
+            crew.agent.abilities, ended, gated=crew.stops_after_each or self._order.gated, order=self._order
+        )
+        closed = close_run(crew.workspace, crew.face, self._run, closing)
+        crew.face.notify(RunEnded(closed, self._order.task.title, ended.duration_seconds))
+        return closed
+
+    def _hold(self) -> HeldChild:
+        """Start the child at its gate; nothing of it is recorded yet, so nothing of it may work."""
+        layout, run = self._crew.workspace.layout, self._run
+        layout.make_folder(layout.log(run.task_id, run.id, "stdout").parent)
+        environ = child_environ(
+            self._crew.workspace.world.environ,
+            task_id=run.task_id,
+            run_id=run.id,
+            tmp_dir=self._folder / "tmp",
+            extra={},
+        )
+        return hold(
+            self._crew.agent.launch(self._assignment, environ),
+            cwd=self._crew.workspace.repo.top,
+            environ=environ,
+            logs=LogFiles(
+                layout.log(run.task_id, run.id, "stdout"),
+                layout.log(run.task_id, run.id, "stderr"),
+                self._crew.workspace.settings.number("execution.logMegabytes") * _MEGABYTE,
+            ),
+            work_dir=self._folder,
+        )
+
+    def _record(self, child: HeldChild) -> None:
+        """Write record, then plan, under one lock; whether the task may start is judged under it too."""
+        workspace = self._crew.workspace
+        self._run = self._run.with_fields(pid=child.pid, process_identity=child.identity)
+        assert self._run.base_tree is not None  # noqa: S101  # set where the record was made
+        save_run_ref(workspace.repo, self._run.id, self._run.base_tree, None)
+        with workspace.store.transaction() as transaction:
+            plan = transaction.plan()
+            task = plan.tasks.get(self._run.task_id)
+            if task is None:
+                raise RequestError(f"{self._run.task_id} was removed from the plan meanwhile")
+            reasons = readiness(plan, task).reasons
+            if self._order.resumes is None and reasons:
+                raise RequestError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
+            now = workspace.world.timestamp()
+            transaction.save_run(self._run)
+            if self._order.resumes is None:
+                overtake_runs(transaction, task.id, self._run.id, now)
+            transaction.save_plan(apply_statuses(plan, {task.id: Status.IN_PROGRESS}, now))
+            transaction.remember_plan()
+
+    async def _follow(self, child: HeldChild, hurry: asyncio.Event) -> Ended:
+        settings = self._crew.workspace.settings
+        limits = Limits(
+            wall_seconds=60.0 * settings.number("execution.timeoutMinutes"),
+            idle_seconds=60.0 * settings.number("execution.idleMinutes"),
+            grace_seconds=float(settings.number("execution.stopGraceSeconds")),
+        )
+        task_id, run_id, face = self._run.task_id, self._run.id, self._crew.face
+        try:
+            return await child.follow(
+                self._crew.agent.reader(self._assignment),
+                limits,
+                on_progress=lambda step: face.notify(RunProgressed(task_id, run_id, step)),
+                on_output=(lambda data: face.notify(RunPrinted(task_id, run_id, data)))
+                if face.wants_output
+                else None,
+                hurry=hurry,
+            )
+        except asyncio.CancelledError:
+            if child.ended is None:
+                raise
+            return child.ended

@@ -1,0 +1,293 @@
+"""The loop: do what is due, step by step, until nothing is or someone must decide (DESIGN.md 5)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from git_blackbird.agents.protocol import Agent
+from git_blackbird.controller.agents import agent_of, chosen_agent, probe
+from git_blackbird.controller.checkpoints import build_checkpoint, change_of
+from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.face import Face, LeftOpen
+from git_blackbird.controller.leg import Crew, run_leg
+from git_blackbird.controller.orders import Order, order_answers, order_changes, order_start
+from git_blackbird.controller.repair import repair
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.messages.answers import match_answers
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.due import Ask, Call, CarryOut, Decide, Due, Nothing, Start, next_due
+from git_blackbird.model.events import Decided, Notice, Weight
+from git_blackbird.model.history import since_done
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.storage.store import Image
+
+_WATCH_SECONDS = 0.2
+_LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a call begins with, found once repair is done; without ``first`` simply what is due."""
+
+    first: Callable[[Image], Order | Ask | None] | None = None
+
+
+class Loop:
+    """One call: it owns what runs; interrupting it once pauses, twice kills."""
+
+    def __init__(self, workspace: Workspace, face: Face, call: Call) -> None:
+        self._workspace = workspace
+        self._face = face
+        self._call = call
+        self._hurry = asyncio.Event()
+        self._interrupted = False
+        self._step: asyncio.Task[object] | None = None
+        self._touched: set[TaskId] = set()
+        self._versions: dict[str, str] = {}
+        self._unmet = False
+
+    def interrupt(self) -> None:
+        """Pause what runs and stop; asked a second time, kill it."""
+        if self._interrupted:
+            self._hurry.set()
+        self._interrupted = True
+        if self._step is not None:
+            self._step.cancel()
+
+    async def run(self, opening: Opening) -> Stop:
+        """Do what is due until the call ends; needs the controller lock.
+
+        Raises BlackbirdError when something cannot go on at all.
+        """
+        repair(self._workspace, self._face)
+        try:
+            stop = await self._open(opening)
+            while stop is None:
+                stop = await self._turn()
+        except AgentUnavailableError as error:
+            return self._unavailable(error)
+        return stop
+
+    async def _open(self, opening: Opening) -> Stop | None:
+        if opening.first is None:
+            return None
+        image = self._workspace.store.image()
+        first = opening.first(image)
+        if first is None:
+            return None
+        return await (self._perform(first, image) if isinstance(first, Ask) else self._leg(first))
+
+    async def _turn(self) -> Stop | None:
+        if self._interrupted:
+            return Stop(StopReason.INTERRUPTED, "interrupted")
+        repair(self._workspace, self._face)
+        image = self._workspace.store.image()
+        return await self._perform(next_due(image.plan, image.histories, self._call), image)
+
+    async def _perform(self, due: Due, image: Image) -> Stop | None:
+        match due:
+            case CarryOut(task, run):
+                return await self._leg(self._change_order(image, task, run))
+            case Decide(task, run):
+                return await self._decide(image, task, run)
+            case Ask(task, run):
+                return await self._ask(image, task, run)
+            case Start(task):
+                left = self._call.starts_left
+                self._call = replace(self._call, starts_left=None if left is None else left - 1)
+                return await self._leg(
+                    order_start(self._workspace, image.plan, task, image.history(task.id), None)
+                )
+            case Nothing():
+                return self._finish(due, image)
+
+    def _change_order(self, image: Image, task: Task, run: Run) -> Order:
+        history = image.history(task.id)
+        _, summary = change_of(self._workspace, image, run, since_done(history))
+        return order_changes(run, task, history, None, summary)
+
+    async def _leg(self, order: Order) -> Stop | None:
+        """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
+        agent = self._agent(order)
+        self._touched.add(order.task.id)
+        crew = Crew(
+            self._workspace,
+            agent,
+            self._versions[agent.name],
+            self._face,
+            self._workspace.settings.flag("execution.stopAfterEachTask"),
+        )
+        run = await self._stoppable(run_leg(crew, order, self._hurry))
+        if run is None:
+            return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
+        return self._after(run)
+
+    def _agent(self, order: Order) -> Agent:
+        if order.resumes is None:
+            agent = chosen_agent(self._workspace)
+        else:
+            agent = agent_of(self._workspace, order.resumes)
+        if agent.name not in self._versions:
+            self._versions[agent.name] = probe(self._workspace, agent)
+        return agent
+
+    def _after(self, run: Run) -> Stop | None:
+        if run.terminal_reason is TerminalReason.INTERRUPTED:
+            self._interrupted = True
+            return Stop(
+                StopReason.INTERRUPTED,
+                f"{run.task_id} is paused",
+                (f"git blackbird resume {run.task_id}",),
+                run.task_id,
+            )
+        if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+            return self._refused(run)
+        if run.terminal_reason is TerminalReason.SESSION_LOST:
+            self._unmet = True
+            text = f"{run.provider} refuses session {run.provider_session_ref} of run {run.resumes}"
+            hint = f"git blackbird restart {run.task_id}    # a new session, with everything owed"
+            self._face.notify(Notice(Weight.ERROR, f"{run.task_id}: {text}", hint, run.task_id))
+        if run.status is RunStatus.WAITING_USER:
+            self._call = replace(self._call, asked=self._call.asked | {run.id})
+        return None
+
+    def _refused(self, run: Run) -> Stop:
+        paused = run.status is RunStatus.PAUSED
+        state = "is paused" if paused else "was not charged"
+        again = f"git blackbird resume {run.task_id}" if paused else "git blackbird execute"
+        why = run.error or (run.notes[0] if run.notes else "it refused to work")
+        return Stop(
+            StopReason.AGENT_UNAVAILABLE,
+            f"{run.provider}: {why}; {run.task_id} {state}",
+            (again,),
+            run.task_id,
+        )
+
+    def _unavailable(self, error: AgentUnavailableError) -> Stop:
+        return Stop(StopReason.AGENT_UNAVAILABLE, error.message, (error.hint,) if error.hint else ())
+
+    async def _decide(self, image: Image, task: Task, run: Run) -> Stop | None:
+        checkpoint = await asyncio.to_thread(build_checkpoint, self._workspace, image, task, run)
+        reply = await self._stoppable(self._or_elsewhere(self._face.decide(checkpoint), run))
+        if isinstance(reply, Decision):
+            recorded = record_decision(self._workspace, task.id, reply, run.id)
+            self._face.notify(Decided(task.id, run.id, reply.state, elsewhere=False))
+            for line in recorded.undo:
+                self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
+            return self._stop_after(recorded.run)
+        if isinstance(reply, Run):
+            if reply.decision_state is not None:
+                self._face.notify(Decided(task.id, run.id, reply.decision_state, elsewhere=True))
+            return self._stop_after(reply)
+        if isinstance(reply, LeftOpen) or self._interrupted:
+            return Stop(
+                StopReason.INTERRUPTED,
+                f"the decision on {task.id} is left open",
+                (f"git blackbird decide {task.id}",),
+                task.id,
+            )
+        return Stop(
+            StopReason.DECISION_REQUIRED,
+            f"a decision is due on {task.id}",
+            tuple(offer.command.format(task=task.id, run=run.id) for offer in checkpoint.offers()),
+            task.id,
+        )
+
+    def _stop_after(self, run: Run) -> Stop | None:
+        if run.decision_state is DecisionState.REJECTED and run.superseded_at is None:
+            return Stop(
+                StopReason.FAILED,
+                f"{run.task_id} was rejected",
+                (f"git blackbird retry {run.task_id}", f"git blackbird restart {run.task_id} -m TEXT"),
+                run.task_id,
+            )
+        if run.decision_state is DecisionState.APPROVED_QUIT:
+            return Stop(
+                StopReason.COMPLETED, f"{run.task_id} is approved", ("git blackbird execute",), run.task_id
+            )
+        return None
+
+    async def _ask(self, image: Image, task: Task, run: Run) -> Stop | None:
+        reply = await self._stoppable(self._or_elsewhere(self._face.answer(task, run.questions), run))
+        if isinstance(reply, Run):
+            return None
+        if isinstance(reply, Mapping):
+            answers = match_answers(run.questions, reply)
+            return await self._leg(order_answers(run, task, image.history(task.id), answers))
+        reason = (
+            StopReason.INTERRUPTED
+            if isinstance(reply, LeftOpen) or self._interrupted
+            else StopReason.WAITING_USER
+        )
+        return Stop(
+            reason,
+            f"{task.id} waits for answers",
+            tuple(f"git blackbird resume {task.id} --answer {one.id}=VALUE" for one in run.questions),
+            task.id,
+        )
+
+    async def _or_elsewhere(self, asking: Awaitable[T], run: Run) -> T | Run:
+        """Ask, and watch the record: who answers first is taken, the other is cancelled."""
+        asked: asyncio.Future[T] = asyncio.ensure_future(asking)
+        watched = asyncio.ensure_future(self._changed(run))
+        try:
+            both: set[asyncio.Future[Any]] = {asked, watched}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            return asked.result() if asked.done() else watched.result()
+        finally:
+            asked.cancel()
+            watched.cancel()
+            await asyncio.gather(asked, watched, return_exceptions=True)
+
+    async def _changed(self, run: Run) -> Run:
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            history = self._workspace.store.records.history(run.task_id)
+            stored = next((one for one in history.runs if one.id == run.id), None)
+            if stored is not None and (
+                stored.decision_state != run.decision_state or stored.superseded_at is not None
+            ):
+                return stored
+
+    async def _stoppable(self, work: Awaitable[T]) -> T | None:
+        """Await one step so that an interrupt cancels it alone; None when it had nothing to give then."""
+        step: asyncio.Future[T] = asyncio.ensure_future(work)
+        self._step = step  # type: ignore[assignment]  # a coroutine's future is a task
+        if self._interrupted:
+            step.cancel()
+        try:
+            return await step
+        except asyncio.CancelledError:
+            if not self._interrupted:
+                raise
+            return None
+        finally:
+            self._step = None
+
+    def _finish(self, due: Nothing, image: Image) -> Stop:
+        failed = [task_id for task_id in sorted(self._touched) if _counts_as_failed(image, task_id)]
+        if failed or self._unmet:
+            text = f"failed: {', '.join(failed)}" if failed else "a request could not be met"
+            steps = tuple(f"git blackbird runs {task_id}" for task_id in failed)
+            return Stop(StopReason.FAILED, text, steps, blocked=due.blocked)
+        return Stop(StopReason.COMPLETED, _completed_text(image), blocked=due.blocked)
+
+
+def _counts_as_failed(image: Image, task_id: TaskId) -> bool:
+    latest = image.history(task_id).latest
+    task = image.plan.tasks.get(task_id)
+    hit_limit = latest is not None and latest.terminal_reason in _LIMITS
+    return hit_limit or (task is not None and task.status == Status.FAILED)
+
+
+def _completed_text(image: Image) -> str:
+    leaves = image.plan.leaves()
+    if all(task.status == Status.DONE for task in leaves):
+        return "every task is done" if leaves else "the plan has no tasks"
+    return "no ready tasks remaining"

@@ -1,0 +1,126 @@
+"""What one leg is to tell its agent."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.messages.context import (
+    SNAPSHOT_BYTES,
+    bound_snapshot,
+    build_context,
+    with_answers,
+    with_feedback,
+)
+from git_blackbird.messages.prompts import (
+    CONTINUE_TEXT,
+    join_messages,
+    render_answers,
+    render_change_request,
+    render_earlier_requests,
+    render_prompt,
+)
+from git_blackbird.model.change import Summary
+from git_blackbird.model.conversation import Answer
+from git_blackbird.model.history import History, OwedWords, owed_words
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.run import Run
+
+_SNAPSHOT_FILES = (".blackbird/snapshot.md", "OVERVIEW.md", "README.md")
+
+
+@dataclass(frozen=True)
+class Order:
+    """One start or resume: the task, the run whose session goes on, and what is told.
+
+    ``prompt`` is for agents that read prose, ``context`` for those that read JSON. ``message`` and
+    ``answers`` are a person's words given with this order; the record keeps them until the task is done.
+    """
+
+    task: Task
+    context: dict[str, Any]
+    prompt: str
+    resumes: Run | None = None
+    message: str | None = None
+    answers: tuple[Answer, ...] = ()
+    gated: bool = False
+
+    def with_message(self, message: str) -> "Order":
+        """Give the order with a person's further words after its own."""
+        context = with_feedback(self.context, (*filter(None, [self.context.get("feedback")]), message))
+        return replace(self, context=context, prompt=join_messages(self.prompt, message), message=message)
+
+
+def order_start(workspace: Workspace, plan: Plan, task: Task, history: History, message: str | None) -> Order:
+    """Order a fresh session, told everything the task is owed."""
+    owed = _with_message(owed_words(history), message)
+    context = _told(build_context(plan, task, load_snapshot(workspace)), owed)
+    return Order(task, context, render_prompt(context), message=message)
+
+
+def order_continue(run: Run, task: Task, history: History, message: str | None) -> Order:
+    """Order the same session to go on, with a person's words or the fixed ones."""
+    owed = owed_words(history)
+    prompt = join_messages(message or CONTINUE_TEXT, _earlier(owed, message))
+    return _resumed(run, task, _with_message(owed, message), prompt, message)
+
+
+def order_answers(run: Run, task: Task, history: History, answers: tuple[Answer, ...]) -> Order:
+    """Order the same session to go on with the answers to its questions."""
+    owed = owed_words(history)
+    answered = OwedWords(owed.texts, (*owed.questions, *run.questions), (*owed.answers, *answers))
+    prompt = join_messages(render_answers(run.questions, answers), render_earlier_requests(owed.texts))
+    return replace(_resumed(run, task, answered, prompt, None), answers=answers)
+
+
+def order_changes(
+    run: Run, task: Task, history: History, message: str | None, change: Summary | None
+) -> Order:
+    """Order the same session to carry out the change request on ``run``."""
+    owed = owed_words(history)
+    request = run.decision_feedback or ""
+    current = join_messages(request, message) if message else request
+    request_text = render_change_request(current, change)
+    earlier = _earlier(owed, request)
+    prompt = join_messages(request_text, earlier) if earlier else request_text
+    return _resumed(run, task, _with_message(owed, message), prompt, message)
+
+
+def _resumed(run: Run, task: Task, owed: OwedWords, prompt: str, message: str | None) -> Order:
+    fresh = {name: value for name, value in run.context.items() if name not in {"questions", "answers"}}
+    gated = run.decision_required is True
+    return Order(task, _told(fresh, owed), prompt, run, message, gated=gated)
+
+
+def _with_message(owed: OwedWords, message: str | None) -> OwedWords:
+    if not message or message in owed.texts:
+        return owed
+    return OwedWords((*owed.texts, message), owed.questions, owed.answers)
+
+
+def _told(context: dict[str, Any], owed: OwedWords) -> dict[str, Any]:
+    told = with_feedback(context, owed.texts)
+    return with_answers(told, owed.questions, owed.answers) if owed.answers else told
+
+
+def _earlier(owed: OwedWords, said_now: str | None) -> str:
+    """Repeat what was asked and answered before: it may never have been heard."""
+    texts = [text for text in owed.texts if text != said_now]
+    answers = render_answers(owed.questions, owed.answers) if owed.answers else ""
+    return join_messages(render_earlier_requests(texts), answers).strip("\n")
+
+
+def load_snapshot(workspace: Workspace) -> str | None:
+    """Read the project snapshot for the context pack: the first of three files, bounded."""
+    for name in _SNAPSHOT_FILES:
+        path = workspace.layout.state_root / name
+        try:
+            if not path.is_file():
+                continue
+            with path.open("rb") as file:
+                data = file.read(4 * SNAPSHOT_BYTES)
+        except OSError:
+            continue
+        text = bound_snapshot(data.decode(errors="replace"))
+        if text:
+            return text
+    return None

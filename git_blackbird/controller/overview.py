@@ -1,0 +1,189 @@
+"""What readers see: where the plan stands, what runs, what is due. Takes no lock and writes nothing."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError
+from git_blackbird.model.due import Owed, owed_by_person
+from git_blackbird.model.graph import Readiness, blockers, depth_first, is_ready, readiness, ready, unmet
+from git_blackbird.model.history import History, RecordFault, owed_words
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Status, Task, with_status
+from git_blackbird.model.run import Run, RunStatus
+from git_blackbird.model.settings import Problem
+from git_blackbird.model.status import derive_leaves
+from git_blackbird.storage.locks import controller_holder
+from git_blackbird.storage.store import Image
+
+
+@dataclass(frozen=True)
+class Running:
+    """A record that says an agent is at work, and whether its process is there."""
+
+    task_id: TaskId
+    run: Run
+    alive: bool
+
+
+@dataclass(frozen=True)
+class Overview:
+    """One screen: counts, what runs, what a person owes, what is next, and what is odd."""
+
+    counts: Mapping[Status, int]
+    leaves: int
+    holder: str | None
+    running: tuple[Running, ...]
+    owed: tuple[Owed, ...]
+    ready: tuple[Task, ...]
+    failed: tuple[Task, ...]
+    blocked: Mapping[TaskId, tuple[TaskId, ...]]
+    drift: Mapping[TaskId, tuple[Status, Status]]
+    unreadable: tuple[RecordFault, ...]
+    elsewhere: tuple[Run, ...]
+    problems: tuple[Problem, ...]
+
+
+def build_overview(workspace: Workspace) -> Overview:
+    """Read plan and records and say where everything stands."""
+    image = workspace.store.image()
+    plan, leaves = image.plan, image.plan.leaves()
+    wanted = derive_leaves(plan, image.histories)
+    return Overview(
+        counts=Counter(task.status for task in leaves),
+        leaves=len(leaves),
+        holder=controller_holder(workspace.layout),
+        running=tuple(_running(image)),
+        owed=owed_by_person(plan, image.histories),
+        ready=ready(plan),
+        failed=tuple(task for task in leaves if task.status == Status.FAILED),
+        blocked=blockers(plan, leaves),
+        drift={task_id: (plan.tasks[task_id].status, status) for task_id, status in wanted.items()},
+        unreadable=tuple(fault for history in image.histories.values() for fault in history.faults),
+        elsewhere=_elsewhere(image),
+        problems=workspace.problems,
+    )
+
+
+def _running(image: Image) -> list[Running]:
+    live = [
+        (task_id, run)
+        for task_id in sorted(image.histories)
+        for run in image.histories[task_id].runs
+        if run.status == RunStatus.RUNNING
+    ]
+    if not live:
+        return []
+    from git_blackbird.controller.repair import is_alive  # noqa: PLC0415  # loads what looks at processes
+
+    return [Running(task_id, run, is_alive(run)) for task_id, run in live]
+
+
+def _elsewhere(image: Image) -> tuple[Run, ...]:
+    """Decisions recorded on another branch, whose task is not in this plan; they block nothing."""
+    strangers = [image.histories[key] for key in sorted(image.histories.keys() - image.plan.tasks.keys())]
+    return tuple(run for one in strangers if (run := one.latest) is not None and run.is_pending)
+
+
+def label(plan: Plan, task: Task) -> str:
+    """Give the word that says how a task stands, as the Go program's list has it."""
+    if task.status in {Status.TODO, Status.BLOCKED}:
+        return "READY" if is_ready(plan, task) else _waiting_label(plan, task)
+    return task.status.value.upper()
+
+
+def _waiting_label(plan: Plan, task: Task) -> str:
+    return "TODO" if task.children and not unmet(plan, task) else "BLOCKED"
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which tasks ``list`` shows."""
+
+    everything: bool = False
+    only_ready: bool = False
+    only_blocked: bool = False
+    status: Status | None = None
+
+    def admits(self, plan: Plan, task: Task) -> bool:
+        """Whether the list shows this task."""
+        if self.status is not None:
+            return task.status == self.status
+        if self.only_ready:
+            return is_ready(plan, task)
+        if self.only_blocked:
+            return task.is_leaf and label(plan, task) == "BLOCKED"
+        return self.everything or (task.is_leaf and task.status not in {Status.DONE, Status.SKIPPED})
+
+
+def list_tasks(plan: Plan, wanted: Filter) -> list[Task]:
+    """Give the tasks of a list, smallest id first."""
+    return [plan.tasks[key] for key in sorted(plan.tasks) if wanted.admits(plan, plan.tasks[key])]
+
+
+def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
+    """Give the tasks of a tree with their depth; parents of what is shown are shown too."""
+    shown = {task.id for task in list_tasks(plan, wanted)}
+    rows = list(depth_first(plan))
+    for index in range(len(rows) - 1, -1, -1):
+        parent = rows[index][1].parent
+        if rows[index][1].id in shown and parent is not None:
+            shown.add(parent)
+    return [(depth, task) for depth, task in rows if task.id in shown]
+
+
+@dataclass(frozen=True)
+class TaskView:
+    """One task with everything that follows for it."""
+
+    task: Task
+    label: str
+    readiness: Readiness
+    dependents: tuple[TaskId, ...]
+    history: History
+    owed_texts: tuple[str, ...]
+
+
+def view_task(workspace: Workspace, task_id: str) -> TaskView:
+    """Show one task: why it is or is not ready, and what it is still owed.
+
+    Raises RequestError for an unknown id.
+    """
+    plan = workspace.store.plan()
+    task = find_task(plan, task_id)
+    history = workspace.store.records.history(task.id)
+    return TaskView(
+        task,
+        label(plan, task),
+        readiness(plan, task),
+        tuple(key for key in sorted(plan.tasks) if task.id in plan.tasks[key].deps),
+        history,
+        owed_words(history).texts,
+    )
+
+
+def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -> list[Task]:
+    """Give the order in which an execute would start tasks if each of them succeeded."""
+    plan = workspace.store.plan()
+    only = {find_task(plan, task_id).id for task_id in task_ids}
+    order: list[Task] = []
+    while limit is None or len(order) < limit:
+        task = next((one for one in ready(plan) if not only or one.id in only), None)
+        if task is None:
+            break
+        order.append(task)
+        plan = plan.replaced(with_status(task, Status.DONE, task.updated_at))
+    return order
+
+
+def find_run(history: History, run_id: str, task_id: str) -> Run:
+    """Give the run whose id starts with ``run_id``.
+
+    Raises RequestError when there is none, or more than one.
+    """
+    found = [run for run in history.runs if run.id.startswith(run_id)]
+    if len(found) != 1:
+        what = f"{len(found)} runs begin with" if found else "no run of this task is"
+        raise RequestError(f"{task_id}: {what} {run_id}", hint=f"git blackbird runs {task_id}")
+    return found[0]

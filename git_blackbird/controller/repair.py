@@ -1,0 +1,148 @@
+"""Repair: what a crash left half done is finished, and each thing done is said in one line (DESIGN.md 5)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from git_blackbird.agents import processes
+from git_blackbird.agents.protocol import Assignment
+from git_blackbird.controller.agents import agent_of
+from git_blackbird.controller.closing import save_closed, summarize_leg
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import RequestError
+from git_blackbird.model.conversation import Reading
+from git_blackbird.model.events import Notice, Weight
+from git_blackbird.model.history import RecordFault
+from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.storage.store import Image
+
+_CHUNK = 1024 * 1024
+_TAIL = 16 * 1024
+
+
+def repair(workspace: Workspace, face: Face) -> None:
+    """Close runs whose process is gone, stop orphans, derive statuses, sweep; needs the controller lock.
+
+    Raises SaveError, UnusableError.
+    """
+    for run in running_records(workspace.store.image()):
+        _close_lost(workspace, face, run)
+    with workspace.store.transaction() as transaction:
+        moved = save_statuses(workspace, transaction)
+        transaction.sweep()
+    for task_id, (was, became) in sorted(moved.items()):
+        text = f"{task_id}: the plan said {was}; its runs say {became}"
+        hint = f"`git blackbird set-status {task_id} STATUS` sets one by hand"
+        face.notify(Notice(Weight.INFO, text, hint, task_id))
+
+
+def running_records(image: Image) -> Iterator[Run]:
+    """Every record that says an agent is at work, of tasks in the plan or not."""
+    for task_id in sorted(image.histories):
+        for run in image.histories[task_id].runs:
+            if run.status == RunStatus.RUNNING:
+                yield run
+
+
+def unreadable_records(image: Image) -> Iterator[RecordFault]:
+    """Every file among the records that is none."""
+    for task_id in sorted(image.histories):
+        yield from image.histories[task_id].faults
+
+
+def is_alive(run: Run) -> bool:
+    """Whether the very process of a record still runs."""
+    return bool(run.pid and run.process_identity and processes.is_alive(run.pid, run.process_identity))
+
+
+def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
+    _stop_orphans(workspace, face, run)
+    reading = read_log(workspace, run)
+    session = reading.session or (run.provider_session_ref if run.resumes else None)
+    status = RunStatus.PAUSED if session else RunStatus.FAILED
+    summary, head_tree = summarize_leg(workspace, face, run)
+    save_closed(
+        workspace,
+        face,
+        run,
+        {
+            "completed_at": workspace.world.timestamp(),
+            "status": status,
+            "terminal_reason": TerminalReason.CONTROLLER_LOST,
+            "error": "the program that ran it ended first",
+            "provider_session_ref": session,
+            "head_tree": head_tree,
+            "head_late": True,
+            "review_summary": summary,
+            "result": reading.final_text or None,
+            "usage": reading.usage,
+            "cost_usd": reading.cost_usd,
+            "raw_totals": reading.raw_totals or None,
+            "stdout": _tail(workspace, run, "stdout"),
+            "stderr": _tail(workspace, run, "stderr"),
+        },
+    )
+    way = "resume" if session else "retry"
+    face.notify(
+        Notice(
+            Weight.WARNING,
+            f"{run.task_id}: run {run.id} was cut off; it is {status} now",
+            f"git blackbird {way} {run.task_id}",
+            run.task_id,
+        )
+    )
+
+
+def _stop_orphans(workspace: Workspace, face: Face, run: Run) -> None:
+    alive = is_alive(run)
+    pids = sorted({*([run.pid] if alive and run.pid else []), *processes.marked(run.id)})
+    if not pids:
+        return
+    listed = ", ".join(map(str, pids))
+    text = f"{run.task_id}: the agent of run {run.id} still works (process {listed}); it is being stopped"
+    face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
+    processes.stop_tree(
+        run.pid or 0,
+        run.id,
+        identity=run.process_identity,
+        grace_seconds=workspace.settings.number("execution.stopGraceSeconds"),
+    )
+
+
+def read_log(workspace: Workspace, run: Run) -> Reading:
+    """Read what a run's saved output says, as it would have been read live."""
+    try:
+        agent = agent_of(workspace, run)
+    except RequestError:
+        return Reading(succeeded=False)
+    reader = agent.reader(_assignment(run))
+    path = workspace.layout.log(run.task_id, run.id, "stdout")
+    try:
+        with path.open("rb") as log:
+            while data := log.read(_CHUNK):
+                reader.feed(data)
+    except OSError:
+        return Reading(succeeded=False)
+    return reader.finish(None, "")
+
+
+def _assignment(run: Run) -> Assignment:
+    return Assignment(
+        task_id=run.task_id,
+        run_id=run.id,
+        session=run.provider_session_ref,
+        prompt=run.prompt or "",
+        context=run.context,
+        resume=run.resumes is not None,
+    )
+
+
+def _tail(workspace: Workspace, run: Run, stream: str) -> str | None:
+    path: Path = workspace.layout.log(run.task_id, run.id, stream)
+    try:
+        with path.open("rb") as log:
+            log.seek(max(0, path.stat().st_size - _TAIL))
+            return log.read(_TAIL).decode(errors="replace") or None
+    except OSError:
+        return None

@@ -1,0 +1,249 @@
+"""What a person asks for by name: execute, resume, restart, retry, set-status (DESIGN.md 5)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.loop import Loop, Opening
+from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
+from git_blackbird.controller.checkpoints import change_of, request_obstacle
+from git_blackbird.controller.overtaking import overtake_runs
+from git_blackbird.controller.repair import is_alive
+from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.controller.face import Face
+from git_blackbird.errors import RequestError
+from git_blackbird.messages.answers import match_answers
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.due import Ask, Call
+from git_blackbird.model.graph import ancestors, dependents, readiness, unmet
+from git_blackbird.model.history import History, since_done
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.run import (
+    OVERTAKEN_BY_RESTART,
+    OVERTAKEN_BY_RETRY,
+    OVERTAKEN_BY_STATUS,
+    DecisionState,
+    Run,
+    RunStatus,
+)
+from git_blackbird.model.status import apply_statuses
+from git_blackbird.storage.store import Image, Transaction
+
+_RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})
+
+
+@dataclass(frozen=True)
+class ResumeRequest:
+    """``resume TASK``: a person's words and answers by question id, either may be absent."""
+
+    task_id: str
+    message: str | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+
+def execute_loop(
+    workspace: Workspace, face: Face, task_ids: Sequence[str], limit: int | None
+) -> tuple[Loop, Opening]:
+    """Prepare an execute, of everything or of these leaves only.
+
+    Raises RequestError naming the reasons for a task that is not ready.
+    """
+    workspace.require_settings()
+
+    def check(image: Image) -> None:
+        for task_id in task_ids:
+            _require_ready(image, find_task(image.plan, task_id))
+
+    only = frozenset(map(TaskId, task_ids)) if task_ids else None
+    return Loop(workspace, face, Call(only=only, starts_left=limit)), Opening(check if task_ids else None)
+
+
+def _require_ready(image: Image, task: Task) -> None:
+    readable = readiness(image.plan, task)
+    if readable.is_ready:
+        return
+    run = image.history(task.id).latest
+    ways = [*readable.ways_out]
+    if run is not None and run.is_pending:
+        ways.append(f"git blackbird decide {task.id}")
+    elif task.status == Status.WAITING_USER:
+        ways.append(f"git blackbird resume {task.id}")
+    elif task.status == Status.FAILED:
+        ways.append(f"git blackbird retry {task.id}")
+    raise RequestError(
+        f"{task.id} is not ready: {'; '.join(readable.reasons)}",
+        hint="\n".join(ways) or f"git blackbird show {task.id}",
+    )
+
+
+def resume_loop(workspace: Workspace, face: Face, request: ResumeRequest) -> tuple[Loop, Opening]:
+    """Prepare to go on in a task's session, by its latest run (DESIGN.md 5).
+
+    Raises RequestError when there is nothing to go on with, once repair is done.
+    """
+    workspace.require_settings()
+    call = Call(only=frozenset({TaskId(request.task_id)}), starts_left=0)
+    return Loop(workspace, face, call), Opening(lambda image: _resume(workspace, image, request))
+
+
+def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order | Ask | None:
+    task = find_task(image.plan, request.task_id)
+    history = image.history(task.id)
+    run = history.latest
+    if run is None:
+        raise RequestError(f"no runs found for {task.id}", hint=f"git blackbird execute {task.id}")
+    if run.is_pending:
+        _request_changes(workspace, task, run, request)
+        return None
+    _require_session(workspace, history, task, run)
+    if request.answers and run.status is not RunStatus.WAITING_USER:
+        raise RequestError(f"{task.id} has asked nothing", hint=f"git blackbird resume {task.id} -m TEXT")
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        _, summary = change_of(workspace, image, run, since_done(history))
+        return order_changes(run, task, history, request.message, summary)
+    if run.status is RunStatus.WAITING_USER:
+        return _answer(task, run, history, request)
+    if run.status is not RunStatus.PAUSED and not request.message:
+        raise RequestError(f"nothing to resume: {task.id} is {task.status}", hint="-m TEXT says what to do")
+    return order_continue(run, task, history, request.message)
+
+
+def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> None:
+    """Record ``-m`` as a change request; carrying it out is due then."""
+    if not request.message:
+        raise RequestError(
+            f"a decision is due on {task.id} (run {run.id})",
+            hint=f"git blackbird decide {task.id} --approve, or resume it with -m TEXT to request changes",
+        )
+    decision = Decision(DecisionState.CHANGES_REQUESTED, request.message)
+    record_decision(workspace, task.id, decision, run.id)
+
+
+def _require_session(workspace: Workspace, history: History, task: Task, run: Run) -> None:
+    obstacle = request_obstacle(workspace, history, run)
+    if obstacle is not None:
+        raise RequestError(
+            f"{task.id} cannot be resumed: {obstacle}",
+            hint=f"git blackbird restart {task.id}    # a new session, with everything owed",
+        )
+
+
+def _answer(task: Task, run: Run, history: History, request: ResumeRequest) -> Order | Ask:
+    if request.answers:
+        order = order_answers(run, task, history, match_answers(run.questions, request.answers))
+        return order if request.message is None else order.with_message(request.message)
+    if request.message is not None:
+        raise RequestError(
+            f"{task.id} waits for answers; -m alone answers nothing",
+            hint=" ".join(f"--answer {question.id}=VALUE" for question in run.questions),
+        )
+    return Ask(task, run)
+
+
+def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | None) -> tuple[Loop, Opening]:
+    """Prepare a retry that starts now, in a new session, with everything owed.
+
+    Raises RequestError when the task cannot be started, once repair is done; nothing is touched then.
+    """
+    workspace.require_settings()
+
+    def first(image: Image) -> Order:
+        task = find_task(image.plan, task_id)
+        _require_startable(image.plan, task)
+        if task.status is not Status.TODO:
+            reset_task(workspace, task_id, OVERTAKEN_BY_RESTART)
+        after = workspace.store.image()
+        return order_start(workspace, after.plan, task, after.history(task.id), message)
+
+    call = Call(only=frozenset({TaskId(task_id)}), starts_left=0)
+    return Loop(workspace, face, call), Opening(first)
+
+
+def _require_startable(plan: Plan, task: Task) -> None:
+    waits = unmet(plan, task)
+    if not task.is_leaf or waits:
+        reasons = readiness(plan, task).reasons
+        raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}")
+
+
+@dataclass(frozen=True)
+class Reset:
+    """What a status change led to: the run overtaken last, and tasks that built on it and are not undone."""
+
+    task_id: TaskId
+    status: Status
+    overtaken: tuple[Run, ...] = ()
+    dependents: tuple[TaskId, ...] = ()
+    reopened: tuple[TaskId, ...] = ()
+
+
+def reset_task(workspace: Workspace, task_id: str, by: str = OVERTAKEN_BY_RETRY) -> Reset:
+    """Make a task ``todo`` again; its runs are overtaken, nothing is started.
+
+    Raises RequestError when it is in no state to be reset.
+    """
+    workspace.require_person("reset a task")
+    with workspace.store.transaction() as transaction:
+        plan = transaction.plan()
+        task = find_task(plan, task_id)
+        _require_resettable(transaction, task)
+        return _set(workspace, transaction, task, Status.TODO, by)
+
+
+def _require_resettable(transaction: Transaction, task: Task) -> None:
+    _refuse_live(transaction, task)
+    if not task.is_leaf:
+        raise RequestError(f"{task.id} has children; retry the one that failed")
+    if task.status not in _RETRIABLE:
+        raise RequestError(
+            f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
+            hint=f"`git blackbird set-status {task.id} todo` does it all the same",
+        )
+
+
+def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
+    """Set a status by hand; the task's runs are overtaken, so that it is never repaired away.
+
+    Raises RequestError while an agent works on the task.
+    """
+    workspace.require_person("set a status")
+    with workspace.store.transaction() as transaction:
+        task = find_task(transaction.plan(), task_id)
+        _refuse_live(transaction, task)
+        return _set(workspace, transaction, task, status, f"{OVERTAKEN_BY_STATUS}{status.value}")
+
+
+def _refuse_live(transaction: Transaction, task: Task) -> None:
+    live = transaction.history(task.id).live
+    if live is not None and is_alive(live):
+        raise RequestError(
+            f"an agent works on {task.id} (run {live.id}, process {live.pid})",
+            hint="Ctrl+C in the terminal that runs it pauses it",
+        )
+
+
+def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Status, by: str) -> Reset:
+    """Write the records first, the plan second, under the one lock."""
+    now = workspace.world.timestamp()
+    overtaken = overtake_runs(transaction, task.id, by, now)
+    before = transaction.plan()
+    after = apply_statuses(before, {task.id: status}, now)
+    transaction.save_plan(after)
+    save_statuses(workspace, transaction)
+    leaves_done = before.tasks[task.id].status == Status.DONE != status
+    return Reset(
+        task.id,
+        status,
+        overtaken,
+        tuple(one.id for one in _ran_after(before, task)) if leaves_done else (),
+        tuple(one.id for one in ancestors(before, task) if after.tasks[one.id].status != one.status),
+    )
+
+
+def _ran_after(plan: Plan, task: Task) -> list[Task]:
+    """Tasks that depend on this one or a parent of it and are past ``todo``."""
+    above = [task, *ancestors(plan, task)]
+    found = {one.id: one for base in above for one in dependents(plan, base.id)}
+    return [found[key] for key in sorted(found) if found[key].status != Status.TODO]

@@ -1,0 +1,113 @@
+"""One opened worktree: its repository, its state, its settings."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from git_blackbird.controller.world import World
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.repository import Repository, discover
+from git_blackbird.git.settings import GitSetting, read_settings
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.settings import KEYS, Given, Layer, Problem, Settings, merge_layers
+from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
+from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.store import Store
+
+_GIT_LAYERS = {
+    "system": Layer.GIT_GLOBAL,
+    "global": Layer.GIT_GLOBAL,
+    "local": Layer.GIT_LOCAL,
+    "worktree": Layer.GIT_LOCAL,
+    "command": Layer.GIT_LOCAL,
+}
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """What every command works on."""
+
+    world: World
+    repo: Repository
+    store: Store
+    settings: Settings
+    problems: tuple[Problem, ...]
+
+    @property
+    def layout(self) -> Layout:
+        """The places of this worktree's state."""
+        return self.store.layout
+
+    def require_settings(self) -> None:
+        """Refuse to start or decide with a configuration that is not what its writer meant.
+
+        Raises UnusableError naming file, key and the way out.
+        """
+        fatal = [problem for problem in self.problems if problem.fatal]
+        if fatal:
+            listed = "\n".join(f"- {problem} ({problem.hint})" for problem in fatal)
+            raise UnusableError(f"the configuration is not usable:\n{listed}", hint="mend it, then repeat")
+
+    def require_person(self, what: str) -> None:
+        """Refuse what only a person may do when an agent asks for it.
+
+        Raises RequestError.
+        """
+        if self.world.is_agent:
+            raise RequestError(
+                f"an agent may not {what}: agents do not judge themselves",
+                hint="BLACKBIRD_RUN_ID is set here; run this from your own shell",
+            )
+
+
+def open_workspace(world: World, flags: Iterable[Given] = ()) -> Workspace:
+    """Open the worktree around the working directory.
+
+    Raises UnusableError when there is no usable repository.
+    """
+    repo = discover(world.cwd, world.environ)
+    layout = Layout(repo.top, repo.private_dir)
+    given, problems = _read_layers(world, repo, layout)
+    settings = merge_layers([*given, *flags])
+    return Workspace(world, repo, Store(layout), settings, (*problems, *settings.problems))
+
+
+def _read_layers(world: World, repo: Repository, layout: Layout) -> tuple[list[Given], list[Problem]]:
+    project, project_problems = load_layer(layout.config, Layer.PROJECT)
+    everywhere, global_problems = load_layer(global_config_path(world.environ), Layer.GLOBAL)
+    from_git = [_from_git(setting) for setting in read_settings(repo)]
+    choice = load_agent_choice(layout.agent_choice)
+    given = [*_from_environment(world), *from_git, *project, *everywhere, *choice]
+    return given, [*project_problems, *global_problems]
+
+
+def _from_git(setting: GitSetting) -> Given:
+    return Given(setting.key, setting.value, _GIT_LAYERS[setting.scope], f"git config ({setting.scope})")
+
+
+def _from_environment(world: World) -> list[Given]:
+    found = [
+        Given(key.name, world.environ[key.environment], Layer.ENVIRONMENT, key.environment)
+        for key in KEYS.values()
+        if key.environment and world.environ.get(key.environment)
+    ]
+    if world.environ.get("BLACKBIRD_AGENT_CMD"):
+        # A command in the environment chooses the agent that runs it, before any provider named there.
+        found = [one for one in found if one.key != "agent"]
+        found.append(Given("agent", "command", Layer.ENVIRONMENT, "BLACKBIRD_AGENT_CMD"))
+    return found
+
+
+def find_task(plan: Plan, task_id: str) -> Task:
+    """Give the task of that id.
+
+    Raises RequestError naming the nearest id when there is none.
+    """
+    task = plan.tasks.get(TaskId(task_id))
+    if task is None:
+        from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt id pays for it
+
+        close = get_close_matches(task_id, plan.tasks, n=1)
+        hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
+        raise RequestError(f'unknown id "{task_id}"', hint=hint)
+    return task
