@@ -4,6 +4,7 @@ import contextlib
 import shlex
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.git.repository import Repository
@@ -26,6 +27,16 @@ __all__ = [
 _MAX_NAMED_PATHS = 20
 # The plain patch, whatever the user configured for looking at diffs.
 _PATCH = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color")
+
+
+@dataclass(frozen=True)
+class _NetChange:
+    """One path over several legs: the numbers of the first and last that touched it, and both ends."""
+
+    first: int
+    last: int
+    before: Entry | None
+    after: Entry | None
 
 
 def touched(repo: Repository, pair: TreePair) -> frozenset[bytes]:
@@ -65,40 +76,30 @@ def compose(repo: Repository, legs: Sequence[TreePair]) -> TreePair:
     if len(legs) == 1:
         return legs[0]
     trees = Trees(repo)
-    first, last = _first_and_last(trees, legs)
-    before = _placed(
-        (path, trees.entry(legs[index].base, path)) for path, index in _by_age(first) if path in last
-    )
-    after = _placed((path, trees.entry(legs[index].head, path)) for path, index in reversed(_by_age(last)))
+    net = _net_changes(trees, legs)
+    oldest_first = sorted(net.items(), key=lambda item: item[1].first)
+    newest_first = sorted(net.items(), key=lambda item: -item[1].last)
+    before = _placed((path, change.before) for path, change in oldest_first)
+    after = _placed((path, change.after) for path, change in newest_first)
     return _pair_over(trees, legs[-1].head, before, after)
 
 
-def _first_and_last(
-    trees: Trees, legs: Sequence[TreePair]
-) -> tuple[Mapping[bytes, int], Mapping[bytes, int]]:
-    """Give for each path the number of the first and of the last leg that touched it.
-
-    Undone paths are in the first mapping only.
-    """
+def _net_changes(trees: Trees, legs: Sequence[TreePair]) -> dict[bytes, _NetChange]:
+    """Give what the legs together did to each path, less what came to nothing and what someone undid."""
     first: dict[bytes, int] = {}
     last: dict[bytes, int] = {}
     for index, leg in enumerate(legs):
         for path in trees.touched(leg.base, leg.head):
             first.setdefault(path, index)
             last[path] = index
-    undone = [path for path in last if _is_undone(trees, legs, path, first[path], last[path])]
-    for path in undone:
-        del last[path]
-    return first, last
-
-
-def _is_undone(trees: Trees, legs: Sequence[TreePair], path: bytes, first: int, last: int) -> bool:
-    original = trees.entry(legs[first].base, path)
-    return any(trees.entry(leg.base, path) == original for leg in legs[last + 1 :])
-
-
-def _by_age(indexes: Mapping[bytes, int]) -> list[tuple[bytes, int]]:
-    return sorted(indexes.items(), key=lambda item: (item[1], item[0]))
+    net: dict[bytes, _NetChange] = {}
+    for path in sorted(first):
+        before = trees.entry(legs[first[path]].base, path)
+        after = trees.entry(legs[last[path]].head, path)
+        is_undone = any(trees.entry(leg.base, path) == before for leg in legs[last[path] + 1 :])
+        if before != after and not is_undone:
+            net[path] = _NetChange(first[path], last[path], before, after)
+    return net
 
 
 def _placed(entries: Iterable[tuple[bytes, Entry | None]]) -> dict[bytes, Entry | None]:

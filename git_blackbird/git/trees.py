@@ -88,31 +88,35 @@ class Trees:
         A file that is set replaces a directory of its name, and the other way round. Removing takes away
         files only. The paths set must not lie under one another. Directories left empty disappear.
         """
-        return self.save(self._edited(self.load(oid), edits))
+        by_directory = _by_directory(edits)
+        found: dict[bytes, Tree] = {}
+        for directory in by_directory:
+            found[directory] = self._inner(found, directory) if directory else self.load(oid)
+        # Deepest first and without recursion: a path may be as deep as a system allows.
+        finished: dict[bytes, dict[bytes, Tree]] = {}
+        tree: Tree = {}
+        for directory in reversed(by_directory):
+            tree = self._directories_edited(found[directory], finished.pop(directory, {}))
+            tree = _files_edited(tree, by_directory[directory])
+            above, _, name = directory.rpartition(b"/")
+            finished.setdefault(above, {})[name] = tree
+        return self.save(tree)
 
-    def _edited(self, tree: Tree, edits: Edits) -> Tree:
-        here, below = _split(edits)
+    def _inner(self, found: Mapping[bytes, Tree], directory: bytes) -> Tree:
+        above, _, name = directory.rpartition(b"/")
+        there = found[above].get(name)
+        return self.load(there.oid) if there is not None and there.mode == DIRECTORY else {}
+
+    def _directories_edited(self, tree: Tree, finished: Mapping[bytes, Tree]) -> Tree:
+        """Put finished directories into the one that holds them; an empty one takes its old self away."""
         result = dict(tree)
-        for name, entry in here.items():
-            found = result.get(name)
-            if entry is not None:
-                result[name] = entry
-            elif found is not None and found.mode != DIRECTORY:
+        for name, inner in finished.items():
+            there = result.get(name)
+            if inner:
+                result[name] = Entry(DIRECTORY, self.save(inner))
+            elif there is not None and there.mode == DIRECTORY:
                 del result[name]
-        for name, inner in below.items():
-            self._edit_below(result, name, inner)
         return result
-
-    def _edit_below(self, result: dict[bytes, Entry], name: bytes, edits: Edits) -> None:
-        found = result.get(name)
-        is_directory = found is not None and found.mode == DIRECTORY
-        if found is not None and not is_directory and not any(edits.values()):
-            return
-        tree = self._edited(self.load(found.oid) if found is not None and is_directory else {}, edits)
-        if tree:
-            result[name] = Entry(DIRECTORY, self.save(tree))
-        else:
-            result.pop(name, None)
 
     def _raw(self, oid: str) -> bytes:
         import pygit2  # noqa: PLC0415 - loaded by now
@@ -126,19 +130,26 @@ class Trees:
         return data
 
 
-def _split(
-    edits: Edits,
-) -> tuple[dict[bytes, Entry | None], dict[bytes, dict[bytes, Entry | None]]]:
-    """Part edits into those of this directory and those of each directory below."""
-    here: dict[bytes, Entry | None] = {}
-    below: dict[bytes, dict[bytes, Entry | None]] = {}
+def _by_directory(edits: Edits) -> dict[bytes, dict[bytes, Entry | None]]:
+    """Sort edits into the directories they are made in, the top first, each before what lies in it."""
+    result: dict[bytes, dict[bytes, Entry | None]] = {b"": {}}
+    for path in edits:
+        result |= {parent: {} for parent in parents(path) if parent not in result}
     for path, entry in edits.items():
-        name, slash, rest = path.partition(b"/")
-        if slash:
-            below.setdefault(name, {})[rest] = entry
-        else:
-            here[name] = entry
-    return here, below
+        directory, _, name = path.rpartition(b"/")
+        result[directory][name] = entry
+    return result
+
+
+def _files_edited(tree: Tree, edits: Edits) -> Tree:
+    result = dict(tree)
+    for name, entry in edits.items():
+        there = result.get(name)
+        if entry is not None:
+            result[name] = entry
+        elif there is not None and there.mode != DIRECTORY:
+            del result[name]
+    return result
 
 
 def _parse(data: bytes) -> Tree:

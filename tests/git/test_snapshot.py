@@ -202,13 +202,14 @@ def test_special_files_are_left_out_and_named(repo: Path) -> None:
     )
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable for root")
 def test_unreadable_paths_do_not_lose_the_rest(repo: Path) -> None:
     commit(repo, {"tracked": "1", "shut-tracked/in": "1"})
     write(repo, {"tracked": "22", "secret": "s", "shut/in": "s", "fine": "f"})
     shut = ["tracked", "secret", "shut", "shut-tracked"]
     for name in shut:
         (repo / name).chmod(0)
+    if os.access(repo / "secret", os.R_OK):
+        pytest.skip("nothing is unreadable for this user")
     snapshot = snap(repo)
     for name in shut:
         (repo / name).chmod(0o755)

@@ -1,0 +1,220 @@
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.changes import (
+    diff_args,
+    diff_text,
+    differs,
+    entry,
+    restore_command,
+    show_diff,
+    touched,
+)
+from git_blackbird.git.trees import Entry
+from git_blackbird.model.change import TreePair
+from tests.git.support import change_after, found, listing, tree_of
+from tests.support import commit, git, write
+
+
+def test_touched_are_both_sides_of_a_rename_and_nothing_else(repo: Path) -> None:
+    commit(repo, {"old name": "long enough to be alike\n" * 9, "same": "1", "mode": "1", "not\udcff": "1"})
+    base = tree_of(repo)
+    (repo / "old name").rename(repo / "new\nname")
+    (repo / "mode").chmod(0o755)
+    write(repo, {"not\udcff": "2", "dir/deep/new": "n"})
+    assert touched(found(repo), change_after(repo, base)) == {
+        b"old name",
+        b"new\nname",
+        b"mode",
+        b"not\xff",
+        b"dir/deep/new",
+    }
+
+
+def test_touched_where_files_and_directories_change_places(repo: Path) -> None:
+    commit(repo, {"f": "1", "d/x": "1", "d/y": "1"})
+    base = tree_of(repo)
+    (repo / "f").unlink()
+    shutil.rmtree(repo / "d")
+    write(repo, {"f/g": "1", "d": "1"})
+    assert touched(found(repo), change_after(repo, base)) == {b"f", b"f/g", b"d", b"d/x", b"d/y"}
+
+
+def test_w13_an_agent_that_commits_changes_what_it_committed(repo: Path) -> None:
+    commit(repo, {"f": "1"})
+    write(repo, {"mine": "edit"})
+    base = tree_of(repo)
+    commit(repo, {"f": "2"})
+    assert touched(found(repo), change_after(repo, base)) == {b"f"}
+
+
+def test_an_entry_is_mode_and_object_of_a_file(repo: Path) -> None:
+    write(repo, {"dir/f": "1\n"})
+    (repo / "dir" / "f").chmod(0o755)
+    there, tree = found(repo), tree_of(repo)
+    assert entry(there, tree, b"dir/f") == Entry(0o100755, git(repo, "rev-parse", f"{tree}:dir/f"))
+    for nothing in (b"dir", b"dir/f/deeper", b"none", b"none/f"):
+        assert entry(there, tree, nothing) is None
+
+
+def test_a_tree_that_is_not_there_is_told(repo: Path) -> None:
+    with pytest.raises(UnusableError, match=rf"^the tree {'1' * 40} is not in this repository"):
+        entry(found(repo), "1" * 40, b"f")
+    blob = git(repo, "hash-object", "-w", "--stdin", stdin=b"x")
+    with pytest.raises(UnusableError, match=rf"^the object {blob} is not a tree$"):
+        entry(found(repo), blob, b"f")
+
+
+def test_differs_names_paths_of_the_change_that_moved_on(repo: Path) -> None:
+    commit(repo, {"edited": "1", "deleted": "1", "kept": "1", "other": "1"})
+    base = tree_of(repo)
+    (repo / "deleted").unlink()
+    write(repo, {"edited": "2", "kept": "2", "added": "2", "dir/new": "2"})
+    pair = change_after(repo, base)
+    assert differs(found(repo), tree_of(repo), pair) == ()
+    shutil.rmtree(repo / "dir")
+    write(repo, {"edited": "3", "deleted": "back", "dir": "file", "other": "mine"})
+    (repo / "added").unlink()
+    assert differs(found(repo), tree_of(repo), pair) == ("added", "deleted", "dir/new", "edited")
+
+
+def test_the_whole_diff_is_a_plain_patch(repo: Path) -> None:
+    git(repo, "config", "diff.noprefix", "true")
+    git(repo, "config", "color.ui", "always")
+    git(repo, "config", "diff.external", "false")
+    write(repo, {"f": "1\n"})
+    base = tree_of(repo)
+    write(repo, {"f": "2\n"})
+    assert diff_text(found(repo), change_after(repo, base)) == (
+        b"diff --git a/f b/f\nindex d00491f..0cfbf08 100644\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n"
+    )
+
+
+def test_the_diff_is_shown_as_the_user_likes_it(repo: Path) -> None:
+    git(repo, "config", "diff.noprefix", "true")
+    write(repo, {"f": "1\n"})
+    base = tree_of(repo)
+    write(repo, {"f": "2\n"})
+    pair = change_after(repo, base)
+    assert diff_args(pair) == ["diff", pair.base, pair.head, "--"]
+    code = (
+        "import os, sys; from git_blackbird.git.changes import show_diff\n"
+        "from git_blackbird.git.repository import discover\n"
+        "from git_blackbird.model.change import TreePair\n"
+        "from pathlib import Path\n"
+        "sys.exit(show_diff(discover(Path(sys.argv[1]), os.environ), TreePair(*sys.argv[2:])))"
+    )
+    command = [sys.executable, "-c", code, str(repo), pair.base, pair.head]
+    top = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=top, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == (
+        b"diff --git f f\nindex d00491f..0cfbf08 100644\n--- f\n+++ f\n@@ -1 +1 @@\n-1\n+2\n"
+    )
+    assert show_diff(found(repo), TreePair("1" * 40, pair.head)) == 128
+
+
+def run_shell(where: Path, lines: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        ["sh", "-e"], cwd=where, input="\n".join(lines).encode(), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b""), (lines, done.stderr)
+
+
+HOSTILE = {
+    "plain": "1\n",
+    "with space": "1\n",
+    "it's": "1\n",
+    "a*": "1\n",
+    ":top": "1\n",
+    "-dash": "1\n",
+    "ab": "1\n",
+}
+
+
+@pytest.mark.parametrize("is_tracked", [False, True])
+@pytest.mark.parametrize("many", [False, True])
+def test_the_printed_command_takes_back_exactly_the_change(repo: Path, is_tracked: bool, many: bool) -> None:
+    odd = {"not\udcff": "1\n", "new\nline": "1\n"} if many else {}
+    write(
+        repo,
+        HOSTILE | odd | {"gone": "1\n", "f": "1\n", "d/x": "1\n", "mode": "1\n", "bin": b"\0\1", "l": "1\n"},
+    )
+    write(repo, {"mine": "1\n", "mine in d/f": "1\n"})
+    if is_tracked:
+        commit(repo, {"anchor": "1\n"})
+        git(repo, "add", ".")
+        git(repo, "commit", "-q", "-m", "all")
+    base = tree_of(repo)
+    for name in ("gone", "f", "d/x", "l"):
+        (repo / name).unlink()
+    (repo / "d").rmdir()
+    (repo / "l").symlink_to("plain")
+    (repo / "mode").chmod(0o755)
+    write(repo, {name: "2\n" for name in HOSTILE | odd if name != "ab"})
+    write(repo, {"f/g": "2\n", "d": "2\n", "added": "2\n", "dir/added": "2\n", "bin": b"\0\2"})
+    if many:
+        write(repo, {f"n{number}": "2\n" for number in range(30)})
+    if is_tracked:
+        git(repo, "add", "added", "plain")
+        git(repo, "commit", "-q", "-m", "the agent commits some of it")
+    pair = change_after(repo, base)
+    write(repo, {"mine": "2\n", "mine too": "2\n", "ab": "mine\n"})
+    expected = listing(repo, base) | {"mine": "100644 2", "mine too": "100644 2", "ab": "100644 mine"}
+    lines = restore_command(found(repo), pair, cwd=repo)
+    run_shell(repo, lines)
+    assert listing(repo, tree_of(repo)) == expected
+    assert len(lines) == (1 if many else 2)
+
+
+def test_the_command_goes_to_the_top_first(repo: Path) -> None:
+    commit(repo, {"sub/f": "1", "top": "1"})
+    base = tree_of(repo)
+    write(repo, {"sub/f": "2", "top": "2"})
+    lines = restore_command(found(repo), change_after(repo, base), cwd=repo / "sub")
+    assert lines == (
+        f"cd {shlex.quote(str(repo))}",
+        f"git restore --source={base} --worktree -- sub/f top",
+    )
+    run_shell(repo / "sub", lines)
+    assert tree_of(repo) == base
+
+
+def test_the_command_for_a_submodule(repo: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main")
+    commit(inner, {"file": "1"})
+    for name in ("sub", "other"):
+        git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), name)
+    git(repo, "commit", "-q", "-m", "sub")
+    base = tree_of(repo)
+    commit(repo / "sub", {"file": "2"})
+    shutil.rmtree(repo / "other")
+    lines = restore_command(found(repo), change_after(repo, base))
+    assert lines == (
+        "# 'other' is or was a repository of its own: that is for you to take back",
+        f"git -C sub checkout --quiet --detach {git(inner, 'rev-parse', 'HEAD')}",
+    )
+    run_shell(repo, lines)
+    assert touched(found(repo), change_after(repo, base)) == {b"other"}
+
+
+def test_nothing_to_take_back(repo: Path) -> None:
+    base = tree_of(repo)
+    assert restore_command(found(repo), TreePair(base, base)) == ()
+
+
+def test_a_change_is_read_from_a_linked_worktree_and_below_it(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"dir/f": "1"})
+    linked = tmp_path / "linked"
+    git(repo, "worktree", "add", "-q", str(linked))
+    base = tree_of(linked / "dir")
+    write(linked, {"dir/f": "2"})
+    assert touched(found(linked / "dir"), change_after(linked / "dir", base)) == {b"dir/f"}
