@@ -80,7 +80,7 @@ class Session:
     def _noted(self, plain: list[str]) -> list[str]:
         """Make the directive that shows, where nothing else is told, that the feedback was heard."""
         first = _first_written(plain)
-        asked = " ".join(self.feedback.splitlines()[0].split()).replace("-->", "")
+        asked = " ".join(self.feedback.splitlines()[0].replace("-->", "").split())
         return [f"append {first} <!-- changed as asked: {asked} -->"] if first else []
 
     def _perform(self, lines: list[str]) -> None:

@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO
 
 from git_blackbird.agents import processes
 from git_blackbird.agents.environment import RUN_ID_VARIABLE
@@ -105,18 +104,27 @@ class HeldChild:
 
     def open_gate(self) -> None:
         """Let the agent begin. A process that has ended meanwhile is for ``follow`` to tell."""
-        with suppress(BrokenPipeError), self._gate() as gate:
+        gate = self._started.popen.stdin
+        if gate is None or gate.closed:
+            raise ValueError("this gate has been opened or closed before")
+        with suppress(BrokenPipeError), gate:
             gate.write(b"\n")
 
     def abandon(self) -> None:
-        """Let the process end without the agent having begun, and wait for it."""
-        self._gate().close()
+        """Let the process end without the agent having begun; once it has begun, kill all of it."""
+        gate = self._started.popen.stdin
+        if gate is None or gate.closed:
+            self._started.kill()
+        else:
+            gate.close()
+            self._await_closed_gate()
+        self._started.close_logs()
+
+    def _await_closed_gate(self) -> None:
         try:
             self._started.popen.wait(_ABANDON_SECONDS)
         except subprocess.TimeoutExpired:
-            self._started.popen.kill()
-            self._started.popen.wait()
-        self._started.close_logs()
+            self._started.kill()
 
     async def follow(
         self,
@@ -146,9 +154,3 @@ class HeldChild:
         if cancelled:
             raise asyncio.CancelledError
         return self.ended
-
-    def _gate(self) -> IO[bytes]:
-        gate = self._started.popen.stdin
-        if gate is None or gate.closed:
-            raise ValueError("this gate has been opened or closed before")
-        return gate

@@ -1,0 +1,101 @@
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.agents import processes
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="environments are read from /proc")
+
+
+@contextmanager
+def running(script: str, run_id: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """Run a script in a session of its own, from when it has said that it is ready."""
+    environ = {**os.environ, "BLACKBIRD_RUN_ID": run_id}
+    argv = ["/bin/sh", "-c", script]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, env=environ, start_new_session=True) as popen:
+        assert popen.stdout is not None
+        assert popen.stdout.readline() == b"ready\n"
+        try:
+            yield popen
+        finally:
+            processes.stop_leftovers(processes.relatives(popen.pid, run_id), run_id, grace_seconds=0)
+
+
+def test_identity_outlives_nothing() -> None:
+    with running("echo ready; sleep 600") as popen:
+        who = processes.identity(popen.pid)
+        assert who is not None
+        assert who == processes.identity(popen.pid)
+        assert processes.is_alive(popen.pid, who)
+        assert not processes.is_alive(popen.pid, who + "0")
+        popen.kill()
+        os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOWAIT)
+        assert processes.identity(popen.pid) is None, "a zombie is gone"
+        popen.wait()
+        assert not processes.is_alive(popen.pid, who)
+
+
+def test_identity_is_known_without_proc_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with running("echo ready; sleep 600") as popen:
+        entries = list(processes._ps_entries(popen.pid))
+        assert [(entry.pid, entry.group) for entry in entries] == [(popen.pid, popen.pid)]
+        assert entries == list(processes._ps_entries(popen.pid))
+        popen.kill()
+        popen.wait()
+        assert list(processes._ps_entries(popen.pid)) == []
+    assert os.getpid() in {entry.pid for entry in processes._ps_entries(None)}
+
+
+@pytest.mark.parametrize("pid", [0, -1, 2**22 + 5])
+def test_what_is_no_process_has_no_identity(pid: int) -> None:
+    assert processes.identity(pid) is None
+
+
+@linux_only
+def test_marked_finds_what_carries_the_run_id_and_nothing_else() -> None:
+    with (
+        running("setsid sleep 600 & echo ready; sleep 600", "run-1") as popen,
+        running("echo ready; sleep 600", "run-12"),
+    ):
+        found = processes.marked("run-1")
+        assert popen.pid in found
+        assert len(found) == 3
+        assert processes.marked("run-") == []
+        assert processes.marked("") == []
+
+
+@linux_only
+def test_stop_tree_stops_the_group_and_what_left_it() -> None:
+    with running("(setsid sleep 600 &); sleep 600 & echo ready; sleep 600", "run-1") as popen:
+        who = processes.identity(popen.pid)
+        assert processes.stop_tree(popen.pid, "run-1", identity=who, grace_seconds=5) == 4
+        assert popen.wait() == -signal.SIGINT
+        assert processes.marked("run-1") == []
+
+
+def test_stop_tree_ends_what_ignores_signals() -> None:
+    with running("trap '' INT TERM; echo ready; while :; do sleep 0.1; done") as popen:
+        who = processes.identity(popen.pid)
+        processes.stop_tree(popen.pid, "", identity=who, grace_seconds=0.05)
+        assert popen.wait() == -signal.SIGKILL
+
+
+def test_stop_tree_leaves_another_process_of_that_number_alone() -> None:
+    with running("echo ready; sleep 600") as popen:
+        assert processes.stop_tree(popen.pid, "run-1", identity="another", grace_seconds=0) == 0
+        assert processes.stop_tree(popen.pid, "run-1", identity=None, grace_seconds=0) == 0
+        assert popen.poll() is None
+
+
+@pytest.mark.parametrize("pid", [0, 1, os.getpid()])
+def test_nobody_signals_himself_or_the_first_process(pid: int) -> None:
+    who = processes.identity(pid) or ""
+    assert not processes.signal_process(pid, who, signal.SIGTERM)
+    assert not processes.signal_group(pid, who, signal.SIGTERM)
+    assert os.getpid() not in processes.relatives(os.getpgrp(), "")
