@@ -155,7 +155,11 @@ def _stat_line(item: _Changed) -> StatLine:
 
 def _snippets(diff: "pygit2.Diff", changed: Sequence[_Changed]) -> tuple[tuple[Snippet, ...], list[str]]:
     """Excerpt the first files that have text to show."""
-    shown = [item for item in changed if not item.is_binary and item.additions + item.deletions]
+    shown = [
+        item
+        for item in changed
+        if item.additions + item.deletions and item.status is not FileStatus.TYPE_CHANGED
+    ]
     snippets: list[Snippet] = []
     cuts: list[str] = []
     for item in shown[:MAX_SNIPPETS]:
