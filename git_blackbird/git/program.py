@@ -87,7 +87,7 @@ def run_git(
     with _started(args, cwd, environ, stdin) as process:
         done = _wait(process, stdin, deadline)
     if done is None:
-        message = f"git {_verb(args)} took longer than {timeout:g} seconds"
+        message = f"git {_verb(args)} was still at work after {timeout:g} s"
         raise GitTimeoutError(args, -signal.SIGKILL, b"", message=message)
     if check and done.code != 0:
         raise GitError(args, done.code, done.err)

@@ -144,6 +144,8 @@ def opened(repo: Repository) -> "pygit2.Repository":
     """
     import pygit2  # noqa: PLC0415 - 66 ms, and only what looks into trees needs it
 
+    # Whether this user may trust the owner of the repository is what git has answered at discovery.
+    pygit2.settings.owner_validation = False
     try:
         return pygit2.Repository(os.fspath(repo.git_dir))
     except (pygit2.GitError, KeyError, OSError) as error:

@@ -3,9 +3,9 @@
 import contextlib
 import os
 import re
-import secrets
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +32,7 @@ _QUIET = (
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
 _NESTED = "a git repository of its own"
+_FOLDER = "snapshot."
 _STALE_SECONDS = 24 * 3600
 
 
@@ -77,7 +78,7 @@ def take_snapshot(repo: Repository, *, limits: SnapshotLimits, hidden: Sequence[
     except SnapshotError:
         raise
     except GitTimeoutError as error:
-        message = f"the snapshot took longer than {limits.timeout_seconds:g} seconds"
+        message = f"the snapshot was not done after {limits.timeout_seconds:g} s"
         raise SnapshotError(message, hint="a filter of this repository may hang") from error
     except (UnusableError, OSError) as error:
         hint = error.hint if isinstance(error, UnusableError) else None
@@ -236,12 +237,10 @@ class _Session:
 
     def without_hidden(self, tree: str) -> str:
         """Take tracked ``hidden`` entries out of the finished tree; the untracked ones never came in."""
-        listed = self.git("ls-tree", "-z", "--name-only", tree).out.split(b"\0")
-        if not set(self.hidden).intersection(listed):
-            return tree
         trees = Trees(self.repo)
         top = trees.load(tree)
-        return trees.save({name: entry for name, entry in top.items() if name not in self.hidden})
+        kept = {name: entry for name, entry in top.items() if name not in self.hidden}
+        return tree if len(kept) == len(top) else trees.save(kept)
 
 
 @contextlib.contextmanager
@@ -249,13 +248,12 @@ def _private_index(repo: Repository) -> Iterator[Path]:
     """Copy the user's index with its time, without which edits of the same second and size are missed."""
     repo.private_dir.mkdir(parents=True, exist_ok=True)
     _sweep(repo.private_dir)
-    path = repo.private_dir / f"index.{secrets.token_hex(8)}"
-    try:
-        _copy_index(repo.git_dir / "index", path)
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
-        path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(
+        prefix=_FOLDER, dir=repo.private_dir, ignore_cleanup_errors=True
+    ) as folder:
+        index = Path(folder, "index")
+        _copy_index(repo.git_dir / "index", index)
+        yield index
 
 
 def _copy_index(source: Path, target: Path) -> None:
@@ -271,12 +269,12 @@ def _copy_index(source: Path, target: Path) -> None:
     os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _sweep(folder: Path) -> None:
-    """Remove private indexes that a killed process left behind."""
-    for path in folder.glob("index.*"):
+def _sweep(private_dir: Path) -> None:
+    """Remove what snapshots of killed processes left behind."""
+    for folder in private_dir.glob(f"{_FOLDER}*"):
         with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_ctime > _STALE_SECONDS:
-                path.unlink()
+            if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_link(path: bytes) -> bool:

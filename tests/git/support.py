@@ -1,6 +1,7 @@
 """What the tests of the git room share."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -60,3 +61,17 @@ def user_state(repo: Path) -> Mapping[str, object]:
         "index time": times,
         "status": git(repo, "--no-optional-locks", "status", "--porcelain", "-z"),
     }
+
+
+def escaping(folder: Path) -> str:
+    """Shell text that leaves its process group with all its pipes, until ``folder/release`` is there."""
+    program = folder / "escape.py"
+    program.write_text(
+        "import os, time\n"
+        "os.fork() and os._exit(0)\n"
+        "os.setsid()\n"
+        "end = time.monotonic() + 60\n"
+        f"while not os.path.exists({str(folder / 'release')!r}) and time.monotonic() < end:\n"
+        "    time.sleep(0.05)\n"
+    )
+    return f"'{sys.executable}' '{program}' "

@@ -117,6 +117,15 @@ def test_another_users_repository_is_refused_in_gits_words(
     )
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository away")
+def test_another_users_repository_that_git_trusts_is_used(repo: Path) -> None:
+    for path in (repo, repo / ".git"):
+        os.chown(path, 12345, 12345)
+    assert refusal(repo)[0].startswith("detected dubious ownership")
+    trust = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+    assert opened(discover(repo, {**os.environ, **trust})).path == f"{repo}/.git/"
+
+
 def test_a_repository_from_the_future_is_refused_in_gits_words(repo: Path) -> None:
     git(repo, "config", "core.repositoryFormatVersion", "99")
     message, hint = refusal(repo)
