@@ -24,10 +24,12 @@ object of this form, and nothing after it:
 Leave "options" out when the answer is free text. You will get the answers and can then go on. When you
 have no question, do not use this form."""
 
+# Id, prompt and options; the id may be missing as "".
+_Draft = tuple[str, str, tuple[str, ...]]
 _WINDOW_CHARACTERS = 256 * 1024
 _MAX_ENVELOPES = 3
 _TOOL_NAMES = frozenset({"askuserquestion", "ask_user_question"})
-_CLOSING_FENCE = re.compile(r"\n[ \t]*(?:`{3,}|~{3,})\s*\Z")
+_CLOSING_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\s*\Z")
 _OPENERS = {"}": "{", "]": "["}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -38,9 +40,12 @@ def parse_questions(final_text: str) -> tuple[Question, ...]:
     They count only as the last thing in the message, a closing code fence apart: what is quoted further
     up asks nothing. Never raises; takes time in proportion to the message.
     """
-    drafts: list[tuple[str, str, tuple[str, ...]]] = []
-    for value in reversed(list(_closing_values(final_text))):
-        drafts += _drafts(value, _MAX_ENVELOPES)
+    drafts: list[_Draft] = []
+    for value in _closing_values(final_text):
+        asked = list(_drafts(value, _MAX_ENVELOPES))
+        if not asked:
+            break
+        drafts = [*asked, *drafts]
     return _named(drafts[:MAX_QUESTIONS])
 
 
@@ -101,8 +106,8 @@ def _is_escaped(text: str, at: int) -> bool:
     return (at - before) % 2 == 1
 
 
-def _drafts(value: Any, envelopes: int) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Give id, prompt and options of each question in one closing value; the id may be ""."""
+def _drafts(value: Any, envelopes: int) -> Iterator[_Draft]:
+    """Give the questions in one closing value."""
     if isinstance(value, list):
         for part in value:
             if _is_tool_call(part):
@@ -118,7 +123,7 @@ def _drafts(value: Any, envelopes: int) -> Iterator[tuple[str, str, tuple[str, .
         yield from _enveloped(value, envelopes - 1)
 
 
-def _enveloped(value: dict[str, Any], envelopes: int) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _enveloped(value: dict[str, Any], envelopes: int) -> Iterator[_Draft]:
     for key in ("result", "content"):
         inner = value.get(key)
         for closing in reversed(list(_closing_values(inner))) if isinstance(inner, str) else [inner]:
@@ -131,7 +136,7 @@ def _is_tool_call(value: Any) -> bool:
     )
 
 
-def _listed(entries: list[Any]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _listed(entries: list[Any]) -> Iterator[_Draft]:
     for entry in entries:
         asked = {"prompt": entry} if isinstance(entry, str) else entry
         if not isinstance(asked, dict):
@@ -164,7 +169,7 @@ def _usable_id(value: Any) -> str:
     return text if typed else ""
 
 
-def _named(drafts: list[tuple[str, str, tuple[str, ...]]]) -> tuple[Question, ...]:
+def _named(drafts: list[_Draft]) -> tuple[Question, ...]:
     """Give each question an id of its own: its own where it is the first to have it."""
     taken = {name for name, _, _ in drafts}
     met: set[str] = set()

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -98,9 +98,10 @@ def assign(
     session: str | None = "5e551011-0000-4000-8000-000000000001",
     resume: bool = False,
     context: JsonObject | None = None,
+    previous_totals: Mapping[str, float] | None = None,
 ) -> Assignment:
     pack = {"schemaVersion": 1, "task": {"id": "t1", "title": "T", "prompt": prompt}, **(context or {})}
-    return Assignment("t1", RUN_ID, session, prompt, pack, resume)
+    return Assignment("t1", RUN_ID, session, prompt, pack, resume, previous_totals or {})
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -91,7 +91,7 @@ def test_a_resume_goes_on_in_the_same_session_and_costs_what_it_cost(
 ) -> None:
     model.tell(Reply("", (wrote(stage, "a.txt"),)), "Done.", "Changed.")
     first = stage.run_agent(agent, assign("Make a.txt")).reading
-    again = replace(assign("Use capitals", resume=True), previous_totals=first.raw_totals)
+    again = assign("Use capitals", resume=True, previous_totals=first.raw_totals)
     second = stage.run_agent(agent, again).reading
     assert (second.succeeded, second.session, second.final_text) == (True, FIRST, "Changed.")
     assert model.prompts()[-2:] == ["Make a.txt", "Use capitals"]
