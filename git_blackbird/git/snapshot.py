@@ -65,16 +65,24 @@ class _Worklist:
     kept: list[bytes] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
+    def leave_out(self, path: bytes, reason: str) -> None:
+        """Note that what is at ``path`` now will not be in the tree."""
+        self.kept.append(path)
+        self.left_out.append(LeftOut(path=_text(path), reason=reason))
 
-def take_snapshot(repo: Repository, *, limits: SnapshotLimits, hidden: Sequence[str]) -> Snapshot:
+
+def take_snapshot(
+    repo: Repository, *, limits: SnapshotLimits, hidden: Sequence[str], since: str | None = None
+) -> Snapshot:
     """Record the worktree, tracked and untracked files less ignored ones, as a tree.
 
-    ``hidden`` names entries of the top of the worktree that are never in it. Nothing the user has is
-    touched: index, stash, references and files stay as they are. Raises SnapshotError.
+    ``hidden`` names entries of the top of the worktree that are never in it. What the earlier snapshot
+    ``since`` held and the worktree still has stays in, also when it is ignored by now: it was not deleted.
+    Nothing of the user is touched: index, stash, references and files stay as they are. Raises SnapshotError.
     """
     try:
         with _private_index(repo) as index:
-            return _Session(repo, index, limits, tuple(os.fsencode(name) for name in hidden)).run()
+            return _Session(repo, index, limits, tuple(os.fsencode(name) for name in hidden)).run(since)
     except SnapshotError:
         raise
     except GitTimeoutError as error:
@@ -98,16 +106,42 @@ class _Session:
         self.deadline = time.monotonic() + limits.timeout_seconds
         self.prefix = os.fsencode(repo.top) + b"/"
 
-    def run(self) -> Snapshot:
+    def run(self, since: str | None) -> Snapshot:
         """Bring the private index up to date with the worktree and write its tree."""
         listed = self.git("ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
         work = self.sorted_out(listed)
         self.drop(work.remove)
-        failed = self.update(work.update)
-        self.drop_unmerged([*work.kept, *(path for path, _ in failed)])
-        tree = self.git("write-tree").out.decode().strip()
-        left_out = [*work.left_out, *(LeftOut(path=_text(path), reason=why) for path, why in failed)]
-        return Snapshot(self.without_hidden(tree), tuple(sorted(left_out, key=lambda item: item.path)))
+        self.update(work)
+        self.drop_unmerged(work.kept)
+        tree = self.write_tree()
+        if since is not None:
+            tree = self.with_lost(tree, since, work)
+        left_out = sorted(work.left_out, key=lambda item: item.path)
+        return Snapshot(self.without_hidden(tree), tuple(left_out))
+
+    def write_tree(self) -> str:
+        """Write the tree of the private index."""
+        return self.git("write-tree").out.decode().strip()
+
+    def with_lost(self, tree: str, since: str, work: _Worklist) -> str:
+        """Take in again what ``since`` held and git no longer looks at; what is left out stays as it was."""
+        trees = Trees(self.repo)
+        links: dict[bytes, bool] = {}
+        lost = [
+            path
+            for path in sorted(trees.touched(since, tree))
+            if trees.entry(tree, path) is None
+            and not self.is_beyond_link(path, links)
+            and _is_still_file(self.prefix + path)
+        ]
+        if not lost:
+            return tree
+        refused = set(work.kept).intersection(lost)
+        again = _Worklist(kept=sorted(refused), left_out=work.left_out)
+        for path in sorted(set(lost) - refused):
+            self.sort_one(again, path, is_tracked=False)
+        self.update(again)
+        return trees.edited(self.write_tree(), {path: trees.entry(since, path) for path in again.kept})
 
     def git(self, *args: str, stdin: bytes | None = None) -> Completed:
         """Run git on the private index within what is left of the time."""
@@ -141,17 +175,15 @@ class _Session:
             work.update.append(path)
             return False
         except OSError as error:
-            work.kept.append(path)
-            work.left_out.append(LeftOut(path=_text(path), reason=f"cannot be read: {error.strerror}"))
+            work.leave_out(path, f"cannot be read: {error.strerror}")
             return False
         if is_tracked and stat.S_ISDIR(status.st_mode):
             return True
         reason = self.obstacle(full, path, status, is_tracked=is_tracked)
         if reason is None:
             work.update.append(path)
-            return False
-        work.kept.append(path)
-        work.left_out.append(LeftOut(path=_text(path), reason=reason))
+        else:
+            work.leave_out(path, reason)
         return False
 
     def obstacle(self, full: bytes, path: bytes, status: os.stat_result, *, is_tracked: bool) -> str | None:
@@ -213,14 +245,13 @@ class _Session:
             entries = dict(self.index_entries())
             self.drop([path for path in paths if 0 in entries.get(path, ())])
 
-    def update(self, paths: Sequence[bytes]) -> list[tuple[bytes, str]]:
-        """Bring ``paths`` into the private index; gives those that git refuses, with its words.
+    def update(self, work: _Worklist) -> None:
+        """Bring paths into the private index; those that git refuses are left out, with its words.
 
         Git stops at the first bad path and then keeps nothing, so the list is halved until each bad
         path stands alone.
         """
-        failed: list[tuple[bytes, str]] = []
-        pending = [list(paths)] if paths else []
+        pending = [work.update] if work.update else []
         while pending:
             part = pending.pop()
             try:
@@ -229,11 +260,10 @@ class _Session:
                 raise
             except GitError as error:
                 if len(part) == 1:
-                    failed.append((part[0], _refusal(error)))
+                    work.leave_out(part[0], _refusal(error))
                     continue
                 middle = len(part) // 2
                 pending += [part[middle:], part[:middle]]
-        return failed
 
     def without_hidden(self, tree: str) -> str:
         """Take tracked ``hidden`` entries out of the finished tree; the untracked ones never came in."""
@@ -281,6 +311,15 @@ def _is_link(path: bytes) -> bool:
     with contextlib.suppress(OSError):
         return stat.S_ISLNK(os.lstat(path).st_mode)
     return False
+
+
+def _is_still_file(path: bytes) -> bool:
+    try:
+        return not stat.S_ISDIR(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def _is_there(path: bytes) -> bool:

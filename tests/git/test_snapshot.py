@@ -184,6 +184,30 @@ def test_untracked_files_over_the_limit_are_left_out_and_named(repo: Path) -> No
     )
 
 
+def test_what_became_ignored_or_too_large_was_not_deleted(repo: Path) -> None:
+    commit(repo, {"f": "1"})
+    same = {"build/same": "1", "dir/f": "1", "file": "1", "grown": "1"}
+    write(repo, {"build/edited": "1", "build/gone": "1", **same})
+    base = tree_of(repo)
+    (repo / "build" / "gone").unlink()
+    (repo / "file").unlink()
+    shutil.rmtree(repo / "dir")
+    write(repo, {".gitignore": "build/\ndir\n", "build/edited": "2", "build/new": "2", "grown": "x" * 101})
+    write(repo, {"dir": "2", "file/in": "2"})
+    limits = SnapshotLimits(timeout_seconds=60, max_untracked_bytes=100)
+    snapshot = take_snapshot(found(repo), limits=limits, hidden=HIDDEN, since=base)
+    assert listing(repo, snapshot.tree) == {
+        ".gitignore": "100644 build/\ndir",
+        "build/edited": "100644 2",
+        "build/same": "100644 1",
+        "f": "100644 1",
+        "file/in": "100644 2",
+        "grown": "100644 1",
+    }
+    assert [item.path for item in snapshot.left_out] == ["grown"]
+    assert take_snapshot(found(repo), limits=limits, hidden=HIDDEN, since=snapshot.tree) == snapshot
+
+
 def test_special_files_are_left_out_and_named(repo: Path) -> None:
     commit(repo, {"pipe": "1", "socket": "1", "f": "1"})
     (repo / "pipe").unlink()

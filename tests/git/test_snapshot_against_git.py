@@ -12,7 +12,7 @@ from tests.git.support import tree_of, user_state
 from tests.support import git
 
 PATHS = ["f", "f/g", "f/g/h", "d/x y", "d/\udcff", "new\nline", ".gitignore", "-a", "d/.gitignore"]
-KINDS = ["1", "2", "longer", "executable", "link f", "link d", "-a\nf\n"]
+KINDS = ["1", "2", "longer", "executable", "link -a", "link d", "-a\nf\n"]
 WORKTREES = st.dictionaries(st.sampled_from(PATHS), st.sampled_from(KINDS))
 
 
