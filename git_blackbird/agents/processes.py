@@ -10,13 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 
 from git_blackbird.agents.environment import RUN_ID_VARIABLE
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LEFTOVER_GRACE_SECONDS = 1.0
-_PROC = Path("/proc")
+_PROC = "/proc"
+_ENVIRON_BYTES = 4 * 1024 * 1024
 _POLL_SECONDS = 0.02
 _KILL_ROUNDS = 10
 
@@ -134,7 +135,7 @@ def _ends(processes: dict[int, str], seconds: float) -> bool:
 
 
 def _has_proc() -> bool:
-    return (_PROC / "self/stat").exists()
+    return os.path.exists(f"{_PROC}/self/stat")  # noqa: PTH110  # asked for every process of the system
 
 
 def _numbers() -> Iterator[int]:
@@ -160,9 +161,8 @@ def _entries() -> Iterator[_Entry]:
 
 
 def _proc_entry(pid: int) -> _Entry | None:
-    try:
-        text = (_PROC / str(pid) / "stat").read_bytes()
-    except OSError:
+    text = _read(f"{_PROC}/{pid}/stat")
+    if not text:
         return None
     # The name in parentheses may hold anything, parentheses too: the numbers follow the last one.
     fields = text[text.rindex(b")") + 2 :].split()
@@ -171,21 +171,33 @@ def _proc_entry(pid: int) -> _Entry | None:
     return _Entry(pid, int(fields[2]), f"{_boot_id()}:{fields[19].decode()}")
 
 
+@cache
 def _boot_id() -> str:
-    try:
-        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return "boot"
+    return _read(f"{_PROC}/sys/kernel/random/boot_id").decode().strip() or "boot"
 
 
 def _carries(pid: int, mark: bytes) -> bool:
-    folder = _PROC / str(pid)
+    folder = f"{_PROC}/{pid}"
     try:
-        if pid == os.getpid() or folder.stat().st_uid != os.geteuid():
+        if pid == os.getpid() or os.stat(folder).st_uid != os.geteuid():  # noqa: PTH116  # as above
             return False
-        return mark in b"\0" + (folder / "environ").read_bytes() + b"\0"
     except OSError:
         return False
+    return mark in b"\0" + _read(f"{folder}/environ") + b"\0"
+
+
+def _read(path: str) -> bytes:
+    """Give what a file of /proc holds; b"" when it is gone, not ours, or empty."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, _ENVIRON_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def _ps_entries(pid: int | None) -> Iterator[_Entry]:

@@ -15,7 +15,7 @@ from git_blackbird.agents.environment import RUN_ID_VARIABLE
 from git_blackbird.agents.following import EndCause, Ended, Following, Limits, Listeners, StartedProcess
 from git_blackbird.agents.logs import FollowedLog, LogFiles, open_log
 from git_blackbird.agents.protocol import Launch, OutputReader
-from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.conversation import Progress
 
 __all__ = ["TMP_FOLDER", "EndCause", "Ended", "HeldChild", "Limits", "LogFiles", "hold"]
@@ -37,21 +37,39 @@ def hold(
 
     ``work_dir`` is a private folder of the caller's; the prompt is put there, and ``work_dir/tmp``,
     meant as the child's TMPDIR, is made. Raises AgentUnavailableError when no process can be started,
-    OSError when the files cannot be made.
+    UnusableError when the files cannot be made.
     """
     prompt = work_dir / _PROMPT_FILE
-    _write_private(prompt, launch.stdin)
-    (work_dir / TMP_FOLDER).mkdir(mode=0o700, exist_ok=True)
     argv = [_SHELL, "-c", _GATE, "gate", str(prompt), *launch.argv]
     with ExitStack() as on_failure:
-        outputs = [open_log(logs.stdout), open_log(logs.stderr)]
-        followed = [FollowedLog(path, logs.max_bytes) for path in (logs.stdout, logs.stderr)]
-        for log in followed:
-            on_failure.callback(log.close)
-        popen = _start(argv, cwd, {**environ, **launch.environ}, outputs)
+        try:
+            _write_private(prompt, launch.stdin)
+            (work_dir / TMP_FOLDER).mkdir(mode=0o700, exist_ok=True)
+            stdout = _open_stream(logs.stdout, logs.max_bytes, on_failure)
+            stderr = _open_stream(logs.stderr, logs.max_bytes, on_failure)
+        except OSError as error:
+            where = error.filename or work_dir
+            raise UnusableError(f"cannot write {where}: {error.strerror or error}") from error
+        outputs = stdout[0], stderr[0]
+        try:
+            popen = _start(argv, cwd, {**environ, **launch.environ}, outputs)
+        except (OSError, ValueError) as error:
+            raise AgentUnavailableError(f"cannot start the agent: {error}") from error
         on_failure.pop_all()
+    for output in outputs:
+        os.close(output)
     identity = processes.identity(popen.pid) or ""
-    return HeldChild(StartedProcess(popen, identity, environ.get(RUN_ID_VARIABLE, ""), *followed))
+    run_id = environ.get(RUN_ID_VARIABLE, "")
+    return HeldChild(StartedProcess(popen, identity, run_id, stdout[1], stderr[1]))
+
+
+def _open_stream(path: Path, max_bytes: int, on_failure: ExitStack) -> tuple[int, FollowedLog]:
+    """Open a log for the child to write and for us to follow."""
+    output = open_log(path)
+    on_failure.callback(os.close, output)
+    followed = FollowedLog(path, max_bytes)
+    on_failure.callback(followed.close)
+    return output, followed
 
 
 def _write_private(path: Path, data: bytes) -> None:
@@ -61,24 +79,17 @@ def _write_private(path: Path, data: bytes) -> None:
 
 
 def _start(
-    argv: list[str], cwd: Path, environ: Mapping[str, str], outputs: list[int]
+    argv: list[str], cwd: Path, environ: Mapping[str, str], outputs: tuple[int, int]
 ) -> subprocess.Popen[bytes]:
-    """Start the child on these two descriptors, which are closed here in any case."""
-    try:
-        return subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=outputs[0],
-            stderr=outputs[1],
-            cwd=cwd,
-            env=environ,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise AgentUnavailableError(f"cannot start the agent: {error}") from error
-    finally:
-        for output in outputs:
-            os.close(output)
+    return subprocess.Popen(
+        argv,
+        stdin=subprocess.PIPE,
+        stdout=outputs[0],
+        stderr=outputs[1],
+        cwd=cwd,
+        env=environ,
+        start_new_session=True,
+    )
 
 
 class HeldChild:

@@ -1,4 +1,5 @@
 import asyncio
+import os
 import resource
 import signal
 import stat
@@ -11,8 +12,8 @@ import pytest
 
 from git_blackbird.agents import processes
 from git_blackbird.agents.protocol import Launch
-from git_blackbird.agents.runner import EndCause, Ended, Limits
-from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.agents.runner import EndCause, Ended, Limits, hold
+from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.conversation import Progress
 from tests.agents.running import MEGABYTE, RUN_ID, Bin, Ear, Stage, until
 
@@ -108,6 +109,62 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_program_that_cannot_be_started_is_unavailable(stage: Stage) -> None:
     with pytest.raises(AgentUnavailableError, match=r"cannot start the agent: .*Argument list too long"):
         stage.hold(Launch(argv=("echo", "x" * 4 * MEGABYTE), stdin=b""))
+
+
+def test_a_worktree_that_is_gone_is_unavailable(stage: Stage) -> None:
+    stage.tree.rmdir()
+    stage.root.joinpath("tree").write_text("a file")
+    child_launch = Launch(argv=("true",), stdin=b"")
+    environ, work = {"PATH": "/bin"}, stage.root / "work"
+    work.mkdir()
+    with pytest.raises(AgentUnavailableError, match=r"cannot start the agent: .*Not a directory"):
+        hold(child_launch, cwd=stage.root / "tree", environ=environ, logs=stage.logs, work_dir=work)
+
+
+def test_files_that_cannot_be_made_are_named(stage: Stage) -> None:
+    work = stage.root / "nowhere"
+    with pytest.raises(UnusableError, match=f"cannot write {work}/prompt: No such file or directory"):
+        hold(Launch(argv=("true",), stdin=b""), cwd=stage.tree, environ={}, logs=stage.logs, work_dir=work)
+    work.mkdir()
+    stage.logs.stdout.mkdir(parents=True)
+    with pytest.raises(UnusableError, match=f"cannot write {stage.logs.stdout}: Is a directory"):
+        hold(Launch(argv=("true",), stdin=b""), cwd=stage.tree, environ={}, logs=stage.logs, work_dir=work)
+
+
+def test_abandoning_a_child_that_has_begun_kills_it(stage: Stage) -> None:
+    child = stage.hold(sh("setsid sleep 600 & sleep 600"))
+    child.open_gate()
+    with pytest.raises(ValueError, match="this gate has been opened or closed before"):
+        child.open_gate()
+    child.abandon()
+    assert not processes.is_alive(child.pid, child.identity)
+
+
+def test_a_child_killed_at_the_gate_is_told_as_any_other(stage: Stage) -> None:
+    child = stage.hold(sh("touch begun"))
+    os.kill(child.pid, signal.SIGKILL)
+    asyncio.run(until(lambda: not processes.is_alive(child.pid, child.identity)))
+    child.open_gate()
+    ended = asyncio.run(stage.follow(child))
+    assert (ended.exit_code, ended.cause) == (-signal.SIGKILL, EndCause.EXITED)
+    assert list(stage.tree.iterdir()) == []
+
+
+def test_a_child_is_told_of_though_sigchld_is_ignored(stage: Stage) -> None:
+    former = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        ended = stage.run_shell("exit 0")
+    finally:
+        signal.signal(signal.SIGCHLD, former)
+    assert ended.exit_code is None, "unknown is never success"
+
+
+def test_children_that_fork_on_and_on_are_all_stopped(stage: Stage) -> None:
+    stage.limits = HURRIED
+    (stage.tree / "spawn").write_text('[ "$1" -gt 0 ] && setsid sh "$0" $(($1 - 1)) & sleep 600')
+    ended = stage.run_shell("sh spawn 20 & sleep 0.1")
+    assert ended.exit_code == 0
+    assert ended.leftovers_stopped > 1
 
 
 def test_a_prompt_that_nobody_reads_holds_nothing_up(stage: Stage) -> None:
