@@ -139,13 +139,17 @@ def diff_args(pair: TreePair) -> list[str]:
 
 
 def show_diff(repo: Repository, pair: TreePair) -> int:
-    """Show the whole diff on the terminal, in the user's pager and colours; gives git's exit status."""
+    """Show the whole diff on the terminal, in the user's pager and colours.
+
+    Gives git's exit status; 128 and the signal's number when one ended it, as Ctrl+C in the pager does.
+    """
     command = ["git", *repo.git_options, *diff_args(pair)]
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
         while True:
             # Ctrl+C belongs to the pager as long as it is up.
             with contextlib.suppress(KeyboardInterrupt):
-                return process.wait()
+                status = process.wait()
+                return status if status >= 0 else 128 - status
 
 
 def diff_text(repo: Repository, pair: TreePair) -> bytes:

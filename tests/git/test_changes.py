@@ -1,9 +1,11 @@
+import os
 import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from git_blackbird.errors import UnusableError
@@ -20,6 +22,17 @@ from git_blackbird.git.trees import Entry
 from git_blackbird.model.change import TreePair
 from tests.git.support import change_after, found, listing, tree_of
 from tests.support import commit, git, write
+
+HOUSE = Path(__file__).parents[2]
+SHOW = (
+    "import os, sys\n"
+    "from pathlib import Path\n"
+    "from git_blackbird.git.changes import show_diff\n"
+    "from git_blackbird.git.repository import discover\n"
+    "from git_blackbird.model.change import TreePair\n"
+    "status = show_diff(discover(Path(sys.argv[1]), os.environ), TreePair(*sys.argv[2:]))\n"
+    "print('alive', status)"
+)
 
 
 def test_touched_are_both_sides_of_a_rename_and_nothing_else(repo: Path) -> None:
@@ -103,21 +116,37 @@ def test_the_diff_is_shown_as_the_user_likes_it(repo: Path) -> None:
     write(repo, {"f": "2\n"})
     pair = change_after(repo, base)
     assert diff_args(pair) == ["diff", pair.base, pair.head, "--"]
-    code = (
-        "import os, sys; from git_blackbird.git.changes import show_diff\n"
-        "from git_blackbird.git.repository import discover\n"
-        "from git_blackbird.model.change import TreePair\n"
-        "from pathlib import Path\n"
-        "sys.exit(show_diff(discover(Path(sys.argv[1]), os.environ), TreePair(*sys.argv[2:])))"
-    )
-    command = [sys.executable, "-c", code, str(repo), pair.base, pair.head]
-    top = Path(__file__).parents[2]
-    done = subprocess.run(command, cwd=top, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == (
-        b"diff --git f f\nindex d00491f..0cfbf08 100644\n--- f\n+++ f\n@@ -1 +1 @@\n-1\n+2\n"
-    )
+    command = [sys.executable, "-c", SHOW, str(repo), pair.base, pair.head]
+    done = subprocess.run(command, cwd=HOUSE, capture_output=True, check=False)
+    shown = b"diff --git f f\nindex d00491f..0cfbf08 100644\n--- f\n+++ f\n@@ -1 +1 @@\n-1\n+2\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, shown + b"alive 0\n", b"")
     assert show_diff(found(repo), TreePair("1" * 40, pair.head)) == 128
+
+
+def test_ctrl_c_in_the_pager_leaves_us_alive(repo: Path, tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    steps = [
+        "#!/bin/sh",
+        "trap '' INT",
+        "head -n 1",
+        "echo pager is up",
+        "read line </dev/tty",
+        "echo pager ends",
+    ]
+    pager.write_text("\n".join(steps))
+    pager.chmod(0o755)
+    base = tree_of(repo)
+    write(repo, {"f": "line\n"})
+    pair = change_after(repo, base)
+    environ = {**os.environ, "GIT_PAGER": str(pager)}
+    arguments = ["-c", SHOW, str(repo), pair.base, pair.head]
+    terminal = pexpect.spawn(sys.executable, arguments, cwd=str(HOUSE), env=environ, timeout=60)
+    terminal.expect("pager is up")
+    terminal.sendintr()
+    terminal.sendline("")
+    terminal.expect("pager ends")
+    terminal.expect(r"alive \d+")
+    terminal.close()
 
 
 def run_shell(where: Path, lines: tuple[str, ...]) -> None:
