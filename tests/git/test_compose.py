@@ -170,7 +170,7 @@ def test_what_was_undone_is_no_part_of_it(repo: Path) -> None:
 
 
 def test_a_deep_path(shared: Repository) -> None:
-    deep = b"/".join([b"d"] * 1500) + b"/f"
+    deep = b"/".join([b"d"] * 1100) + b"/f"
     before, after = written(shared, {}), written(shared, {deep: b"1"})
     again = written(shared, {deep: b"2"})
     pair = compose(shared, [TreePair(before, after), TreePair(after, again)])

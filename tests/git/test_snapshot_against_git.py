@@ -34,7 +34,7 @@ def put(repo: Path, files: dict[str, str]) -> None:
             path.chmod(0o755 if kind == "executable" else 0o644)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(committed=WORKTREES, staged=st.none() | WORKTREES, last=WORKTREES, splits=st.booleans())
 def test_a_snapshot_is_what_git_add_would_write(
     committed: dict[str, str], staged: dict[str, str] | None, last: dict[str, str], splits: bool
