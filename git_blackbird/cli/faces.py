@@ -5,8 +5,10 @@ import sys
 from collections.abc import Iterator
 
 from git_blackbird.cli.context import Invocation
+from git_blackbird.cli.writer import running_writer
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.controller.world import World
 
 
 @contextlib.contextmanager
@@ -15,8 +17,9 @@ def build_face(call: Invocation, workspace: Workspace, *, stream: bool) -> Itera
     if call.output.as_json:
         from git_blackbird.cli.json_face import JsonFace  # noqa: PLC0415  # one of three is needed
 
-        yield JsonFace(call.output, wants_output=stream)
-    elif sys.stdin.isatty() and sys.stdout.isatty() and not call.no_input:
+        with running_writer() as writer:
+            yield JsonFace(call.output, writer, wants_output=stream)
+    elif not call.no_input and is_capable_terminal(call.world):
         from git_blackbird.cli.terminal_face import TerminalFace  # noqa: PLC0415  # questionary is for terminals
 
         with TerminalFace(call.output, workspace, wants_output=stream) as face:
@@ -24,4 +27,10 @@ def build_face(call: Invocation, workspace: Workspace, *, stream: bool) -> Itera
     else:
         from git_blackbird.cli.line_face import LineFace  # noqa: PLC0415  # one of three is needed
 
-        yield LineFace(call.output, asks=not call.no_input, wants_output=stream)
+        with running_writer() as writer:
+            yield LineFace(workspace, writer, asks=not call.no_input, wants_output=stream)
+
+
+def is_capable_terminal(world: World) -> bool:
+    """Whether both ends are a terminal that moves its cursor; on a dumb one, lines are what it can."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and world.environ.get("TERM", "dumb") != "dumb"

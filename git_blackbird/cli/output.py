@@ -43,8 +43,12 @@ class Output:
     def event(self, name: str, fields: Mapping[str, Any]) -> None:
         """Print one line of the event stream for programs; nothing when people are spoken to."""
         if self.as_json:
-            line = {"schemaVersion": JSON_SCHEMA_VERSION, "event": name, **fields}
-            click.echo(json.dumps(line, ensure_ascii=True))
+            click.echo(self.event_line(name, fields), nl=False)
+
+    def event_line(self, name: str, fields: Mapping[str, Any]) -> str:
+        """Give one line of the event stream, with its end, for who writes it in its own time."""
+        line = {"schemaVersion": JSON_SCHEMA_VERSION, "event": name, **fields}
+        return json.dumps(line, ensure_ascii=True) + "\n"
 
     def warn(self, text: str, hint: str | None = None) -> None:
         """Print a warning on standard error."""

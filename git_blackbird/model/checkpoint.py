@@ -30,8 +30,14 @@ class Checkpoint:
         """The choices in their fixed order and numbers."""
         return CHOICES
 
+    def obstacle(self, choice: Choice) -> str | None:
+        """Say why the choice cannot be carried out; None when it can."""
+        if choice is Choice.REQUEST_CHANGES:
+            return self.no_request
+        if choice is Choice.VIEW_DIFF and self.pair is None:
+            return "there is no pair of snapshots to compare"
+        return None
+
     def is_possible(self, choice: Choice) -> bool:
         """Whether the choice can be carried out."""
-        if choice is Choice.REQUEST_CHANGES:
-            return self.no_request is None
-        return choice is not Choice.VIEW_DIFF or self.pair is not None
+        return self.obstacle(choice) is None

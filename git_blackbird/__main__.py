@@ -1,0 +1,5 @@
+"""``python -m git_blackbird``: the console script by another way."""
+
+from git_blackbird.cli.main import run
+
+run()

@@ -1,0 +1,148 @@
+"""What a checkpoint says, line by line; faces differ only in how they colour it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from git_blackbird.cli.event_text import render_cost, render_totals
+from git_blackbird.model.change import MAX_FILES, FileChange, Summary
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.run import Run
+from git_blackbird.model.text import clean, clean_line
+
+TITLE = "Task review checkpoint"
+_MAX_LISTED = 10
+_MAX_RESULT_LINES = 4
+
+
+class Tone(StrEnum):
+    """What a line is, for who shows colours."""
+
+    PLAIN = "plain"
+    HEADING = "heading"
+    ADDED = "added"
+    REMOVED = "removed"
+    PLACE = "place"
+    WARNING = "warning"
+    FAINT = "faint"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line, cleaned for a terminal."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+def render_checkpoint(checkpoint: Checkpoint) -> list[Line]:
+    """Say everything a person needs for the decision, less the title."""
+    return [
+        *_head(checkpoint),
+        Line("Review summary:", Tone.HEADING),
+        *_summary(checkpoint.summary),
+        *_warnings(checkpoint),
+    ]
+
+
+def render_path(path: str) -> str:
+    """Give a path on one line; in quotes where it holds what a terminal can't show."""
+    return path if path.isprintable() else json.dumps(path)
+
+
+def _head(checkpoint: Checkpoint) -> Iterator[Line]:
+    run, task = checkpoint.run, checkpoint.task
+    yield Line(f"Task: {task.id} - {clean_line(task.title)}", Tone.HEADING)
+    failed = run.error is not None
+    yield Line(f"Run status: {run.status}{_reason(run)}", Tone.WARNING if failed else Tone.PLAIN)
+    if facts := list(_facts(checkpoint)):
+        yield Line(", ".join(facts), Tone.FAINT)
+    if run.result:
+        lines = clean(run.result).strip().splitlines()
+        yield Line("Agent says:", Tone.HEADING)
+        yield from (Line(f"  {clean_line(line)}") for line in lines[:_MAX_RESULT_LINES])
+        if len(lines) > _MAX_RESULT_LINES:
+            yield Line(f"  ({len(lines) - _MAX_RESULT_LINES} more lines)", Tone.FAINT)
+
+
+def _reason(run: Run) -> str:
+    return f" ({clean_line(run.error)})" if run.error else ""
+
+
+def _facts(checkpoint: Checkpoint) -> Iterator[str]:
+    yield f"Run {checkpoint.run.id}"
+    if checkpoint.run.provider:
+        yield clean_line(checkpoint.run.provider)
+    if checkpoint.runs > 1:
+        yield f"{checkpoint.runs} runs together"
+    if checkpoint.cost_usd:
+        yield f"cost {render_cost(checkpoint.cost_usd)}"
+
+
+def _summary(summary: Summary) -> Iterator[Line]:
+    if summary.minimal is not None:
+        yield Line(f"  this summary is minimal: {clean_line(summary.minimal)}", Tone.WARNING)
+    yield Line("  Files:", Tone.HEADING)
+    files = list(_files(summary))
+    yield from files or [Line("    (none)", Tone.FAINT)]
+    yield Line("  Diffstat:", Tone.HEADING)
+    stat = clean(summary.diffstat).splitlines()
+    yield from (Line(f"   {line}") for line in stat)
+    if not stat:
+        yield Line("    (none)", Tone.FAINT)
+    yield Line("  Snippets:", Tone.HEADING)
+    for snippet in summary.snippets:
+        yield Line(f"    {render_path(snippet.file)}", Tone.PLACE)
+        yield from (_diff_line(line) for line in clean(snippet.snippet).splitlines())
+    if not summary.snippets:
+        yield Line("    (none)", Tone.FAINT)
+
+
+def _files(summary: Summary) -> Iterator[Line]:
+    if summary.changes:
+        yield from (_file(change) for change in summary.changes[:MAX_FILES])
+    else:
+        yield from (Line(f"    {render_path(path)}") for path in summary.files[:MAX_FILES])
+    if summary.totals.files > 1:
+        yield Line(f"    together: {render_totals(summary)}", Tone.FAINT)
+
+
+def _file(change: FileChange) -> Line:
+    name = render_path(change.path)
+    if change.old_path is not None:
+        name = f"{render_path(change.old_path)} -> {name}"
+    lines = "binary" if change.binary else f"+{change.additions} -{change.deletions}"
+    mode = f" (mode {change.old_mode} -> {change.new_mode})" if change.new_mode else ""
+    return Line(f"    {change.status} {name}  {lines}{mode}")
+
+
+def _diff_line(text: str) -> Line:
+    tones = {"+": Tone.ADDED, "-": Tone.REMOVED, "@": Tone.PLACE}
+    return Line(f"      {text}", tones.get(text[:1], Tone.PLAIN))
+
+
+def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
+    """Everything that may change a person's mind, and what the summary does not show."""
+    summary, run = checkpoint.summary, checkpoint.run
+    cut = [clean_line(part) for part in summary.cut]
+    left_out = [f"{render_path(left.path)} ({clean_line(left.reason)})" for left in summary.left_out]
+    between = [f"{render_path(one.path)} by run {one.run} of {one.task}" for one in summary.between]
+    yield from _listed("Not all is shown:", cut, Tone.FAINT)
+    yield from _listed("Left out of the snapshot:", left_out, Tone.WARNING)
+    yield from _listed("Also touched by another task in between:", between, Tone.WARNING)
+    yield from _listed(
+        "The worktree differs from the change by now in:", map(render_path, checkpoint.moved), Tone.WARNING
+    )
+    yield from _listed("The plan changed during the run:", map(clean_line, run.plan_changes), Tone.WARNING)
+    yield from _listed("Notes:", map(clean_line, run.notes), Tone.WARNING)
+
+
+def _listed(heading: str, texts: "Iterator[str] | map[str] | list[str]", tone: Tone) -> Iterator[Line]:
+    lines = list(texts)
+    if not lines:
+        return
+    yield Line(heading, tone)
+    yield from (Line(f"  {text}", tone) for text in lines[:_MAX_LISTED])
+    if len(lines) > _MAX_LISTED:
+        yield Line(f"  and {len(lines) - _MAX_LISTED} more", tone)

@@ -1,0 +1,87 @@
+"""What happens while agents run, as one line of text each."""
+
+from git_blackbird.model.change import Summary
+from git_blackbird.model.events import Decided, Event, Notice, RunEnded, RunStarted, Weight
+from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.text import clean, clean_line
+
+_DECIDED = {
+    DecisionState.APPROVED_CONTINUE: "approved {}",
+    DecisionState.APPROVED_QUIT: "approved {}",
+    DecisionState.CHANGES_REQUESTED: "changes requested of {}",
+    DecisionState.REJECTED: "rejected {}; no file was changed",
+}
+_WHY_PAUSED = {
+    TerminalReason.WALL_LIMIT: ": it ran as long as it may",
+    TerminalReason.IDLE_LIMIT: ": it was silent as long as it may",
+    TerminalReason.AGENT_UNAVAILABLE: ": its agent can't work now",
+}
+
+
+def render_event(event: Event) -> str | None:
+    """Say it in one line; None for what comes too often to be lines."""
+    match event:
+        case RunStarted():
+            verb = "starting" if event.resumes is None else "resuming"
+            return f"{verb} {event.task_id} (run {event.run_id}, {clean_line(event.provider)})"
+        case RunEnded():
+            return render_end(event.run, event.seconds)
+        case Decided() if event.state in _DECIDED:
+            return _DECIDED[event.state].format(event.task_id) + (" elsewhere" if event.elsewhere else "")
+        case Notice():
+            return render_notice(event)
+        case _:
+            return None
+
+
+def render_end(run: Run, seconds: float) -> str:
+    """Say how a run ended."""
+    match run.status:
+        case RunStatus.SUCCESS:
+            return f"completed {run.task_id}: {render_figures(run, seconds)}"
+        case RunStatus.WAITING_USER:
+            return f"{run.task_id} is waiting for user input"
+        case RunStatus.PAUSED:
+            why = _WHY_PAUSED.get(run.terminal_reason, "") if run.terminal_reason is not None else ""
+            return f"{run.task_id} is paused{why}"
+        case _:
+            return f"failed {run.task_id}: {clean_line(run.error or 'no reason was given')}"
+
+
+def render_figures(run: Run, seconds: float) -> str:
+    """Sum up a run: what it changed, what it cost, how long it took."""
+    changed = render_totals(run.review_summary) if run.review_summary is not None else "no summary"
+    cost = () if not run.cost_usd else (render_cost(run.cost_usd),)
+    return ", ".join((changed, *cost, render_duration(seconds)))
+
+
+def render_totals(summary: Summary) -> str:
+    """Count a change: files and lines."""
+    totals = summary.totals
+    files = max(totals.files, len(summary.files))
+    if not files:
+        return "no changes"
+    return f"{files} file{'' if files == 1 else 's'}, +{totals.additions} -{totals.deletions}"
+
+
+def render_cost(dollars: float) -> str:
+    """Give an amount of money; small ones are not rounded to nothing."""
+    return f"${dollars:.2f}" if dollars >= 0.01 else f"${dollars:.4f}"
+
+
+def render_duration(seconds: float) -> str:
+    """Give a time in whole seconds, minutes and hours."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}m{rest:02}s"
+    return f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def render_notice(notice: Notice) -> str:
+    """Word a notice as git words what it says on standard error, hints below."""
+    word = "" if notice.weight is Weight.INFO else f"{notice.weight.value}: "
+    hints = "".join(f"\nhint: {clean(line)}" for line in (notice.hint or "").splitlines())
+    return f"{word}{clean(notice.text)}{hints}"

@@ -1,0 +1,137 @@
+"""A face for programs: one line of JSON per event. Programs answer with commands of their own."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from git_blackbird.cli.output import Output
+from git_blackbird.cli.writer import Writer
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.events import (
+    Decided,
+    Event,
+    Notice,
+    RunEnded,
+    RunPrinted,
+    RunProgressed,
+    RunStarted,
+)
+from git_blackbird.model.plan import Task
+
+
+class JsonFace:
+    """Tells everything and asks nothing: what is due is told, and the call stops there."""
+
+    def __init__(self, output: Output, writer: Writer, *, wants_output: bool) -> None:
+        self.wants_output = wants_output
+        self._output = output
+        self._writer = writer
+
+    def notify(self, event: Event) -> None:
+        """Print the event; output and progress are dropped while the reader does not keep up."""
+        name, fields = describe(event)
+        line = self._output.event_line(name, fields)
+        if isinstance(event, RunPrinted | RunProgressed):
+            if not self._writer.is_behind:
+                self._writer.put(line)
+            return
+        self._writer.put(line)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        """Tell what is asked."""
+        asked = [question.model_dump(mode="json") for question in questions]
+        self._writer.put(self._output.event_line("questions", {"task": task.id, "questions": asked}))
+        return None
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        """Tell what is to be decided."""
+        self._writer.put(self._output.event_line("checkpoint", describe_checkpoint(checkpoint)))
+        return None
+
+
+def describe(event: Event) -> tuple[str, dict[str, Any]]:
+    """Give an event's name and fields; raw output is text, U+FFFD where it was not UTF-8."""
+    match event:
+        case RunStarted():
+            return "run_started", {
+                "task": event.task_id,
+                "title": event.title,
+                "run": event.run_id,
+                "provider": event.provider,
+                "resumes": event.resumes,
+                "pid": event.pid,
+            }
+        case RunProgressed():
+            step = {"kind": event.progress.kind.value, "text": event.progress.text}
+            return "progress", {"task": event.task_id, "run": event.run_id, **step}
+        case RunPrinted():
+            text = event.data.decode(errors="replace")
+            return "output", {"task": event.task_id, "run": event.run_id, "text": text}
+        case RunEnded():
+            return "run_ended", {**_describe_run(event), "seconds": round(event.seconds, 3)}
+        case Decided():
+            return "decided", {
+                "task": event.task_id,
+                "run": event.run_id,
+                "state": event.state.value,
+                "elsewhere": event.elsewhere,
+            }
+        case Notice():
+            return "notice", {
+                "weight": event.weight.value,
+                "text": event.text,
+                "hint": event.hint,
+                "task": event.task_id,
+            }
+
+
+def _describe_run(event: RunEnded) -> dict[str, Any]:
+    run = event.run
+    totals = None if run.review_summary is None else run.review_summary.totals.model_dump(mode="json")
+    return {
+        "task": run.task_id,
+        "title": event.title,
+        "run": run.id,
+        "status": run.status.value,
+        "terminalReason": run.terminal_reason,
+        "exitCode": run.exit_code,
+        "error": run.error,
+        "decision": run.decision_state,
+        "costUsd": run.cost_usd,
+        "usage": None if run.usage is None else run.usage.model_dump(mode="json"),
+        "changes": totals,
+    }
+
+
+def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Give everything a checkpoint shows, and the commands that decide it."""
+    task, run = checkpoint.task, checkpoint.run
+    return {
+        "task": task.id,
+        "title": task.title,
+        "run": run.id,
+        "status": run.status.value,
+        "error": run.error,
+        "result": run.result,
+        "summary": checkpoint.summary.model_dump(mode="json", exclude_none=True),
+        "trees": None if checkpoint.pair is None else asdict(checkpoint.pair),
+        "moved": list(checkpoint.moved),
+        "planChanges": list(run.plan_changes),
+        "notes": list(run.notes),
+        "runs": checkpoint.runs,
+        "costUsd": checkpoint.cost_usd,
+        "choices": [
+            {
+                "choice": offer.choice.value,
+                "label": offer.label,
+                "command": offer.command.format(task=task.id, run=run.id),
+                "obstacle": checkpoint.obstacle(offer.choice),
+            }
+            for offer in checkpoint.offers()
+        ],
+    }

@@ -1,0 +1,162 @@
+"""A face of plain lines: for pipes, for simple terminals, and for when nobody is here."""
+
+import sys
+from collections.abc import Mapping
+
+from git_blackbird.cli.checkpoint_text import TITLE, render_checkpoint
+from git_blackbird.cli.clean_stream import CleanStream
+from git_blackbird.cli.event_text import render_event
+from git_blackbird.cli.line_input import LineInput
+from git_blackbird.cli.writer import STDERR, STDOUT, Writer
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.viewing import full_diff
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.messages.answers import match_answer
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import STATE_OF, Choice, Decision, parse_choice
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, Weight
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import DecisionState
+from git_blackbird.model.text import clean, clean_line
+
+CANCEL = "/cancel"
+_MAX_MISTAKES = 100
+
+
+class NobodyHereError(Exception):
+    """Standard input is at its end."""
+
+
+class LineFace:
+    """Prints a line per event, and asks by number and label when somebody may be there to answer."""
+
+    def __init__(self, workspace: Workspace, writer: Writer, *, asks: bool, wants_output: bool) -> None:
+        self.wants_output = wants_output
+        self._workspace = workspace
+        self._writer = writer
+        self._asks = asks
+        self._input = LineInput()
+        self._stream = CleanStream()
+
+    def notify(self, event: Event) -> None:
+        """Print what happens; standard error gets what is wrong."""
+        if isinstance(event, RunPrinted):
+            if not self._writer.is_behind:
+                self._writer.put_droppable(self._stream.feed(event.data))
+            else:
+                self._writer.drop(len(event.data))
+            return
+        if isinstance(event, RunEnded) and self.wants_output:
+            self._writer.put(self._stream.finish())
+        text = render_event(event)
+        if text is not None:
+            is_fault = isinstance(event, Notice) and event.weight is not Weight.INFO
+            self._writer.put(f"{text}\n", STDERR if is_fault else STDOUT)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        """Ask question by question; None at the end of input."""
+        if not self._asks:
+            return None
+        self._input.begin()
+        self._say(f"{task.id} - {clean_line(task.title)} asks:")
+        try:
+            return {question.id: await self._answer_one(question) for question in questions}
+        except NobodyHereError:
+            return None
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        """Show the checkpoint and ask; None at the end of input."""
+        if not self._asks:
+            return None
+        self._input.begin()
+        self._say("", TITLE, *(line.text for line in render_checkpoint(checkpoint)), "")
+        try:
+            return await self._decide(checkpoint)
+        except NobodyHereError:
+            return None
+
+    async def _decide(self, checkpoint: Checkpoint) -> Decision:
+        while True:
+            choice = await self._choose(checkpoint)
+            if choice is Choice.VIEW_DIFF:
+                self._show_diff(checkpoint)
+            elif choice is Choice.REQUEST_CHANGES:
+                feedback = await self._request()
+                if feedback is not None:
+                    return Decision(DecisionState.CHANGES_REQUESTED, feedback)
+            else:
+                return Decision(STATE_OF[choice])
+
+    async def _choose(self, checkpoint: Checkpoint) -> Choice:
+        self._say(*_offers(checkpoint))
+        for _ in range(_MAX_MISTAKES):
+            choice = parse_choice(await self._line("Select option: "))
+            if choice is None:
+                self._say("invalid selection; try again")
+            elif not checkpoint.is_possible(choice):
+                self._say(f"not possible: {clean_line(checkpoint.obstacle(choice) or '')}; try again")
+            else:
+                return choice
+        # A pipe that says the same for ever is nobody.
+        raise NobodyHereError
+
+    def _show_diff(self, checkpoint: Checkpoint) -> None:
+        if checkpoint.pair is None:
+            return
+        try:
+            self._say(clean(full_diff(self._workspace, checkpoint.pair)).rstrip("\n"))
+        except BlackbirdError as error:
+            self._say(f"no diff can be shown: {clean_line(error.message)}")
+
+    async def _request(self) -> str | None:
+        """Read a change request, lines up to a blank one; None when it was given up."""
+        for _ in range(_MAX_MISTAKES):
+            self._say(f"Change request (end with a blank line, {CANCEL} to go back):")
+            lines: list[str] = []
+            while (line := await self._line("")).strip():
+                if line.strip() == CANCEL:
+                    return None
+                lines.append(line)
+            if lines:
+                return "\n".join(lines)
+            self._say("change request cannot be empty")
+        raise NobodyHereError
+
+    async def _answer_one(self, question: Question) -> str:
+        self._say(f"{clean_line(question.id)}: {clean(question.prompt)}")
+        self._say(*(f"{number}) {clean_line(one)}" for number, one in enumerate(question.options, start=1)))
+        for _ in range(_MAX_MISTAKES):
+            text = await self._line("Answer: ")
+            try:
+                return match_answer(question, {question.id: text})
+            except RequestError as error:
+                self._say(clean_line(error.message))
+        raise NobodyHereError
+
+    async def _line(self, prompt: str) -> str:
+        self._writer.put(prompt)
+        line = await self._input.line()
+        if line is None:
+            self._writer.put("\n")
+            raise NobodyHereError
+        if not sys.stdin.isatty():
+            # What a pipe answers is not echoed by a terminal; shown, the exchange can be read afterwards.
+            self._writer.put(f"{clean_line(line)}\n")
+        return line
+
+    def _say(self, *lines: str) -> None:
+        self._writer.put("".join(f"{line}\n" for line in lines))
+
+
+def _offers(checkpoint: Checkpoint) -> list[str]:
+    lines = []
+    for number, offer in enumerate(checkpoint.offers(), start=1):
+        obstacle = checkpoint.obstacle(offer.choice)
+        lines.append(
+            f"{number}) {offer.label}" + (f" (not possible: {clean_line(obstacle)})" if obstacle else "")
+        )
+    return lines

@@ -1,0 +1,140 @@
+"""A thread that writes: a reader that does not read holds up nobody but itself."""
+
+import asyncio
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+
+STDOUT = 1
+STDERR = 2
+MAX_BACKLOG = 256 * 1024
+
+Job = Callable[[], None]
+
+
+class Writer:
+    """Writes what it is given, in order, in a thread of its own.
+
+    Giving never blocks. What may be dropped is dropped while more than ``MAX_BACKLOG`` characters wait,
+    and how many bytes were is said in their place. Once a reader has gone away, the rest is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: deque[tuple[Job, int]] = deque()
+        self._wake = threading.Condition()
+        self._waiting = 0
+        self._dropped = 0
+        self._closed = False
+        self._gone: set[int] = set()
+        sys.stdout.flush()
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def put(self, text: str, stream: int = STDOUT) -> None:
+        """Write one piece of text; it is never dropped."""
+        self.perform(lambda: self.write(text, stream), len(text))
+
+    def put_droppable(self, text: str) -> None:
+        """Write one piece of text if whoever reads keeps up, else count what is lost."""
+        if self.is_behind:
+            self.drop(len(text.encode(errors="replace")))
+        else:
+            self._own_up()
+            self.put(text)
+
+    def drop(self, size: int) -> None:
+        """Count ``size`` bytes as lost; how many were is said with the next piece that is not."""
+        self._dropped += size
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more waits than may."""
+        return self._waiting > MAX_BACKLOG
+
+    def perform(self, job: Job, size: int = 0) -> None:
+        """Do something in the thread once all before it is done; ``size`` counts as what waits."""
+        with self._wake:
+            self._jobs.append((job, size))
+            self._waiting += size
+            self._wake.notify()
+
+    def write(self, text: str, stream: int = STDOUT) -> None:
+        """Write at once; only for jobs, since it may block."""
+        encoding = (sys.stdout if stream == STDOUT else sys.stderr).encoding or "utf-8"
+        data = memoryview(text.encode(encoding, errors="replace"))
+        while data and stream not in self._gone:
+            try:
+                data = data[os.write(stream, data) :]
+            except BlockingIOError:
+                _wait_until_writable(stream)
+            except OSError:
+                # The pipe has no reader or the terminal hung up; the work goes on without being shown.
+                self._gone.add(stream)
+
+    async def drained(self) -> None:
+        """Wait until everything given so far is written; nothing else is held up meanwhile."""
+        done: Future[None] = Future()
+        self.perform(lambda: _resolve(done))
+        await asyncio.wrap_future(done)
+
+    def close(self) -> None:
+        """Write what is left and end the thread."""
+        self._own_up()
+        with self._wake:
+            self._closed = True
+            self._wake.notify()
+        self._thread.join()
+
+    def _own_up(self) -> None:
+        if self._dropped:
+            self.put(f"\n[{self._dropped} bytes are not shown: the screen could not keep up]\n")
+            self._dropped = 0
+
+    def _run(self) -> None:
+        while (entry := self._next()) is not None:
+            job, size = entry
+            job()
+            with self._wake:
+                self._waiting -= size
+
+    def _next(self) -> tuple[Job, int] | None:
+        with self._wake:
+            if not self._jobs and not self._closed:
+                self._wake.wait(self.pause_seconds())
+            if self._jobs:
+                return self._jobs.popleft()
+            return None if self._closed else (self.idle, 0)
+
+    def pause_seconds(self) -> float | None:
+        """Give how long to wait for something to write before ``idle`` is called; None is for ever."""
+        return None
+
+    def idle(self) -> None:
+        """Do what is to be done while nothing is to be written."""
+
+
+def _resolve(future: Future[None]) -> None:
+    # A wait that was given up has cancelled it.
+    if future.set_running_or_notify_cancel():
+        future.set_result(None)
+
+
+def _wait_until_writable(stream: int) -> None:
+    import select  # noqa: PLC0415  # only a descriptor that somebody made non-blocking pays for it
+
+    with suppress(OSError):
+        select.select([], [stream], [], 1.0)
+
+
+@contextmanager
+def running_writer() -> Iterator[Writer]:
+    """Give a writer, and see to it that all it was given is written."""
+    writer = Writer()
+    try:
+        yield writer
+    finally:
+        writer.close()

@@ -1,0 +1,21 @@
+"""Looking at a change in full, and at what there is to name in a request."""
+
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.git.changes import diff_text, show_diff
+from git_blackbird.git.paths import list_paths
+from git_blackbird.model.change import TreePair
+
+
+def full_diff(workspace: Workspace, pair: TreePair) -> str:
+    """Give the whole diff of a change as text. Raises UnusableError when its trees are gone."""
+    return diff_text(workspace.repo, pair).decode(errors="replace")
+
+
+def page_diff(workspace: Workspace, pair: TreePair) -> int:
+    """Show the whole diff in the user's pager; gives git's exit status."""
+    return show_diff(workspace.repo, pair)
+
+
+def paths_of(workspace: Workspace) -> list[str]:
+    """Name the files of the worktree, tracked or new, less what is ignored. Raises UnusableError."""
+    return list_paths(workspace.repo)
