@@ -76,7 +76,7 @@ def moved_paths(workspace: Workspace, pair: TreePair | None) -> tuple[str, ...]:
     if pair is None:
         return ()
     try:
-        return differs(workspace.repo, snapshot(workspace).tree, pair)
+        return differs(workspace.repo, snapshot(workspace, since=pair.head).tree, pair)
     except BlackbirdError:
         # Without a snapshot nothing can be compared; taking one is tried again, aloud, by the next run.
         return ()

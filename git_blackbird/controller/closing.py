@@ -150,7 +150,7 @@ def summarize_leg(workspace: Workspace, face: Face, run: Run) -> tuple[Summary, 
     """Take the head snapshot and compare; gives the summary and the head tree, or a minimal one and None."""
     head_tree: str | None = None
     try:
-        after = snapshot(workspace)
+        after = snapshot(workspace, since=run.base_tree)
         head_tree = after.tree
         if run.base_tree is None:
             return Summary(minimal="the snapshot from before the run is missing"), head_tree

@@ -4,11 +4,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.errors import RequestError
 from git_blackbird.model.due import Owed, owed_by_person
-from git_blackbird.model.graph import Readiness, blockers, depth_first, is_ready, readiness, ready, unmet
-from git_blackbird.model.history import History, RecordFault, owed_words
+from git_blackbird.model.graph import (
+    Readiness,
+    blockers,
+    dependents,
+    depth_first,
+    is_ready,
+    readiness,
+    ready,
+    unmet,
+)
+from git_blackbird.model.history import History, OwedWords, RecordFault, owed_words
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task, with_status
 from git_blackbird.model.run import Run, RunStatus
@@ -22,14 +31,17 @@ from git_blackbird.storage.store import Image
 class Running:
     """A record that says an agent is at work, and whether its process is there."""
 
-    task_id: TaskId
     run: Run
     alive: bool
 
 
 @dataclass(frozen=True)
 class Overview:
-    """One screen: counts, what runs, what a person owes, what is next, and what is odd."""
+    """One screen: counts, what runs, what a person owes, what is next, and what is odd.
+
+    ``ways_out`` are commands that get tasks on which wait for a skipped one. ``drift`` is what the plan
+    says and what the records say, where that differs; readers only report it.
+    """
 
     counts: Mapping[Status, int]
     leaves: int
@@ -39,6 +51,8 @@ class Overview:
     ready: tuple[Task, ...]
     failed: tuple[Task, ...]
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
+    skipped: tuple[TaskId, ...]
+    ways_out: tuple[str, ...]
     drift: Mapping[TaskId, tuple[Status, Status]]
     unreadable: tuple[RecordFault, ...]
     elsewhere: tuple[Run, ...]
@@ -49,35 +63,49 @@ def build_overview(workspace: Workspace) -> Overview:
     """Read plan and records and say where everything stands."""
     image = workspace.store.image()
     plan, leaves = image.plan, image.plan.leaves()
-    wanted = derive_leaves(plan, image.histories)
+    owed = owed_by_person(plan, image.histories)
+    waits = blockers(plan, leaves)
+    asked = {one.task.id for one in owed}
     return Overview(
         counts=Counter(task.status for task in leaves),
         leaves=len(leaves),
         holder=controller_holder(workspace.layout),
-        running=tuple(_running(image)),
-        owed=owed_by_person(plan, image.histories),
+        running=_running(image),
+        owed=owed,
         ready=ready(plan),
-        failed=tuple(task for task in leaves if task.status == Status.FAILED),
-        blocked=blockers(plan, leaves),
-        drift={task_id: (plan.tasks[task_id].status, status) for task_id, status in wanted.items()},
-        unreadable=tuple(fault for history in image.histories.values() for fault in history.faults),
+        failed=tuple(task for task in leaves if task.status == Status.FAILED and task.id not in asked),
+        blocked=waits,
+        skipped=tuple(sorted({dep for deps in waits.values() for dep in deps if _is_skipped(plan, dep)})),
+        ways_out=tuple(
+            dict.fromkeys(
+                way for task_id in sorted(waits) for way in readiness(plan, plan.tasks[task_id]).ways_out
+            )
+        ),
+        drift=_drift(image),
+        unreadable=tuple(
+            fault for task_id in sorted(image.histories) for fault in image.histories[task_id].faults
+        ),
         elsewhere=_elsewhere(image),
         problems=workspace.problems,
     )
 
 
-def _running(image: Image) -> list[Running]:
-    live = [
-        (task_id, run)
+def _running(image: Image) -> tuple[Running, ...]:
+    return tuple(
+        Running(run, is_alive(run))
         for task_id in sorted(image.histories)
         for run in image.histories[task_id].runs
         if run.status == RunStatus.RUNNING
-    ]
-    if not live:
-        return []
-    from git_blackbird.controller.repair import is_alive  # noqa: PLC0415  # loads what looks at processes
+    )
 
-    return [Running(task_id, run, is_alive(run)) for task_id, run in live]
+
+def _is_skipped(plan: Plan, task_id: TaskId) -> bool:
+    return plan.tasks[task_id].status == Status.SKIPPED
+
+
+def _drift(image: Image) -> dict[TaskId, tuple[Status, Status]]:
+    wanted = derive_leaves(image.plan, image.histories)
+    return {task_id: (image.plan.tasks[task_id].status, wanted[task_id]) for task_id in sorted(wanted)}
 
 
 def _elsewhere(image: Image) -> tuple[Run, ...]:
@@ -135,14 +163,19 @@ def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
 
 @dataclass(frozen=True)
 class TaskView:
-    """One task with everything that follows for it."""
+    """One task with everything that follows for it.
+
+    ``owed`` is what waits for a person's command, ``words`` what the task must still hear.
+    """
 
     task: Task
     label: str
     readiness: Readiness
-    dependents: tuple[TaskId, ...]
+    dependents: tuple[Task, ...]
+    deps: tuple[Task, ...]
     history: History
-    owed_texts: tuple[str, ...]
+    owed: Owed | None
+    words: OwedWords
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -157,9 +190,11 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
         task,
         label(plan, task),
         readiness(plan, task),
-        tuple(key for key in sorted(plan.tasks) if task.id in plan.tasks[key].deps),
+        dependents(plan, task.id),
+        tuple(plan.tasks[dep] for dep in task.deps),
         history,
-        owed_words(history).texts,
+        next(iter(owed_by_person(plan, {task.id: history})), None),
+        owed_words(history),
     )
 
 
@@ -175,15 +210,3 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
         order.append(task)
         plan = plan.replaced(with_status(task, Status.DONE, task.updated_at))
     return order
-
-
-def find_run(history: History, run_id: str, task_id: str) -> Run:
-    """Give the run whose id starts with ``run_id``.
-
-    Raises RequestError when there is none, or more than one.
-    """
-    found = [run for run in history.runs if run.id.startswith(run_id)]
-    if len(found) != 1:
-        what = f"{len(found)} runs begin with" if found else "no run of this task is"
-        raise RequestError(f"{task_id}: {what} {run_id}", hint=f"git blackbird runs {task_id}")
-    return found[0]

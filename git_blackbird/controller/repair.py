@@ -8,6 +8,7 @@ from git_blackbird.agents.protocol import Assignment
 from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.face import Face
+from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
@@ -49,11 +50,6 @@ def unreadable_records(image: Image) -> Iterator[RecordFault]:
     """Every file among the records that is none."""
     for task_id in sorted(image.histories):
         yield from image.histories[task_id].faults
-
-
-def is_alive(run: Run) -> bool:
-    """Whether the very process of a record still runs."""
-    return bool(run.pid and run.process_identity and processes.is_alive(run.pid, run.process_identity))
 
 
 def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:

@@ -8,7 +8,7 @@ from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.overtaking import overtake_runs
-from git_blackbird.controller.repair import is_alive
+from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.controller.face import Face

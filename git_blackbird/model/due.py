@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from git_blackbird.model.graph import blockers, is_ready
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.text import shell_word
 
 
 @dataclass(frozen=True)
@@ -145,41 +147,65 @@ def _startable(plan: Plan, call: Call) -> Task | None:
     return min((task for task in candidates if is_ready(plan, task)), key=lambda task: task.id, default=None)
 
 
+class OwedKind(StrEnum):
+    """What can be owed to a task, in the order in which it is listed."""
+
+    DECISION = "decision"
+    CHANGE_REQUEST = "change_request"
+    NEW_SESSION = "new_session"
+    ANSWERS = "answers"
+    WORD = "word"
+
+
 @dataclass(frozen=True)
 class Owed:
-    """Something a person owes, and the command that answers it."""
+    """Something that waits for a person's command, and that command."""
 
     task: Task
     run: Run
-    what: str
+    kind: OwedKind
     command: str
 
 
 def owed_by_person(plan: Plan, histories: Mapping[TaskId, History]) -> tuple[Owed, ...]:
-    """Everything that waits for a person, decisions first, then by task."""
+    """Everything that waits for a person's command: decisions, oldest first, then by kind and task."""
     owed = [
-        Owed(due.task, due.run, "a decision", f"git blackbird decide {due.task.id}")
+        Owed(due.task, due.run, OwedKind.DECISION, _command(OwedKind.DECISION, due.run))
         for due in pending_decisions(plan, histories)
     ]
     decided = {one.task.id for one in owed}
+    others: list[Owed] = []
     for task_id in sorted(histories.keys() & plan.tasks.keys() - decided):
-        run = histories[task_id].latest
-        if run is None:
-            continue
-        reply = _reply(task_id, histories[task_id], run)
-        if reply is not None:
-            owed.append(Owed(plan.tasks[task_id], run, *reply))
-    return tuple(owed)
+        task, history = plan.tasks[task_id], histories[task_id]
+        run = history.latest
+        kind = None if run is None else _owed_kind(task, history, run)
+        if run is not None and kind is not None:
+            others.append(Owed(task, run, kind, _command(kind, run)))
+    return (*owed, *sorted(others, key=lambda one: list(OwedKind).index(one.kind)))
 
 
-def _reply(task_id: TaskId, history: History, run: Run) -> tuple[str, str] | None:
-    """What a person owes a task whose latest run waits, and the command for it."""
-    open_request = run.decision_state == DecisionState.CHANGES_REQUESTED
+def _owed_kind(task: Task, history: History, run: Run) -> OwedKind | None:
+    """What is owed a task whose latest run waits."""
+    open_request = run.decision_state == DecisionState.CHANGES_REQUESTED and is_decision_alive(task, run)
     waits = run.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}
     if (open_request or waits) and is_session_lost(history, run):
-        return "a new session (its own is lost)", f"git blackbird restart {task_id}"
+        return OwedKind.NEW_SESSION
     if run.status == RunStatus.WAITING_USER:
-        return "answers", f"git blackbird resume {task_id}"
-    if run.status == RunStatus.PAUSED:
-        return "a word to go on (paused)", f"git blackbird resume {task_id}"
-    return None
+        return OwedKind.ANSWERS
+    if open_request:
+        return OwedKind.CHANGE_REQUEST
+    return OwedKind.WORD if run.status == RunStatus.PAUSED else None
+
+
+def _command(kind: OwedKind, run: Run) -> str:
+    task = shell_word(run.task_id)
+    match kind:
+        case OwedKind.DECISION:
+            return f"git blackbird decide {task} --approve | --request-changes -m TEXT | --reject"
+        case OwedKind.NEW_SESSION:
+            return f"git blackbird restart {task}"
+        case OwedKind.ANSWERS:
+            asked = (f" --answer {shell_word(question.id)}=VALUE" for question in run.questions)
+            return f"git blackbird resume {task}{''.join(asked)}"
+        case OwedKind.CHANGE_REQUEST | OwedKind.WORD:
+            return f"git blackbird resume {task}"

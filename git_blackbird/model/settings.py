@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from enum import IntEnum, StrEnum
 from typing import Any
 
+from git_blackbird.model.text import shell_word
+
 Value = bool | int | str | tuple[str, ...]
 
 
@@ -210,18 +212,18 @@ def _distrusted(one: Given, key: Key) -> Problem:
         one.origin,
         key.name,
         "ignored: a repository's own file must not choose what runs on this machine",
-        f"to use it in this clone: git config blackbird.{key.name} {_shell_word(one.value)}",
+        f"to use it in this clone: git config blackbird.{key.name} {_as_git_text(one.value)}",
         fatal=False,
     )
 
 
-def _shell_word(value: object) -> str:
-    text = (
-        " ".join(map(str, value))
-        if isinstance(value, Sequence) and not isinstance(value, str)
-        else str(value)
-    )
-    return "'" + text.replace("'", "'\\''") + "'"
+def _as_git_text(value: object) -> str:
+    """Write a file's value as one shell word that git config would keep as the same value."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return shell_word(" ".join(shell_word(str(word)) for word in value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return shell_word(str(value))
 
 
 def read_value(key: Key, one: Given) -> tuple[Value | None, Problem | None]:

@@ -25,3 +25,13 @@ def clean_line(text: str, limit: int = 200) -> str:
     """Give the text on one harmless line of at most ``limit`` characters."""
     line = " ".join(clean(text).split())
     return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
+
+
+def shell_word(text: str) -> str:
+    """Give the text as one word of a shell command, quoted only where it must be."""
+    if _PLAIN_WORD.fullmatch(text):
+        return text
+    return "'" + text.replace("'", "'\\''") + "'"

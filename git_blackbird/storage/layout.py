@@ -67,7 +67,7 @@ class Layout:
         """
         fault = task_id_fault(task_id)
         if fault is not None:
-            raise UnusableError(f"task id {ascii(task_id)} cannot name a folder: it {fault}")
+            raise UnusableError(f"task id {task_id!a} cannot name a folder: it {fault}")
         return self.runs / task_id
 
     def record(self, task_id: TaskId, run_id: RunId) -> Path:

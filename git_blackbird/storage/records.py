@@ -4,6 +4,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -13,7 +14,7 @@ from git_blackbird.model.run import Run
 from git_blackbird.storage.json_text import JsonFault, dump_json, load_json
 from git_blackbird.storage.layout import Layout
 
-_OWN_ALWAYS = frozenset({"context", "run_type", "provider"})
+_ALWAYS = frozenset({"context", "provider"})
 # Two writes within one tick of the file system's clock leave the same time on a folder.
 _TICK_NANOSECONDS = 100_000_000
 
@@ -67,12 +68,21 @@ def _read_folder(folder: Path, task_id: TaskId) -> History:
         path = folder / name
         if not name.endswith(".json") or path.is_dir():
             continue
-        try:
-            runs.append(_read_record(path, task_id))
-        except (OSError, JsonFault, ValidationError, ValueError) as error:
-            faults.append(RecordFault(str(path), _reason(error)))
+        found = load_record(path, task_id)
+        if isinstance(found, Run):
+            runs.append(found)
+        else:
+            faults.append(found)
     runs.sort(key=lambda run: run.sort_key)
     return History(tuple(runs), tuple(faults))
+
+
+def load_record(path: Path, task_id: TaskId) -> Run | RecordFault:
+    """Read one file that must be a record of this task."""
+    try:
+        return _read_record(path, task_id)
+    except (OSError, JsonFault, ValidationError, ValueError) as error:
+        return RecordFault(str(path), _reason(error))
 
 
 def _read_record(path: Path, task_id: TaskId) -> Run:
@@ -95,12 +105,16 @@ def _reason(error: Exception) -> str:
 
 def render_record(run: Run) -> bytes:
     """Write a record: the Go program's fields in its order, then ours; absent where there is nothing to say."""
-    fields = run.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
-    whole = run.model_dump(mode="json", by_alias=True, include=set(_OWN_ALWAYS))
-    ordered = {
-        (field.alias or name): fields.get(field.alias or name, whole.get(field.alias or name))
-        for name, field in Run.model_fields.items()
+    whole = run.model_dump(mode="json", by_alias=True, exclude_none=True)
+    known = {
+        name: value
+        for name, value in whole.items()
+        if name in _ALWAYS or value not in ([], "", {}) or name == "review_summary"
     }
-    extra = run.model_extra or {}
-    known = {name: value for name, value in ordered.items() if value is not None}
-    return dump_json({**known, **extra})
+    if "review_summary" in known:
+        known["review_summary"] = _slim(known["review_summary"])
+    return dump_json(known)
+
+
+def _slim(summary: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in summary.items() if value not in ([], "")}

@@ -1,0 +1,164 @@
+"""What ``runs`` shows: lists, one run, its saved streams, its diff. Takes no lock and writes nothing."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError
+from git_blackbird.model.change import TreePair
+from git_blackbird.model.history import History, RecordFault, since_done
+from git_blackbird.model.ids import TaskId, task_id_fault
+from git_blackbird.model.run import Run, RunStatus
+from git_blackbird.model.text import shell_word
+from git_blackbird.storage.locks import controller_holder
+from git_blackbird.storage.newest import load_newest, stray_files
+from git_blackbird.storage.saved_streams import SavedStream
+
+STREAMS = ("stdout", "stderr")
+_TAIL_BYTES = 16 * 1024
+_LOOK_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class RunList:
+    """Runs, newest first; ``more`` counts the older ones of a task that are not listed."""
+
+    runs: tuple[Run, ...]
+    faults: tuple[RecordFault, ...]
+    strays: tuple[str, ...] = ()
+    more: int = 0
+
+
+def newest_runs(workspace: Workspace, limit: int) -> RunList:
+    """Give the newest runs over all tasks; the other records are not read."""
+    runs, faults = load_newest(workspace.layout, limit, workspace.world.now())
+    return RunList(tuple(runs), tuple(faults))
+
+
+def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunList:
+    """Give the runs of one task, also of one that is no longer in the plan.
+
+    Raises RequestError for an id that names neither a task nor records.
+    """
+    history = task_history(workspace, task_id)
+    newest_first = history.runs[::-1]
+    shown = newest_first if limit is None else newest_first[:limit]
+    strays = stray_files(workspace.layout, TaskId(task_id))
+    return RunList(shown, history.faults, tuple(strays), len(newest_first) - len(shown))
+
+
+def task_history(workspace: Workspace, task_id: str) -> History:
+    """Give everything recorded of a task.
+
+    Raises RequestError for an id that names neither a task nor records, UnusableError without a plan.
+    """
+    if task_id_fault(task_id) is None:
+        history = workspace.store.records.history(TaskId(task_id))
+        if history.runs or history.faults:
+            return history
+    find_task(workspace.store.plan(), task_id)
+    return History()
+
+
+def find_run(history: History, task_id: str, run_id: str | None) -> Run:
+    """Give the run whose id starts with ``run_id``; the newest that is no reviewer's without one.
+
+    Raises RequestError when there is none, or more than one.
+    """
+    if run_id is None:
+        if history.newest is None:
+            raise RequestError(
+                f"no runs found for {task_id}", hint=f"git blackbird show {shell_word(task_id)}"
+            )
+        return history.newest
+    found = [run for run in history.runs if run.id.startswith(run_id)]
+    if len(found) != 1:
+        what = f"{len(found)} runs begin with" if found else "there is no run"
+        raise RequestError(
+            f"{task_id}: {what} {run_id}", hint=f"git blackbird runs {shell_word(task_id)}    # lists them"
+        )
+    return found[0]
+
+
+def log_places(workspace: Workspace, run: Run) -> dict[str, str]:
+    """Say where the saved streams of a run lie, by stream."""
+    return {name: str(workspace.layout.log(run.task_id, run.id, name)) for name in STREAMS}
+
+
+def saved_streams(workspace: Workspace, run: Run) -> dict[str, SavedStream]:
+    """Open the saved streams of a run for reading."""
+    return {name: SavedStream(workspace.layout.log(run.task_id, run.id, name)) for name in STREAMS}
+
+
+def follow(workspace: Workspace, run: Run) -> Iterator[tuple[str, bytes]]:
+    """Give what a live run prints, by stream, until its record is closed or nobody is left to close it.
+
+    It begins with the end of what was printed before.
+    """
+    streams = [
+        (name, SavedStream(workspace.layout.log(run.task_id, run.id, name), tail=_TAIL_BYTES))
+        for name in STREAMS
+    ]
+    over = False
+    while not over:
+        over = not is_at_work(workspace, run)
+        for name, stream in streams:
+            for piece in stream.pieces():
+                yield name, piece
+        if not over:
+            time.sleep(_LOOK_SECONDS)
+
+
+def is_at_work(workspace: Workspace, run: Run) -> bool:
+    """Whether more can come of a run: its record is open, and its agent or who runs it is there."""
+    if reread(workspace, run).status != RunStatus.RUNNING:
+        return False
+    return is_alive(run) or controller_holder(workspace.layout) is not None
+
+
+def reread(workspace: Workspace, run: Run) -> Run:
+    """Give the record as it is by now."""
+    history = workspace.store.records.history(run.task_id)
+    return next((one for one in history.runs if one.id == run.id), run)
+
+
+def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:
+    """Show the text in the user's pager; False when there is none, and nothing was shown."""
+    from git_blackbird.git.pager import page, pager_command  # noqa: PLC0415  # only long text pays for it
+
+    pager = pager_command(workspace.repo)
+    if pager is None:
+        return False
+    page(workspace.repo, pager, pieces)
+    return True
+
+
+def show_run_diff(workspace: Workspace, run: Run) -> int:
+    """Show what one run changed, through git's own pager; gives git's exit status.
+
+    Raises RequestError when its snapshots are not there.
+    """
+    if run.leg is None:
+        raise RequestError(f"run {run.id} has no pair of snapshots to compare")
+    return _show(workspace, run.leg)
+
+
+def show_change(workspace: Workspace, history: History, task_id: str) -> int:
+    """Show the change a decision would be about: all runs of a task since it was last approved.
+
+    Raises RequestError when there is no run with snapshots.
+    """
+    from git_blackbird.git.changes import compose  # noqa: PLC0415  # only a diff pays for it
+
+    legs = [run.leg for run in since_done(history) if run.leg is not None]
+    if not legs:
+        raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")
+    return _show(workspace, compose(workspace.repo, legs))
+
+
+def _show(workspace: Workspace, pair: TreePair) -> int:
+    from git_blackbird.git.changes import show_diff  # noqa: PLC0415  # only a diff pays for it
+
+    return show_diff(workspace.repo, pair)

@@ -1,0 +1,57 @@
+"""The saved streams of a run, read piece by piece: whole, or as they grow."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+CHUNK_BYTES = 256 * 1024
+
+
+class SavedStream:
+    """One log file, read from its beginning or from its last ``tail`` bytes on.
+
+    An agent can put anything in the file's place: what is no regular file reads as empty.
+    """
+
+    def __init__(self, path: Path, tail: int | None = None) -> None:
+        self._path = path
+        self._offset = 0
+        self.size = self._size()
+        if tail is not None:
+            self._offset = max(0, self.size - tail)
+        self.passed_over = self._offset
+
+    def read(self) -> bytes:
+        """Give the next piece; b"" when there is no more by now."""
+        with _opened(self._path) as descriptor:
+            if descriptor is None:
+                return b""
+            # A file cut back to its bound goes on from its new end.
+            self._offset = min(self._offset, os.fstat(descriptor).st_size)
+            data = os.pread(descriptor, CHUNK_BYTES, self._offset)
+        self._offset += len(data)
+        return data
+
+    def pieces(self) -> Iterator[bytes]:
+        """Give everything up to the present end."""
+        while data := self.read():
+            yield data
+
+    def _size(self) -> int:
+        with _opened(self._path) as descriptor:
+            return 0 if descriptor is None else os.fstat(descriptor).st_size
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int | None]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    finally:
+        os.close(descriptor)

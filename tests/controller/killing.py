@@ -1,0 +1,64 @@
+"""Killing a command at a chosen persistence step: a real SIGKILL in a real process."""
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+STEPS = frozenset({"os.rename", "os.remove", "os.mkdir", "subprocess.Popen"})
+
+
+def run_killed(action: Callable[[], object], at: int) -> bool:
+    """Run ``action`` in a child that is killed before its persistence step number ``at`` (from 1).
+
+    A step is the rename or removal of a file, the making of a folder, or the start of a process, as the
+    interpreter's own audit events tell. Says whether it was killed; False means that it ended before.
+    """
+    child = os.fork()
+    if child == 0:
+        _be_the_child(action, at)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return True
+    assert os.WEXITSTATUS(status) == 0
+    return False
+
+
+def _be_the_child(action: Callable[[], object], at: int) -> None:
+    count = 0
+
+    def watch(event: str, args: tuple[object, ...]) -> None:
+        nonlocal count
+        if event in STEPS and _is_ours(event, args):
+            count += 1
+            if count == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    try:
+        sys.addaudithook(watch)
+        action()
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def _is_ours(event: str, args: tuple[object, ...]) -> bool:
+    return event == "subprocess.Popen" or "__pycache__" not in str(args[0])
+
+
+def kill_and_wait(pid: int) -> None:
+    """Kill a process that may be gone already."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def leftover_files(repo: Path) -> list[str]:
+    """Name what lies in the temporary folder."""
+    folder = repo / ".blackbird" / "tmp"
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []

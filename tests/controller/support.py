@@ -1,0 +1,150 @@
+"""A scripted person, a plan in a real repository, and the loop run over it in this process."""
+
+import asyncio
+import itertools
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from git_blackbird.controller.face import Face, LeftOpen
+from git_blackbird.controller.holding import hold_controller
+from git_blackbird.controller.loop import Loop, Opening
+from git_blackbird.controller.requests import execute_loop
+from git_blackbird.controller.workspace import Workspace, open_workspace
+from git_blackbird.controller.world import World
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.events import Event, Notice
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.stop import Stop
+
+APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
+QUIT = Decision(DecisionState.APPROVED_QUIT)
+REJECT = Decision(DecisionState.REJECTED)
+STAMP = "2026-01-01T00:00:00Z"
+
+
+def changes(text: str) -> Decision:
+    return Decision(DecisionState.CHANGES_REQUESTED, text)
+
+
+@dataclass
+class Person:
+    """A face that replies from a list, and is not here when the list is empty."""
+
+    decisions: list[Decision | LeftOpen] = field(default_factory=list)
+    answers: list[Mapping[str, str] | LeftOpen] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    wants_output: bool = False
+
+    def notify(self, event: Event) -> None:
+        self.events.append(event)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        return self.answers.pop(0) if self.answers else None
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        self.checkpoints.append(checkpoint)
+        return self.decisions.pop(0) if self.decisions else None
+
+    def notices(self) -> list[str]:
+        return [event.text for event in self.events if isinstance(event, Notice)]
+
+
+def leaf(task_id: str, prompt: str = "", *, deps: Sequence[str] = (), parent: str | None = None) -> Task:
+    return Task(
+        id=TaskId(task_id),
+        title=f"Task {task_id}",
+        created_at=STAMP,
+        updated_at=STAMP,
+        prompt=prompt,
+        deps=tuple(map(TaskId, deps)),
+        parent=None if parent is None else TaskId(parent),
+    )
+
+
+def parent_of(task_id: str, children: Sequence[str]) -> Task:
+    return Task(
+        id=TaskId(task_id),
+        title=f"Task {task_id}",
+        created_at=STAMP,
+        updated_at=STAMP,
+        children=tuple(map(TaskId, children)),
+    )
+
+
+def make_world(cwd: Path, **environ: str) -> World:
+    """A world whose clock steps a second at each look, far enough on to be after everything stored.
+
+    Ids stay random: agents of two tests at once must not be taken for one another's.
+    """
+    ticks = itertools.count(1_800_000_000 + _offset(cwd))
+    return World(
+        {**os.environ, **environ},
+        cwd,
+        lambda: next(ticks) * 1_000_000_000,
+        secrets.randbits,
+    )
+
+
+_offsets: dict[Path, int] = {}
+
+
+def _offset(cwd: Path) -> int:
+    """Later worlds of one repository begin later, as later commands do."""
+    _offsets[cwd] = _offsets.get(cwd, 0) + 1000
+    return _offsets[cwd]
+
+
+def open_at(repo: Path, **environ: str) -> Workspace:
+    return open_workspace(make_world(repo, **environ))
+
+
+def put_plan(repo: Path, *tasks: Task) -> None:
+    with open_at(repo).store.transaction() as transaction:
+        transaction.save_plan(Plan({task.id: task for task in tasks}))
+
+
+def configure(repo: Path, **values: str) -> None:
+    """Set keys of this clone; ``__`` stands for the dot."""
+    from tests.support import git
+
+    for name, value in values.items():
+        git(repo, "config", f"blackbird.{name.replace('__', '.')}", value)
+
+
+def run_to_stop(
+    workspace: Workspace, prepared: tuple[Loop, Opening], watch: Callable[[Loop], None] | None = None
+) -> Stop:
+    loop, opening = prepared
+
+    async def run() -> Stop:
+        if watch is not None:
+            watch(loop)
+        return await loop.run(opening)
+
+    with hold_controller(workspace, "test"):
+        return asyncio.run(run())
+
+
+def execute(repo: Path, person: Face | None = None, *task_ids: str, limit: int | None = None) -> Stop:
+    workspace = open_at(repo)
+    return run_to_stop(workspace, execute_loop(workspace, person or Person(), task_ids, limit))
+
+
+def status(repo: Path, task_id: str) -> Status:
+    return open_at(repo).store.plan().tasks[TaskId(task_id)].status
+
+
+def runs_of(repo: Path, task_id: str) -> tuple[Run, ...]:
+    history = open_at(repo).store.records.history(TaskId(task_id))
+    assert not history.faults
+    return history.runs

@@ -1,0 +1,129 @@
+"""SIGKILL at each numbered persistence step: nothing is lost, and the flow can be finished."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.repair import running_records
+from git_blackbird.controller.requests import ResumeRequest, reset_task, resume_loop
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.model.status import derive_leaves
+from git_blackbird.model.stop import StopReason
+from tests.controller.killing import leftover_files, run_killed
+from tests.controller.support import (
+    APPROVE,
+    Person,
+    changes,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    parent_of,
+    put_plan,
+    run_to_stop,
+    status,
+)
+from tests.support import commit
+
+WANTED = "say it in French"
+SHARES = 4
+
+
+class Reviewer(Person):
+    """Requests changes of the first task once, approves everything else, answers every question."""
+
+    def __init__(self, repo: Path) -> None:
+        super().__init__()
+        self.repo = repo
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        history = open_at(self.repo).store.records.history(checkpoint.task.id)
+        asked = any(run.decision_feedback == WANTED for run in history.runs)
+        return APPROVE if asked or checkpoint.task.id != "t1" else changes(WANTED)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        return {question.id: "a" for question in questions}
+
+
+@pytest.fixture
+def flow(repo: Path) -> Path:
+    commit(repo, {"a.txt": "one\n"})
+    put_plan(
+        repo,
+        parent_of("p", ["t1", "t2"]),
+        leaf("t1", "write x.txt bonjour", parent="p"),
+        leaf("t2", "ask q Which? | a | b\nanswered q y.txt", deps=["t1"], parent="p"),
+    )
+    configure(repo, agent="demo", execution__stopAfterEachTask="true", execution__stopGraceSeconds="0")
+    return repo
+
+
+def decisions(repo: Path) -> set[tuple[str, str, str | None]]:
+    found: set[tuple[str, str, str | None]] = set()
+    for history in open_at(repo).store.image().histories.values():
+        assert not history.faults
+        for run in history.runs:
+            if run.decision_state not in {None, DecisionState.PENDING}:
+                found.add((run.id, str(run.decision_state), run.decision_feedback))
+    return found
+
+
+def finish(repo: Path) -> None:
+    """Do what the program says is due until every task is done."""
+    for _ in range(12):
+        stop = execute(repo, Reviewer(repo))
+        image = open_at(repo).store.image()
+        assert derive_leaves(image.plan, image.histories) == {}
+        assert not list(running_records(image))
+        if all(task.status == Status.DONE for task in image.plan.tasks.values()):
+            return
+        assert stop.reason in {StopReason.COMPLETED, StopReason.FAILED}, stop
+        for task in image.plan.leaves():
+            latest = image.history(task.id).latest
+            if latest is not None and latest.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}:
+                resume(repo, task.id, latest.status)
+            elif task.status == Status.FAILED:
+                reset_task(open_at(repo), task.id)
+    raise AssertionError("the flow could not be finished")
+
+
+def resume(repo: Path, task_id: str, state: RunStatus) -> None:
+    workspace = open_at(repo)
+    answers = {"q": "a"} if state is RunStatus.WAITING_USER else {}
+    run_to_stop(workspace, resume_loop(workspace, Reviewer(repo), ResumeRequest(task_id, answers=answers)))
+
+
+def heard(repo: Path, task_id: str) -> str:
+    runs = open_at(repo).store.image().histories[leaf(task_id).id].runs
+    return "\n".join(str(run.context) for run in runs)
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_killed_before_each_persistence_step(flow: Path, tmp_path: Path, share: int) -> None:
+    import shutil
+
+    step, killed = share + 1, True
+    while killed:
+        place = tmp_path / f"step-{step}"
+        shutil.copytree(flow, place, symlinks=True)
+        killed = run_killed(lambda place=place: execute(place, Reviewer(place)), step)  # type: ignore[misc]
+        open_at(place).store.plan()
+        kept = decisions(place)
+        finish(place)
+        assert kept <= decisions(place)
+        assert status(place, "p") == Status.DONE
+        assert WANTED in heard(place, "t1")
+        assert leftover_files(place) == []
+        assert (place / "x.txt").read_text().startswith("bonjour\n")
+        assert (place / "y.txt").read_text() == "a\n"
+        shutil.rmtree(place)
+        step += SHARES
+    assert step > 40

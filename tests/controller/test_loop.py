@@ -1,0 +1,522 @@
+"""Stories of an execute: what is due is done, in order, and stops where someone must decide."""
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.loop import Loop
+from git_blackbird.controller.requests import (
+    ResumeRequest,
+    execute_loop,
+    reset_task,
+    restart_loop,
+    resume_loop,
+    set_status,
+)
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.stop import Stop, StopReason
+from tests.controller.support import (
+    APPROVE,
+    QUIT,
+    REJECT,
+    Person,
+    changes,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    parent_of,
+    put_plan,
+    run_to_stop,
+    runs_of,
+    status,
+)
+from tests.support import commit, git, write
+
+
+@pytest.fixture
+def demo(repo: Path) -> Path:
+    """A repository whose plans are done by the embedded agent."""
+    commit(repo, {"a.txt": "one\n"})
+    configure(repo, agent="demo", execution__stopGraceSeconds="1")
+    return repo
+
+
+@pytest.fixture
+def gated(demo: Path) -> Path:
+    configure(demo, execution__stopAfterEachTask="true")
+    return demo
+
+
+def command(repo: Path, script: str) -> None:
+    configure(repo, agent="command", command__run=script)
+
+
+def resume(repo: Path, task_id: str, person: Person | None = None, **request: object) -> Stop:
+    workspace = open_at(repo)
+    wanted = ResumeRequest(task_id, **request)  # type: ignore[arg-type]
+    return run_to_stop(workspace, resume_loop(workspace, person or Person(), wanted))
+
+
+def restart(repo: Path, task_id: str, message: str | None = None, person: Person | None = None) -> Stop:
+    workspace = open_at(repo)
+    return run_to_stop(workspace, restart_loop(workspace, person or Person(), task_id, message))
+
+
+def only_run(repo: Path, task_id: str) -> Run:
+    (run,) = runs_of(repo, task_id)
+    return run
+
+
+def test_ready_tasks_run_in_order_and_parents_follow(demo: Path) -> None:
+    put_plan(
+        demo,
+        parent_of("p", ["t10", "t2"]),
+        leaf("t10", "append log.txt t10", parent="p"),
+        leaf("t2", "append log.txt t2", parent="p", deps=["t3"]),
+        leaf("t3", "append log.txt t3"),
+    )
+    stop = execute(demo)
+    assert (stop.reason, stop.text) == (StopReason.COMPLETED, "every task is done")
+    assert (demo / "log.txt").read_text() == "t10\nt3\nt2\n"
+    assert status(demo, "p") == Status.DONE
+
+
+def test_a_limit_bounds_the_starts(demo: Path) -> None:
+    put_plan(demo, leaf("a", "write a.out x"), leaf("b", "write b.out x"))
+    execute(demo, None, limit=1)
+    assert [status(demo, task) for task in "ab"] == [Status.DONE, Status.TODO]
+
+
+def test_a_failed_task_stops_only_its_dependents(demo: Path) -> None:
+    put_plan(demo, leaf("a", "fail 7"), leaf("b", deps=["a"]), leaf("c", "write c.out x"))
+    stop = execute(demo)
+    assert (stop.reason, stop.text, dict(stop.blocked)) == (StopReason.FAILED, "failed: a", {"b": ("a",)})
+    assert [status(demo, task) for task in "abc"] == [Status.FAILED, Status.TODO, Status.DONE]
+    assert only_run(demo, "a").exit_code == 7
+
+
+def test_execute_of_a_task_that_is_not_ready_is_refused_with_its_reasons(demo: Path) -> None:
+    put_plan(demo, leaf("a"), leaf("b", deps=["a"]))
+    with pytest.raises(RequestError) as refused:
+        execute(demo, None, "b")
+    assert refused.value.message == "b is not ready: its dependency a is todo, not done"
+    assert not (demo / ".blackbird" / "runs").exists()
+
+
+def test_nobody_here_leaves_the_decision_pending_and_starts_nothing_more(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
+    stop = execute(gated)
+    assert (stop.reason, stop.exit_code, stop.task_id) == (StopReason.DECISION_REQUIRED, 3, "a")
+    assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.TODO]
+    assert not (gated / "y").exists()
+
+
+def test_w6_a_decision_left_open_is_asked_again_before_anything_starts(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
+    assert execute(gated, Person([LeftOpen()])).reason == StopReason.INTERRUPTED
+    person = Person([APPROVE, APPROVE])
+    assert execute(gated, person).reason == StopReason.COMPLETED
+    assert [(one.task.id, one.run.task_id) for one in person.checkpoints] == [("a", "a"), ("b", "b")]
+
+
+def test_approve_and_quit_ends_the_call(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
+    stop = execute(gated, Person([QUIT]))
+    assert (stop.reason, stop.text) == (StopReason.COMPLETED, "a is approved")
+    assert [status(gated, task) for task in "ab"] == [Status.DONE, Status.TODO]
+
+
+def test_a_rejected_task_fails_and_stops_this_execute_and_no_file_changes(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
+    person = Person([REJECT])
+    stop = execute(gated, person)
+    assert (stop.reason, stop.exit_code) == (StopReason.FAILED, 1)
+    assert [status(gated, task) for task in "ab"] == [Status.FAILED, Status.TODO]
+    run = only_run(gated, "a")
+    assert (run.decision_state, run.terminal_reason) == (DecisionState.REJECTED, TerminalReason.REJECTED)
+    assert (gated / "x").read_text() == "1\n"
+    undo = [text for text in person.notices() if text.startswith("to take the change back: ")]
+    assert undo
+    assert execute(gated, Person([APPROVE])).reason == StopReason.COMPLETED
+
+
+def test_changes_go_to_the_same_session_and_the_checkpoint_comes_again(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    person = Person([changes("first\nsecond line"), APPROVE])
+    assert execute(gated, person).reason == StopReason.COMPLETED
+    first, second = runs_of(gated, "a")
+    assert second.resumes == first.id
+    assert second.provider_session_ref == first.provider_session_ref
+    assert second.last_completion_status == RunStatus.SUCCESS
+    assert second.context["feedback"] == "first\nsecond line"
+    assert second.prompt == "first\nsecond line\n\nFiles of the change so far:\n- x\n"
+    assert [one.runs for one in person.checkpoints] == [1, 2]
+    assert person.checkpoints[1].summary.files == ("x",)
+    assert person.checkpoints[1].summary.changes[0].status == "A"
+
+
+def test_the_third_runs_summary_shows_the_third_run_only(demo: Path) -> None:
+    put_plan(demo, leaf("a", "write a.out 1"), leaf("b", "append a.txt two"), leaf("c", "write c.out 1"))
+    write(demo, {"a.txt": "edited by the user\n", "untracked.txt": "mine\n"})
+    assert execute(demo).reason == StopReason.COMPLETED
+    summary = only_run(demo, "c").review_summary
+    assert summary is not None
+    assert summary.files == ("c.out",)
+    assert summary.diffstat == " c.out | 1 +\n 1 file changed, 1 insertion(+)"
+
+
+def test_a_failed_run_is_a_checkpoint_and_approving_accepts_that_it_failed(gated: Path) -> None:
+    put_plan(gated, leaf("a", "fail 3"))
+    stop = execute(gated, Person([APPROVE]))
+    assert stop.reason == StopReason.FAILED
+    assert status(gated, "a") == Status.FAILED
+
+
+def test_questions_are_asked_and_answered_in_the_same_session(demo: Path) -> None:
+    put_plan(demo, leaf("a", "ask db Which? | postgres | mysql\nanswered db db.txt"), leaf("b", "write b x"))
+    stop = execute(demo)
+    assert (stop.reason, stop.exit_code) == (StopReason.WAITING_USER, 4)
+    assert stop.next_steps == ("git blackbird resume a --answer db=VALUE",)
+    assert status(demo, "a") == Status.WAITING_USER
+    assert execute(demo).reason == StopReason.COMPLETED
+    assert status(demo, "b") == Status.DONE
+    with pytest.raises(RequestError, match="-m alone answers nothing"):
+        resume(demo, "a", message="go on")
+    with pytest.raises(RequestError, match='answer "oracle" not in options for question "db"'):
+        resume(demo, "a", answers={"db": "oracle"})
+    assert resume(demo, "a", answers={"db": "2"}).reason == StopReason.COMPLETED
+    assert (demo / "db.txt").read_text() == "mysql\n"
+    asked, answered = runs_of(demo, "a")
+    assert answered.provider_session_ref == asked.provider_session_ref
+
+
+def test_an_execute_asks_the_questions_that_come_up_in_it(demo: Path) -> None:
+    put_plan(demo, leaf("a", "ask db Which?\nanswered db db.txt"))
+    assert execute(demo, Person(answers=[{"db": "sqlite"}])).reason == StopReason.COMPLETED
+    assert (demo / "db.txt").read_text() == "sqlite\n"
+
+
+def test_w30_a_finished_task_is_not_run_again_by_resume(demo: Path) -> None:
+    put_plan(demo, leaf("a", "ask db Which?\nanswered db db.txt"))
+    execute(demo, Person(answers=[{"db": "sqlite"}]))
+    with pytest.raises(RequestError, match="nothing to resume: a is done"):
+        resume(demo, "a")
+    assert len(runs_of(demo, "a")) == 2
+
+
+def test_a_done_task_takes_a_further_word_in_its_session(demo: Path) -> None:
+    put_plan(demo, parent_of("p", ["a"]), leaf("a", "write x 1", parent="p"))
+    execute(demo)
+    assert resume(demo, "a", message="more").reason == StopReason.COMPLETED
+    assert runs_of(demo, "a")[1].context["feedback"] == "more"
+    assert (status(demo, "a"), status(demo, "p")) == (Status.DONE, Status.DONE)
+
+
+def test_w8_changes_cannot_be_requested_without_a_session_and_nothing_is_lost(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    execute(gated)
+    workspace = open_at(gated)
+    with workspace.store.transaction() as transaction:
+        run = transaction.history(leaf("a").id).runs[0]
+        transaction.save_run(run.with_fields(provider_session_ref=None))
+    with pytest.raises(RequestError) as refused:
+        record_decision(open_at(gated), "a", changes("louder"))
+    assert run.id in refused.value.message
+    assert "restart" in (refused.value.hint or "")
+    assert only_run(gated, "a").decision_state == DecisionState.PENDING
+    assert restart(gated, "a", "louder", Person([APPROVE])).reason == StopReason.COMPLETED
+    assert runs_of(gated, "a")[1].context["feedback"] == "louder"
+
+
+FORGETFUL_CLAUDE = """#!/bin/sh
+case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
+case "$*" in *--resume*) echo "No conversation found with session ID: x" >&2; exit 1;; esac
+cat >/dev/null
+while [ "$1" != --session-id ]; do shift; done
+printf '{"type":"system","subtype":"init","session_id":"%s"}\\n' "$2"
+printf '{"type":"result","subtype":"success","is_error":false,"result":"ok","session_id":"%s"}\\n' "$2"
+"""
+
+
+def test_a_session_the_provider_lost_is_named_and_passed_by(gated: Path) -> None:
+    fake_claude(gated, FORGETFUL_CLAUDE)
+    put_plan(gated, leaf("a"), leaf("b"))
+    execute(gated)
+    record_decision(open_at(gated), "a", changes("louder"))
+    person = Person([APPROVE])
+    stop = execute(gated, person)
+    assert (stop.reason, stop.text) == (StopReason.FAILED, "a request could not be met")
+    first, lost = runs_of(gated, "a")
+    assert (lost.terminal_reason, lost.superseded_by) == (TerminalReason.SESSION_LOST, "session-lost")
+    said = [text for text in person.notices() if "refuses session" in text]
+    assert said == [f"a: claude refuses session {first.provider_session_ref} of run {first.id}"]
+    assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.DONE]
+    with pytest.raises(RequestError, match="a cannot be resumed"):
+        resume(gated, "a")
+    assert restart(gated, "a", person=Person([APPROVE])).reason == StopReason.COMPLETED
+    assert runs_of(gated, "a")[2].context["feedback"] == "louder"
+
+
+def test_w27_the_exit_code_tells_what_happened(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "fail 2"))
+    assert execute(gated).exit_code == 3
+    assert execute(gated, Person([LeftOpen()])).exit_code == 130
+    assert execute(gated, Person([REJECT])).exit_code == 1
+    assert execute(gated, Person([REJECT])).exit_code == 1
+    assert execute(gated).exit_code == 0
+
+
+def test_w28_a_missing_agent_touches_nothing(demo: Path) -> None:
+    put_plan(demo, leaf("a"), leaf("b"))
+    configure(demo, agent="claude", claude__path="/nowhere/claude")
+    before = (demo / "blackbird.plan.json").read_bytes()
+    stop = execute(demo)
+    assert (stop.reason, stop.exit_code) == (StopReason.AGENT_UNAVAILABLE, 8)
+    assert (demo / "blackbird.plan.json").read_bytes() == before
+    assert not (demo / ".blackbird" / "runs").exists()
+
+
+LOGGED_OUT_CLAUDE = """#!/bin/sh
+case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
+cat >/dev/null
+while [ "$1" != --session-id ]; do shift; done
+printf '{"type":"system","subtype":"init","session_id":"%s"}\\n' "$2"
+printf '{"type":"result","subtype":"success","is_error":true,"result":"Not logged in. Please run /login",'
+printf '"session_id":"%s","usage":{"input_tokens":0,"output_tokens":0}}\\n' "$2"
+exit 1
+"""
+
+
+def fake_claude(repo: Path, script: str) -> None:
+    fake = repo.parent / "claude"
+    fake.write_text(script)
+    fake.chmod(0o755)
+    configure(repo, agent="claude", claude__path=str(fake))
+
+
+def test_w28_an_agent_that_refuses_is_not_charged_to_the_task(demo: Path) -> None:
+    put_plan(demo, leaf("a"), leaf("b"))
+    fake_claude(demo, LOGGED_OUT_CLAUDE)
+    stop = execute(demo)
+    assert (stop.reason, stop.exit_code) == (StopReason.AGENT_UNAVAILABLE, 8)
+    assert [status(demo, task) for task in "ab"] == [Status.TODO, Status.TODO]
+    run = only_run(demo, "a")
+    assert (run.terminal_reason, run.superseded_by) == (TerminalReason.AGENT_UNAVAILABLE, "unavailable")
+    configure(demo, agent="demo")
+    assert execute(demo).reason == StopReason.COMPLETED
+
+
+def interrupting(moment: str, times: int = 1) -> type[Person]:
+    """A person who presses Ctrl+C when the agent is seen to do something."""
+
+    class Impatient(Person):
+        loop: Loop | None = None
+
+        def notify(self, event: object) -> None:
+            super().notify(event)  # type: ignore[arg-type]
+            if moment in str(event) and self.loop is not None:
+                for _ in range(times):
+                    asyncio.get_running_loop().call_soon_threadsafe(self.loop.interrupt)
+
+    return Impatient
+
+
+def interrupted_run(repo: Path, times: int = 1) -> Stop:
+    workspace = open_at(repo)
+    person = interrupting("RunProgressed", times)()
+    loop, opening = execute_loop(workspace, person, [], None)
+    person.loop = loop  # type: ignore[attr-defined]
+    return run_to_stop(workspace, (loop, opening))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_w20_an_interrupted_run_is_paused_and_goes_on_in_its_session(demo: Path, times: int) -> None:
+    put_plan(demo, leaf("a"))
+    command(demo, 'cat >/dev/null; echo working; test -n "$BLACKBIRD_RESUME" || sleep 600')
+    stop = interrupted_run(demo, times)
+    assert (stop.reason, stop.exit_code, stop.text) == (StopReason.INTERRUPTED, 130, "a is paused")
+    run = only_run(demo, "a")
+    assert (run.status, run.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
+    assert status(demo, "a") == Status.WAITING_USER
+    assert resume(demo, "a").reason == StopReason.COMPLETED
+    assert runs_of(demo, "a")[1].resumes == run.id
+
+
+def test_what_was_said_before_an_interruption_is_told_again(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    execute(gated, Person([changes("louder"), LeftOpen()]))
+    first, second = runs_of(gated, "a")
+    workspace = open_at(gated)
+    with workspace.store.transaction() as transaction:
+        cut = {"status": RunStatus.PAUSED, "decision_state": None, "decision_required": None}
+        transaction.save_run(second.with_fields(**cut))
+    assert resume(gated, "a", Person([APPROVE])).reason == StopReason.COMPLETED
+    third = runs_of(gated, "a")[2]
+    assert third.context["feedback"] == "louder"
+    assert "louder" in (third.prompt or "")
+    assert first.decision_state == DecisionState.CHANGES_REQUESTED
+
+
+def test_retry_resets_and_restart_tells_everything_owed(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    execute(gated, Person([changes("louder"), REJECT]))
+    reset = reset_task(open_at(gated), "a")
+    assert (reset.status, len(reset.overtaken)) == (Status.TODO, 2)
+    assert status(gated, "a") == Status.TODO
+    assert {run.superseded_by for run in runs_of(gated, "a")} == {"retry"}
+    assert restart(gated, "a", person=Person([APPROVE])).reason == StopReason.COMPLETED
+    third = runs_of(gated, "a")[2]
+    assert third.resumes is None
+    assert third.context["feedback"] == "louder"
+    assert third.provider_session_ref != runs_of(gated, "a")[0].provider_session_ref
+
+
+def test_a_pending_decision_that_is_overtaken_says_by_what(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    execute(gated)
+    set_status(open_at(gated), "a", Status.SKIPPED)
+    run = only_run(gated, "a")
+    assert (run.decision_state, run.decision_feedback) == (
+        DecisionState.REJECTED,
+        "overtaken by set-status:skipped",
+    )
+    assert execute(gated).reason == StopReason.COMPLETED
+    assert status(gated, "a") == Status.SKIPPED
+
+
+def test_a_leaf_that_leaves_done_reopens_its_parents_and_names_what_built_on_it(demo: Path) -> None:
+    put_plan(
+        demo, parent_of("p", ["a"]), leaf("a", "write x 1", parent="p"), leaf("b", "write y 1", deps=["p"])
+    )
+    execute(demo)
+    reset = set_status(open_at(demo), "a", Status.TODO)
+    assert (reset.reopened, reset.dependents) == (("p",), ("b",))
+    assert [status(demo, task) for task in "pab"] == [Status.IN_PROGRESS, Status.TODO, Status.DONE]
+
+
+@pytest.mark.parametrize("word", ["decide", "reset", "set"])
+def test_an_agent_may_not_judge_itself(gated: Path, word: str) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    execute(gated)
+    workspace = open_at(gated, BLACKBIRD_RUN_ID="0" * 16)
+    with pytest.raises(RequestError, match="agents do not judge themselves"):
+        if word == "decide":
+            record_decision(workspace, "a", APPROVE)
+        elif word == "reset":
+            reset_task(workspace, "a")
+        else:
+            set_status(workspace, "a", Status.DONE)
+
+
+def test_a_decision_from_elsewhere_is_taken_by_the_execute_that_waits(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
+
+    class Away(Person):
+        cancelled = 0
+
+        async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+            self.checkpoints.append(checkpoint)
+            await asyncio.to_thread(record_decision, open_at(gated), checkpoint.task.id, APPROVE)
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+            return None
+
+    person = Away()
+    assert execute(gated, person).reason == StopReason.COMPLETED
+    assert person.cancelled == 2
+
+
+def test_w21_an_id_that_leaves_its_folder_is_refused_everywhere(demo: Path) -> None:
+    put_plan(demo, leaf("../../../evil"))
+    with pytest.raises(UnusableError, match="the task id starts with '.'"):
+        execute(demo)
+    with pytest.raises(UnusableError, match="cannot name a folder"):
+        open_at(demo).layout.task_runs(leaf("../x").id)
+
+
+def test_w22_a_corrupt_record_is_named_and_the_others_are_read(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
+    execute(gated)
+    folder = gated / ".blackbird" / "runs" / "a"
+    write(folder, {"0000000000000000.json": "{", "note.txt": "{}"})
+    history = open_at(gated).store.records.history(leaf("a").id)
+    assert len(history.runs) == 1
+    assert [fault.path for fault in history.faults] == [str(folder / "0000000000000000.json")]
+    assert execute(gated, Person([APPROVE, APPROVE])).reason == StopReason.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo '{' > blackbird.plan.json", "made invalid"),
+        ("rm blackbird.plan.json", "was deleted"),
+    ],
+)
+def test_w23_a_plan_the_agent_breaks_is_set_aside_and_restored(demo: Path, script: str, said: str) -> None:
+    put_plan(demo, leaf("a"), leaf("b", deps=["a"]))
+    command(demo, f"cat >/dev/null; test $BLACKBIRD_TASK_ID = b || {script}")
+    person = Person()
+    assert execute(demo, person).reason == StopReason.COMPLETED
+    assert said in " ".join(person.notices())
+    assert [status(demo, task) for task in "ab"] == [Status.DONE, Status.DONE]
+    aside = list((demo / ".blackbird").glob("plan-set-aside-*.json"))
+    assert len(aside) == (1 if said == "made invalid" else 0)
+
+
+def test_w23_what_the_agent_changes_in_the_plan_is_shown_at_the_checkpoint(gated: Path) -> None:
+    put_plan(gated, leaf("a"), leaf("b", deps=["a"]))
+    edit = "sed -i s/Task.b/Hacked/ blackbird.plan.json"
+    command(gated, f"cat >/dev/null; {edit}")
+    person = Person()
+    execute(gated, person)
+    assert person.checkpoints[0].run.plan_changes == ("b was edited: title",)
+
+
+def test_what_others_change_in_the_plan_during_a_run_is_kept(demo: Path) -> None:
+    put_plan(demo, leaf("a"))
+    program = (
+        "import sys; from git_blackbird.cli.main import main; from git_blackbird.controller.world import "
+    )
+    program += "real_world; sys.exit(main(['add', '--id', 'b', '--title', 'B'], real_world))"
+    write(demo, {"add.py": program})
+    command(
+        demo,
+        f"cat >/dev/null; test -e done || PYTHONPATH={os.getcwd()} {os.sys.executable} add.py; touch done",
+    )  # type: ignore[attr-defined]  # noqa: E501
+    assert execute(demo).reason == StopReason.COMPLETED
+    assert [status(demo, task) for task in "ab"] == [Status.DONE, Status.DONE]
+
+
+def test_records_are_private(demo: Path) -> None:
+    put_plan(demo, leaf("a", "write x 1"))
+    execute(demo)
+    for path in (demo / ".blackbird" / "runs").rglob("*"):
+        if path.is_file():
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_limit_pauses_the_run_and_counts_as_failed(demo: Path) -> None:
+    put_plan(demo, leaf("a"))
+    command(demo, "cat >/dev/null; exit 75")
+    assert execute(demo).reason == StopReason.FAILED
+    assert only_run(demo, "a").exit_code == 75
+
+
+def test_git_shows_what_a_run_changed(demo: Path) -> None:
+    put_plan(demo, leaf("a", "write x 1"))
+    execute(demo)
+    ref = f"refs/blackbird/runs/{only_run(demo, 'a').id}"
+    assert git(demo, "diff", "--name-status", f"{ref}:base", f"{ref}:head") == "A\tx"
