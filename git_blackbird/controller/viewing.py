@@ -17,5 +17,9 @@ def page_diff(workspace: Workspace, pair: TreePair) -> int:
 
 
 def paths_of(workspace: Workspace) -> list[str]:
-    """Name the files of the worktree, tracked or new, less what is ignored. Raises UnusableError."""
-    return list_paths(workspace.repo)
+    """Name the files of the worktree in order, tracked or new, less what is ignored and our own state.
+
+    Raises UnusableError.
+    """
+    own = f"{workspace.layout.state.name}/"
+    return sorted(path for path in list_paths(workspace.repo) if not path.startswith(own))

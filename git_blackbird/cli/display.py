@@ -1,0 +1,125 @@
+"""What a terminal shows while agents run: lines that stay, and one that tells what is going on."""
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import TextIO, cast
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from git_blackbird.cli.event_text import render_cost, render_duration
+from git_blackbird.cli.writer import STDOUT, Writer
+
+_FRAME_SECONDS = 0.1
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_ASCII_FRAMES = "-\\|/"
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What is going on; ``since`` by the monotonic clock. ``tokens`` and ``cost_usd`` count this call."""
+
+    task_id: str
+    title: str
+    since: float
+    last: str = ""
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+class Display(Writer):
+    """Draws in the writer's thread alone: a terminal that is held (Ctrl+S) holds up no agent."""
+
+    def __init__(self, *, colored: bool) -> None:
+        self._activity: Activity | None = None
+        self._live: Live | None = None
+        self._console = Console(
+            file=cast("TextIO", _Terminal(self)),
+            force_terminal=True,
+            color_system="auto" if colored else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        self._frames = _FRAMES if self._console.encoding.startswith("utf") else _ASCII_FRAMES
+        super().__init__()
+
+    def show(self, renderable: RenderableType) -> None:
+        """Print something that stays, above the line that moves."""
+        self.perform(lambda: self._console.print(renderable))
+
+    def follow(self, activity: Activity) -> None:
+        """Show this, with the time going on, until told otherwise."""
+        self._activity = activity
+        self.perform(self.idle)
+
+    def rest(self) -> None:
+        """Show no activity any more."""
+        self._activity = None
+        self.perform(self._stop)
+
+    def close(self) -> None:
+        """Take the moving line away, write what is left and end the thread."""
+        self.rest()
+        super().close()
+
+    def pause_seconds(self) -> float | None:
+        """Move as long as there is something to follow."""
+        return None if self._activity is None else _FRAME_SECONDS
+
+    def idle(self) -> None:
+        """Draw the line that moves."""
+        activity = self._activity
+        if activity is None:
+            return
+        if self._live is None:
+            self._live = Live(
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+        self._live.update(self._line(activity), refresh=True)
+
+    def _stop(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _line(self, activity: Activity) -> Text:
+        frame = self._frames[int(time.monotonic() / _FRAME_SECONDS) % len(self._frames)]
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append(f"{frame} ", "cyan")
+        line.append(activity.task_id, "bold")
+        line.append(f" {render_duration(time.monotonic() - activity.since)}", "cyan")
+        if activity.tokens:
+            line.append(f" {activity.tokens} tokens", "dim")
+        if activity.cost_usd:
+            line.append(f" {render_cost(activity.cost_usd)}", "dim")
+        line.append(f"  {activity.last or activity.title}")
+        return line
+
+
+class _Terminal:
+    """The file that rich writes to; its writing may block, and happens in the writer's thread."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+        self.encoding = sys.stdout.encoding
+
+    def write(self, text: str) -> int:
+        self._display.write(text, STDOUT)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return STDOUT

@@ -1,0 +1,165 @@
+"""Asking on a terminal: a list, a line, a text of several lines."""
+
+import os
+import sys
+import termios
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import questionary
+from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from git_blackbird.cli.path_completer import PathCompleter
+from git_blackbird.cli.writer import STDOUT
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.model.text import clean_line
+
+T = TypeVar("T")
+_ESCAPE_SECONDS = 0.1
+_SEQUENCE_SECONDS = 0.4
+_DIGITS = "123456789"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One line of a list; ``obstacle`` says why it cannot be chosen."""
+
+    value: object
+    title: str
+    obstacle: str | None = None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text that was put away unfinished."""
+
+    text: str
+
+
+class Prompts:
+    """Puts questions on the terminal one at a time; Ctrl+C, Ctrl+D and the end of input leave them open.
+
+    The terminal is asked nothing itself (W26): it is neither waited for nor written to by its answers.
+    """
+
+    def __init__(self, *, colored: bool) -> None:
+        self._input: Input = create_input(sys.stdin)
+        self._looks: dict[str, Any] = {
+            "input": self._input,
+            "output": Vt100_Output(sys.stdout, _size, term=os.environ.get("TERM"), enable_cpr=False),
+            "color_depth": None if colored else ColorDepth.DEPTH_1_BIT,
+        }
+
+    def forget_typed(self) -> None:
+        """Throw away what was typed before there was a question: it is no answer to it."""
+        clear_typeahead(self._input)
+        with suppress(termios.error, OSError):
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+    async def choose(self, message: str, offers: Sequence[Offer]) -> Any:
+        """Let one of a list be chosen: arrows, j/k or digits move, Enter chooses.
+
+        Gives the offer's value, or LeftOpen.
+        """
+        has_digits = len(offers) <= len(_DIGITS)
+        question = questionary.select(
+            message,
+            [_choice(offer, _DIGITS[index] if has_digits else None) for index, offer in enumerate(offers)],
+            use_shortcuts=has_digits,
+            pointer=">",
+            instruction=f"(arrows{', j/k or digits' if has_digits else ' or j/k'}; Enter chooses)",
+            **self._looks,
+        )
+        bindings = question.application.key_bindings
+        if isinstance(bindings, KeyBindings):
+            bindings.add("escape", eager=True)(_leave)
+            bindings.add("c-d", eager=True)(_leave)
+        return await _run(question)
+
+    async def read_line(self, message: str) -> str | LeftOpen:
+        """Read one line that is not blank."""
+        bindings = KeyBindings()
+        bindings.add("escape")(_leave)
+        question = questionary.text(
+            message,
+            validate=lambda text: True if text.strip() else "an answer is required",
+            validate_while_typing=False,
+            key_bindings=bindings,
+            **self._looks,
+        )
+        answer: str | LeftOpen = await _run(question)
+        return answer
+
+    async def compose(
+        self, message: str, draft: str, load_paths: Callable[[], list[str]]
+    ) -> str | Draft | LeftOpen:
+        """Read a text of several lines, in which ``@`` completes paths; gives a Draft on Esc."""
+        question = questionary.text(
+            message,
+            default=draft,
+            multiline=True,
+            instruction="(Alt+Enter or Ctrl+S sends, Esc goes back, @ names files)\n",
+            completer=ThreadedCompleter(PathCompleter(load_paths)),
+            complete_while_typing=True,
+            validate=lambda text: True if text.strip() else "change request cannot be empty",
+            validate_while_typing=False,
+            key_bindings=_composing(),
+            **self._looks,
+        )
+        text: str | Draft | LeftOpen = await _run(question)
+        return text
+
+
+def _choice(offer: Offer, digit: str | None) -> questionary.Choice:
+    return questionary.Choice(
+        clean_line(offer.title), offer.value, disabled=offer.obstacle, shortcut_key=digit or False
+    )
+
+
+def _composing() -> KeyBindings:
+    bindings = KeyBindings()
+
+    @bindings.add("c-s")
+    def _send(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @bindings.add("escape")
+    def _back(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state is not None:
+            buffer.cancel_completion()
+        else:
+            event.app.exit(result=Draft(buffer.text))
+
+    return bindings
+
+
+def _leave(event: KeyPressEvent) -> None:
+    event.app.exit(result=LeftOpen())
+
+
+async def _run(question: questionary.Question) -> Any:
+    """Run one prompt without touching the signal handlers of the loop that it runs in."""
+    question.application.ttimeoutlen = _ESCAPE_SECONDS
+    question.application.timeoutlen = _SEQUENCE_SECONDS
+    try:
+        return await question.application.run_async(handle_sigint=False, set_exception_handler=False)
+    except (KeyboardInterrupt, EOFError):
+        return LeftOpen()
+
+
+def _size() -> Size:
+    try:
+        columns, rows = os.get_terminal_size(STDOUT)
+    except OSError:
+        columns, rows = 0, 0
+    # Some terminals give no size; a prompt needs one all the same.
+    return Size(rows=rows or 24, columns=columns or 80)

@@ -1,0 +1,180 @@
+"""The face of a terminal: a line that moves while agents run, a panel and a list when a person is needed."""
+
+import sys
+import termios
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Self
+
+from git_blackbird.cli.clean_stream import CleanStream
+from git_blackbird.cli.display import Activity, Display
+from git_blackbird.cli.event_text import render_notice
+from git_blackbird.cli.output import Output
+from git_blackbird.cli.paging import signals_to_pager
+from git_blackbird.cli.panels import checkpoint_panel, event_line, question_panel
+from git_blackbird.cli.prompts import Draft, Offer, Prompts
+from git_blackbird.cli.writer import STDERR
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.viewing import page_diff, paths_of
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import STATE_OF, Choice, Decision
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, RunProgressed, RunStarted
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.text import clean_line
+
+_BELL = "\a"
+
+
+class TerminalFace:
+    """Shows and asks on a terminal, and leaves it as it was; a context manager."""
+
+    def __init__(self, output: Output, workspace: Workspace, *, wants_output: bool) -> None:
+        self.wants_output = wants_output
+        self._workspace = workspace
+        self._display = Display(colored=output.colored)
+        self._prompts = Prompts(colored=output.colored)
+        self._stream = CleanStream()
+        self._activity: Activity | None = None
+        self._tokens = 0
+        self._cost_usd = 0.0
+        self._mode: list[Any] | None = None
+
+    def __enter__(self) -> Self:
+        """Remember how the terminal is set."""
+        with suppress(termios.error):
+            self._mode = termios.tcgetattr(sys.stdin)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write what is left and set the terminal as it was."""
+        self._display.close()
+        with suppress(termios.error):
+            if self._mode is not None:
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._mode)
+
+    def notify(self, event: Event) -> None:
+        """Show what happens."""
+        match event:
+            case RunPrinted():
+                self._show_output(event.data)
+            case RunProgressed():
+                self._follow(last=f"{event.progress.kind} {clean_line(event.progress.text)}")
+            case RunStarted() if not self.wants_output:
+                self._activity = Activity(event.task_id, clean_line(event.title), time.monotonic())
+                self._follow()
+            case Notice() if not sys.stderr.isatty():
+                self._display.put(f"{render_notice(event)}\n", STDERR)
+            case _:
+                self._show_line(event)
+
+    def _show_output(self, data: bytes) -> None:
+        if self._display.is_behind:
+            self._display.drop(len(data))
+        else:
+            self._display.put_droppable(self._stream.feed(data))
+
+    def _follow(self, last: str = "") -> None:
+        if self._activity is None:
+            return
+        self._activity = replace(self._activity, last=last, tokens=self._tokens, cost_usd=self._cost_usd)
+        self._display.follow(self._activity)
+
+    def _show_line(self, event: Event) -> None:
+        if isinstance(event, RunEnded):
+            self._end_activity(event.run)
+        line = event_line(event)
+        if line is not None:
+            self._display.show(line)
+
+    def _end_activity(self, run: Run) -> None:
+        self._activity = None
+        self._display.rest()
+        if self.wants_output:
+            self._display.put(self._stream.finish())
+        if run.usage is not None:
+            self._tokens += run.usage.input_tokens + run.usage.output_tokens
+        self._cost_usd += run.cost_usd or 0.0
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        """Ask question by question: a list where there are options, else a line."""
+        answers: dict[str, str] = {}
+        for number, question in enumerate(questions, start=1):
+            self._display.show(question_panel(task, question, (number, len(questions))))
+            await self._take_terminal(is_first=number == 1)
+            answer = await self._answer_one(question)
+            if isinstance(answer, LeftOpen):
+                return answer
+            answers[question.id] = answer
+        return answers
+
+    async def _answer_one(self, question: Question) -> str | LeftOpen:
+        name = clean_line(question.id)
+        if not question.options:
+            return await self._prompts.read_line(f"{name}:")
+        chosen: str | LeftOpen = await self._prompts.choose(
+            name, [Offer(option, option) for option in question.options]
+        )
+        return chosen
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        """Show the checkpoint and let one of its choices be made."""
+        self._display.show(checkpoint_panel(checkpoint))
+        await self._take_terminal(is_first=True)
+        offers = [
+            Offer(offer.choice, offer.label, _obstacle(checkpoint, offer.choice))
+            for offer in checkpoint.offers()
+        ]
+        draft = Draft("")
+        while True:
+            choice = await self._prompts.choose("Select an action", offers)
+            if isinstance(choice, LeftOpen):
+                return choice
+            if choice is Choice.VIEW_DIFF:
+                await self._view(checkpoint)
+            elif choice is Choice.REQUEST_CHANGES:
+                request = await self._prompts.compose("What is to change?", draft.text, self._paths)
+                if isinstance(request, LeftOpen):
+                    return request
+                if isinstance(request, str):
+                    return Decision(DecisionState.CHANGES_REQUESTED, request)
+                draft = request
+            else:
+                return Decision(STATE_OF[choice])
+
+    async def _take_terminal(self, *, is_first: bool) -> None:
+        """Ring once, and wait until all is shown; what was typed until then is no answer."""
+        if is_first:
+            self._display.put(_BELL)
+        await self._display.drained()
+        if is_first:
+            self._prompts.forget_typed()
+
+    async def _view(self, checkpoint: Checkpoint) -> None:
+        if checkpoint.pair is None:
+            return
+        try:
+            with signals_to_pager():
+                page_diff(self._workspace, checkpoint.pair)
+        except BlackbirdError as error:
+            self._display.put(f"no diff can be shown: {clean_line(error.message)}\n")
+            await self._display.drained()
+
+    def _paths(self) -> list[str]:
+        try:
+            return paths_of(self._workspace)
+        except BlackbirdError:
+            # Completing is a convenience: a request can be written without it.
+            return []
+
+
+def _obstacle(checkpoint: Checkpoint, choice: Choice) -> str | None:
+    obstacle = checkpoint.obstacle(choice)
+    return None if obstacle is None else clean_line(obstacle)
