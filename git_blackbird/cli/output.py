@@ -1,6 +1,7 @@
 """The one place that prints: text for people, envelopes for programs, errors as git words them."""
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,10 +30,31 @@ class Output:
         """Whether standard output takes colour, as ``color.blackbird`` and ``color.ui`` say."""
         return wants_color(self.world, is_tty=sys.stdout.isatty())
 
+    @cached_property
+    def columns(self) -> int | None:
+        """How wide a line may be: ``COLUMNS``, the terminal's width, or None where nobody counts."""
+        told = self.world.environ.get("COLUMNS", "")
+        if told.isdecimal() and int(told) > 0:
+            return int(told)
+        try:
+            return os.get_terminal_size(sys.stdout.fileno()).columns or None
+        except (OSError, ValueError):
+            return None
+
     def say(self, text: str = "") -> None:
         """Print text for people; nothing when programs are spoken to."""
         if not self.as_json:
             click.echo(text if self.colored else click.unstyle(text))
+
+    def write(self, text: str) -> None:
+        """Print text as it is, at once: output of agents that was made harmless before."""
+        if text:
+            click.echo(text, nl=False)
+            sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        """Print a remark on standard error, beside output that is someone else's."""
+        click.echo(clean(text), err=True)
 
     def data(self, data: Mapping[str, Any]) -> None:
         """Print the envelope for programs; nothing when people are spoken to."""

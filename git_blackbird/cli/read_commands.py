@@ -1,0 +1,111 @@
+"""Commands that only read: status, list, show. They load neither asyncio nor pygit2."""
+
+import click
+
+from git_blackbird.cli.context import Invocation, command_options
+from git_blackbird.cli.output import Output
+from git_blackbird.cli.show_view import show_data, show_lines, task_data
+from git_blackbird.cli.status_view import status_data, status_lines
+from git_blackbird.cli.tables import Cell, render_table
+from git_blackbird.cli.troubles import warn_faults, warn_problems
+from git_blackbird.cli.wording import label_cell
+from git_blackbird.controller.overview import (
+    Filter,
+    build_overview,
+    label,
+    list_tasks,
+    tree_of_tasks,
+    view_task,
+)
+from git_blackbird.controller.workspace import open_workspace
+from git_blackbird.errors import ExitCode
+from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.text import clean, clean_line
+
+_EMPTY = {
+    "ready": "no ready tasks",
+    "blocked": "no blocked tasks",
+}
+
+
+@click.command()
+@command_options
+def status(call: Invocation) -> ExitCode:
+    """Show where the plan stands, what runs, and what is due.
+
+    Everything due is followed by the command that answers it.
+    """
+    workspace = open_workspace(call.world)
+    overview = build_overview(workspace)
+    for line in status_lines(overview, call.output):
+        call.output.say(line)
+    call.output.data(status_data(overview))
+    warn_faults(call.output, overview.unreadable)
+    warn_problems(call.output, workspace)
+    return ExitCode.OK
+
+
+@click.command("list")
+@click.option("--ready", "which", flag_value="ready", help="Only what can be started now.")
+@click.option("--blocked", "which", flag_value="blocked", help="Only leaves that wait for others.")
+@click.option("--all", "which", flag_value="all", help="Everything, parents and finished tasks too.")
+@click.option(
+    "--status",
+    "status_name",
+    type=click.Choice([status.value for status in Status]),
+    metavar="STATUS",
+    help="Only tasks in this status.",
+)
+@click.option("--tree", is_flag=True, help="Show children below their parents.")
+@command_options
+def list_command(call: Invocation, *, which: str | None, status_name: str | None, tree: bool) -> ExitCode:
+    """List tasks: without an option, the leaves that are neither done nor skipped."""
+    workspace = open_workspace(call.world)
+    plan = workspace.store.plan()
+    wanted = Filter(
+        everything=which == "all",
+        only_ready=which == "ready",
+        only_blocked=which == "blocked",
+        status=None if status_name is None else Status(status_name),
+    )
+    rows = tree_of_tasks(plan, wanted) if tree else [(0, task) for task in list_tasks(plan, wanted)]
+    _print_list(call.output, plan, rows, _EMPTY.get(which or "", "no tasks"))
+    warn_problems(call.output, workspace)
+    return ExitCode.OK
+
+
+def _print_list(output: Output, plan: Plan, rows: list[tuple[int, Task]], empty: str) -> None:
+    cells = [
+        (Cell("  " * depth + task.id), label_cell(label(plan, task)), Cell(clean_line(task.title)))
+        for depth, task in rows
+    ]
+    for line in render_table(cells, output.columns):
+        output.say(line)
+    if not rows:
+        output.say(empty)
+    output.data({"tasks": [{**task_data(task, label(plan, task)), "depth": depth} for depth, task in rows]})
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@click.option("--prompt", "wants_prompt", is_flag=True, help="Show exactly what its agent would be told now.")
+@command_options
+def show(call: Invocation, task_id: str, *, wants_prompt: bool) -> ExitCode:
+    """Show one task and why it is or is not ready."""
+    workspace = open_workspace(call.world)
+    if wants_prompt:
+        from git_blackbird.controller.preview import preview  # noqa: PLC0415  # loads what knows the agents
+
+        told = preview(workspace, task_id)
+        call.output.say(clean(told.text).rstrip("\n"))
+        call.output.data(
+            {"task": task_id, "agent": told.agent, "prompt": told.prompt, "context": told.context}
+        )
+    else:
+        view = view_task(workspace, task_id)
+        for line in show_lines(view, call.output):
+            call.output.say(line)
+        call.output.data(show_data(view, call.world.timestamp()))
+        warn_faults(call.output, view.history.faults)
+    warn_problems(call.output, workspace)
+    return ExitCode.OK

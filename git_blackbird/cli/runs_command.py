@@ -1,0 +1,216 @@
+"""``runs``: what happened, what it cost, what it changed; the saved streams; the diff."""
+
+import codecs
+import sys
+from collections.abc import Iterator
+
+import click
+
+from git_blackbird.cli.context import Invocation, command_options
+from git_blackbird.cli.runs_view import run_lines, run_row, runs_of_all_table, runs_table
+from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_strays
+from git_blackbird.controller import run_views
+from git_blackbird.controller.workspace import Workspace, open_workspace
+from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.prompts import render_prompt
+from git_blackbird.model.history import History
+from git_blackbird.model.run import Run, RunStatus
+from git_blackbird.model.text import clean, shell_word
+
+NEWEST = 20
+# A control sequence that a piece of output was cut in is at most so many characters before its end.
+_LONGEST_SEQUENCE = 256
+
+
+@click.command()
+@click.argument("task_id", metavar="[TASK", required=False)
+@click.argument("run_id", metavar="[RUN]]", required=False)
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help=f"At most N runs; {NEWEST} over all tasks."
+)
+@click.option("--log", "mode", flag_value="log", help="Show what its agent printed, in the pager.")
+@click.option("--follow", "mode", flag_value="follow", help="Show what a live run prints, until it ends.")
+@click.option(
+    "--diff", "mode", flag_value="diff", help="Show the full diff: of RUN, or of the task's change."
+)
+@command_options
+def runs(
+    call: Invocation, *, task_id: str | None, run_id: str | None, limit: int | None, mode: str | None
+) -> ExitCode:
+    """Show what happened, what it cost, what it changed; newest first.
+
+    Without TASK the newest runs over all tasks; with RUN, or the first characters of its id, that run
+    whole. --log and --follow take the newest run when RUN is not given; --diff then shows everything
+    since the task was last approved, which is what a decision is about.
+    """
+    _check_usage(call, task_id, run_id, limit, mode)
+    workspace = open_workspace(call.world)
+    if task_id is None:
+        _list_all(call, workspace, limit or NEWEST)
+    elif mode is not None:
+        return _show_mode(call, workspace, task_id, run_id, mode)
+    elif run_id is not None:
+        _show_one(call, workspace, task_id, run_id)
+    else:
+        _list_task(call, workspace, task_id, limit)
+    warn_problems(call.output, workspace)
+    return ExitCode.OK
+
+
+def _check_usage(
+    call: Invocation, task_id: str | None, run_id: str | None, limit: int | None, mode: str | None
+) -> None:
+    if mode is not None and task_id is None:
+        raise UsageError(f"--{mode} needs a TASK", hint=f"git blackbird runs TASK --{mode}")
+    if mode is not None and call.output.as_json:
+        raise UsageError(f"--{mode} is text; it does not go with --json")
+    if limit is not None and (run_id is not None or mode is not None):
+        raise UsageError("--limit goes with a list of runs, not with one run")
+
+
+def _list_all(call: Invocation, workspace: Workspace, limit: int) -> None:
+    found = run_views.newest_runs(workspace, limit)
+    now = call.world.timestamp()
+    for line in runs_of_all_table(found.runs, now, call.output.columns) or ["no runs yet"]:
+        call.output.say(line)
+    _say_rows(call, found, now)
+
+
+def _list_task(call: Invocation, workspace: Workspace, task_id: str, limit: int | None) -> None:
+    found = run_views.runs_of_task(workspace, task_id, limit)
+    now = call.world.timestamp()
+    for line in runs_table(found.runs, now, call.output.columns) or [f"no runs found for {clean(task_id)}"]:
+        call.output.say(line)
+    if found.more:
+        call.output.say(f"and {found.more} older")
+    _say_rows(call, found, now)
+
+
+def _say_rows(call: Invocation, found: run_views.RunList, now: str) -> None:
+    unreadable = [{"path": fault.path, "what": fault.what} for fault in found.faults]
+    call.output.data(
+        {
+            "runs": [run_row(run, now) for run in found.runs],
+            "older": found.more,
+            "unreadable": unreadable,
+            "strays": list(found.strays),
+        }
+    )
+    warn_faults(call.output, found.faults)
+    warn_strays(call.output, found.strays)
+
+
+def _show_one(call: Invocation, workspace: Workspace, task_id: str, run_id: str) -> None:
+    run = run_views.find_run(run_views.task_history(workspace, task_id), task_id, run_id)
+    logs = run_views.log_places(workspace, run)
+    for line in run_lines(run, call.output, told_text(run), logs):
+        call.output.say(line)
+    row = run_row(run, call.world.timestamp())
+    record = run.model_dump(mode="json", by_alias=True, exclude_none=True)
+    call.output.data({"run": row, "told": told_text(run), "logs": logs, "record": record})
+
+
+def told_text(run: Run) -> str:
+    """Give what a run's agent was told, less what every agent is told, and the project snapshot."""
+    if run.prompt is not None:
+        return run.prompt
+    if "task" not in run.context:
+        return ""
+    quiet = {"systemPrompt", "projectSnapshot"}
+    return render_prompt({name: value for name, value in run.context.items() if name not in quiet})
+
+
+def _show_mode(
+    call: Invocation, workspace: Workspace, task_id: str, run_id: str | None, mode: str
+) -> ExitCode:
+    history = run_views.task_history(workspace, task_id)
+    sys.stdout.flush()
+    if mode == "diff":
+        return _show_diff(workspace, history, task_id, run_id)
+    run = run_views.find_run(history, task_id, run_id)
+    if mode == "log":
+        _show_log(call, workspace, run)
+    else:
+        _follow(call, workspace, run)
+    return ExitCode.OK
+
+
+def _show_diff(workspace: Workspace, history: History, task_id: str, run_id: str | None) -> ExitCode:
+    if run_id is None:
+        code = run_views.show_change(workspace, history, task_id)
+    else:
+        code = run_views.show_run_diff(workspace, run_views.find_run(history, task_id, run_id))
+    return ExitCode.OK if code == 0 else ExitCode.UNUSABLE
+
+
+def _show_log(call: Invocation, workspace: Workspace, run: Run) -> None:
+    pieces = _log_pieces(workspace, run)
+    if sys.stdout.isatty() and run_views.page_text(workspace, (piece.encode() for piece in pieces)):
+        return
+    for piece in pieces:
+        call.output.write(piece)
+
+
+def _log_pieces(workspace: Workspace, run: Run) -> Iterator[str]:
+    for name, stream in run_views.saved_streams(workspace, run).items():
+        yield f"==> {name} of run {run.id}: {stream.size} bytes <==\n"
+        yield from _whole_lines(_cleaned(stream.pieces()))
+        missing = 0 if run.not_kept is None else getattr(run.not_kept, name)
+        if missing:
+            yield f"[{missing} more bytes were not kept: execution.logMegabytes]\n"
+
+
+def _cleaned(pieces: Iterator[bytes]) -> Iterator[str]:
+    cleaner = StreamCleaner()
+    for data in pieces:
+        yield cleaner.feed(data)
+    yield cleaner.flush()
+
+
+def _whole_lines(pieces: Iterator[str]) -> Iterator[str]:
+    """End the last line where it has no end of its own."""
+    last = "\n"
+    for piece in pieces:
+        last = piece or last
+        yield piece
+    if not last.endswith("\n"):
+        yield "\n"
+
+
+def _follow(call: Invocation, workspace: Workspace, run: Run) -> None:
+    cleaners = {name: StreamCleaner() for name in run_views.STREAMS}
+    for name, data in run_views.follow(workspace, run):
+        call.output.write(cleaners[name].feed(data))
+    for cleaner in cleaners.values():
+        call.output.write(cleaner.flush())
+    ended = run_views.reread(workspace, run)
+    if ended.status is RunStatus.RUNNING:
+        call.output.warn(
+            f"the process of run {run.id} is gone and its record still open",
+            "`git blackbird execute` closes it",
+        )
+    else:
+        way = f"git blackbird runs {shell_word(run.task_id)} {run.id}"
+        call.output.note(f"run {run.id} is over: {ended.status.value} ({way})")
+
+
+class StreamCleaner:
+    """Makes output harmless that comes in pieces cut anywhere."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._kept = ""
+
+    def feed(self, data: bytes) -> str:
+        """Take a piece; a control sequence that is not whole yet is kept for the next."""
+        text = self._kept + self._decoder.decode(data)
+        start = text.rfind("\x1b")
+        cut = start if start >= max(0, len(text) - _LONGEST_SEQUENCE) else len(text)
+        if cut == len(text) and text.endswith("\r"):
+            cut -= 1
+        self._kept = text[cut:]
+        return clean(text[:cut])
+
+    def flush(self) -> str:
+        """Give what is left at the end."""
+        return clean(self._kept + self._decoder.decode(b"", final=True))

@@ -1,0 +1,197 @@
+"""How runs are shown: as a table, and one whole."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from git_blackbird.cli.output import Output
+from git_blackbird.cli.tables import Cell, render_table
+from git_blackbird.cli.wording import (
+    run_seconds,
+    shown_cost,
+    shown_decision,
+    shown_moment,
+    shown_seconds,
+    status_cell,
+)
+from git_blackbird.model.change import FileChange, Summary
+from git_blackbird.model.run import Run
+from git_blackbird.model.text import clean, clean_line
+
+MAX_TEXT_LINES = 30
+_HEADINGS = ("Run ID", "Type", "Started", "Took", "Status", "Exit", "Cost", "Decision")
+_HEADINGS_OF_ALL = ("Run ID", "Task", "Started", "Took", "Status", "Cost", "Decision")
+_TASK_COLUMN = 1
+
+
+def runs_table(runs: Sequence[Run], now: str, columns: int | None) -> list[str]:
+    """Write the runs of one task."""
+    if not runs:
+        return []
+    rows = [tuple(Cell(text, bold=True) for text in _HEADINGS), *(_row(run, now) for run in runs)]
+    return render_table(rows, columns)
+
+
+def _row(run: Run, now: str) -> tuple[Cell, ...]:
+    return (
+        Cell(run.id),
+        Cell(run.run_type.value),
+        Cell(shown_moment(run.started_at)),
+        Cell(shown_seconds(run_seconds(run, now))),
+        status_cell(run),
+        Cell("-" if run.exit_code is None else str(run.exit_code)),
+        Cell(shown_cost(run.cost_usd)),
+        Cell(shown_decision(run)),
+    )
+
+
+def runs_of_all_table(runs: Sequence[Run], now: str, columns: int | None) -> list[str]:
+    """Write runs of any task."""
+    if not runs:
+        return []
+    rows = [
+        tuple(Cell(text, bold=True) for text in _HEADINGS_OF_ALL),
+        *(_row_of_all(run, now) for run in runs),
+    ]
+    return render_table(rows, columns, flexible=_TASK_COLUMN)
+
+
+def _row_of_all(run: Run, now: str) -> tuple[Cell, ...]:
+    first, _, started, took, status, _, cost, decision = _row(run, now)
+    return (first, Cell(clean_line(run.task_id)), started, took, status, cost, decision)
+
+
+def run_lines(run: Run, output: Output, told: str, logs: Mapping[str, str]) -> Iterator[str]:
+    """Write one run: what it was told, did, changed, cost, and what became of it."""
+    now = output.world.timestamp()
+    status = status_cell(run)
+    yield f"{click.style(f'run {run.id}', bold=True)}  {status.styled(status.text)}  {clean_line(run.task_id)}"
+    yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(run, now)], None)
+    yield from _section("told", _bounded(told))
+    yield from _section("asked", list(_questions(run)))
+    yield from _section("said", _bounded(run.result or ""))
+    yield from _section("changed", list(_change_lines(run.review_summary)))
+    yield from _section("the plan changed meanwhile", list(map(clean_line, run.plan_changes)))
+    yield from _section("notes", list(map(clean_line, run.notes)))
+    yield from _section("more", list(_more(run, logs)))
+
+
+def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield ""
+        yield click.style(title, bold=True)
+        yield from (f"  {line}".rstrip() for line in lines)
+
+
+def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
+    yield "type", run.run_type.value
+    yield (
+        "agent",
+        " ".join(filter(None, [clean_line(run.provider), clean_line(run.agent_version or "")])) or "-",
+    )
+    yield "session", clean_line(run.provider_session_ref or "-")
+    if run.resumes is not None:
+        before = f", which was {run.last_completion_status.value}" if run.last_completion_status else ""
+        yield "resumes", f"run {run.resumes}{before}"
+    yield "started", shown_moment(run.started_at)
+    yield "took", shown_seconds(run_seconds(run, now))
+    if run.branch or run.head_commit:
+        yield "on", f"{clean_line(run.branch or 'a detached HEAD')} {(run.head_commit or '')[:12]}".rstrip()
+    if run.exit_code is not None:
+        yield "exit", str(run.exit_code)
+    if run.error:
+        yield "error", clean_line(run.error)
+    if run.terminal_reason is not None:
+        yield "ended by", run.terminal_reason.value
+    yield "cost", _cost_text(run)
+    if run.decision_state is not None:
+        yield "decision", _decision_text(run)
+    if run.superseded_at is not None:
+        yield "superseded", f"by {clean_line(run.superseded_by or '-')}, {shown_moment(run.superseded_at)}"
+
+
+def _cost_text(run: Run) -> str:
+    if run.usage is None:
+        return shown_cost(run.cost_usd)
+    usage = run.usage
+    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+    return f"{shown_cost(run.cost_usd)}, {usage.input_tokens} tokens in{cached}, {usage.output_tokens} out"
+
+
+def _decision_text(run: Run) -> str:
+    state = run.decision_state.value if run.decision_state is not None else "-"
+    when = f", {shown_moment(run.decision_resolved_at)}" if run.decision_resolved_at else ""
+    words = f": {clean_line(run.decision_feedback)}" if run.decision_feedback else ""
+    return f"{state}{when}{words}"
+
+
+def _questions(run: Run) -> Iterator[str]:
+    for question in run.questions:
+        options = f" ({', '.join(question.options)})" if question.options else ""
+        yield f"{clean_line(question.id)}: {clean_line(question.prompt + options)}"
+
+
+def _bounded(text: str) -> list[str]:
+    lines = clean(text).strip().splitlines()
+    if len(lines) <= MAX_TEXT_LINES:
+        return lines
+    return [*lines[:MAX_TEXT_LINES], f"[{len(lines) - MAX_TEXT_LINES} more lines; --json has all]"]
+
+
+def _change_lines(summary: Summary | None) -> Iterator[str]:
+    if summary is None:
+        return
+    if summary.minimal is not None:
+        yield f"no summary: {clean_line(summary.minimal)}"
+    if summary.changes:
+        yield from render_table([_change_row(change) for change in summary.changes], None)
+    else:
+        yield from map(clean_line, summary.files)
+    if summary.totals.files:
+        totals = summary.totals
+        yield f"{totals.files} files, +{totals.additions} -{totals.deletions}"
+    elif summary.minimal is None and not summary.files:
+        yield "nothing"
+    yield from (f"cut: {clean_line(cut)}" for cut in summary.cut)
+    yield from (f"not in the snapshot: {clean_line(one.path)} ({one.reason})" for one in summary.left_out)
+    yield from (
+        f"{clean_line(one.path)} was touched by run {one.run} of {one.task} in between"
+        for one in summary.between
+    )
+
+
+def _change_row(change: FileChange) -> tuple[Cell, ...]:
+    renamed = f"{clean_line(change.old_path)} -> " if change.old_path else ""
+    counts = ("", "binary") if change.binary else (f"+{change.additions}", f"-{change.deletions}")
+    return (Cell(change.status.value), *map(Cell, counts), Cell(f"{renamed}{clean_line(change.path)}"))
+
+
+def _more(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
+    if run.not_kept is not None:
+        for name, missing in (("stdout", run.not_kept.stdout), ("stderr", run.not_kept.stderr)):
+            if missing:
+                yield f"{missing} bytes of {name} were not kept (execution.logMegabytes)"
+    for name, path in logs.items():
+        yield f"{name}: {clean_line(path, 1000)}"
+
+
+def run_row(run: Run, now: str) -> dict[str, Any]:
+    """Give one run in short, for programs."""
+    return {
+        "run": run.id,
+        "task": run.task_id,
+        "type": run.run_type.value,
+        "provider": run.provider,
+        "session": run.provider_session_ref,
+        "startedAt": run.started_at,
+        "completedAt": run.completed_at,
+        "seconds": run_seconds(run, now),
+        "status": run.status.value,
+        "terminalReason": run.terminal_reason,
+        "exitCode": run.exit_code,
+        "decision": run.decision_state,
+        "costUsd": run.cost_usd,
+        "resumes": run.resumes,
+        "supersededBy": run.superseded_by,
+    }

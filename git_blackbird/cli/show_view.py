@@ -1,0 +1,122 @@
+"""How one task is shown: what it is, why it is or is not ready, its runs in short, what is owed."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from git_blackbird.cli.output import Output
+from git_blackbird.cli.runs_view import run_row, runs_table
+from git_blackbird.cli.status_view import OWED_WORDS
+from git_blackbird.cli.tables import Cell, render_table
+from git_blackbird.cli.wording import label_cell, shown_moment
+from git_blackbird.controller.overview import TaskView
+from git_blackbird.model.plan import Task
+from git_blackbird.model.text import clean, clean_line, shell_word
+
+MAX_RUNS = 5
+
+
+def show_lines(view: TaskView, output: Output) -> Iterator[str]:
+    """Write everything of one task."""
+    task = view.task
+    label = label_cell(view.label)
+    yield f"{click.style(task.id, bold=True)}  {clean_line(task.title)}  [{label.styled(label.text)}]"
+    yield from render_table(list(_facts(task)), output.columns)
+    yield from _section("description", clean(task.description).splitlines())
+    yield from _section("acceptance criteria", [f"- {clean_line(one)}" for one in task.acceptance_criteria])
+    yield from _section("prompt", clean(task.prompt).splitlines())
+    yield from _section("notes", clean(task.notes or "").splitlines())
+    yield from _section("depends on", render_table(list(map(_row, view.deps)), output.columns))
+    yield from _section("needed by", render_table(list(map(_row, view.dependents)), output.columns))
+    yield from _section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
+    yield from _section("due", list(_due(view)))
+    yield from _section("the next start hears", list(_words(view)))
+    yield from _section("runs", list(_runs(view, output)))
+
+
+def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield ""
+        yield click.style(title, bold=True)
+        yield from (f"  {line}".rstrip() for line in lines)
+
+
+def _facts(task: Task) -> Iterator[tuple[Cell, Cell]]:
+    yield Cell("status"), Cell(task.status.value)
+    if task.parent is not None:
+        yield Cell("parent"), Cell(task.parent)
+    if task.children:
+        yield Cell("children"), Cell(", ".join(task.children))
+    yield Cell("created"), Cell(shown_moment(task.created_at))
+    yield Cell("updated"), Cell(shown_moment(task.updated_at))
+
+
+def _row(task: Task) -> tuple[Cell, Cell, Cell]:
+    return Cell(task.id), label_cell(task.status.value.upper()), Cell(clean_line(task.title))
+
+
+def _readiness(view: TaskView) -> Iterator[str]:
+    if view.readiness.is_ready:
+        yield f"git blackbird execute {shell_word(view.task.id)}"
+    yield from view.readiness.reasons
+    yield from (f"    {way}" for way in view.readiness.ways_out)
+
+
+def _due(view: TaskView) -> Iterator[str]:
+    if view.owed is not None:
+        yield OWED_WORDS[view.owed.kind].format(run=view.owed.run.id)
+        yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in view.owed.run.questions)
+        yield f"    {view.owed.command}"
+
+
+def _words(view: TaskView) -> Iterator[str]:
+    for text in view.words.texts:
+        yield from clean(text).splitlines()
+    for answer in view.words.answers:
+        yield f"{clean_line(answer.id)}: {clean_line(answer.value)}"
+
+
+def _runs(view: TaskView, output: Output) -> Iterator[str]:
+    runs = view.history.runs[::-1]
+    columns = None if output.columns is None else output.columns - 2
+    yield from runs_table(runs[:MAX_RUNS], output.world.timestamp(), columns)
+    if len(runs) > MAX_RUNS:
+        yield f"and {len(runs) - MAX_RUNS} more: git blackbird runs {shell_word(view.task.id)}"
+
+
+def show_data(view: TaskView, now: str) -> dict[str, Any]:
+    """Give the same for programs."""
+    task = view.task
+    owed = view.owed
+    return {
+        "task": task_data(task, view.label),
+        "isReady": view.readiness.is_ready,
+        "reasons": list(view.readiness.reasons),
+        "waysOut": list(view.readiness.ways_out),
+        "dependents": [one.id for one in view.dependents],
+        "due": None if owed is None else {"kind": owed.kind, "run": owed.run.id, "command": owed.command},
+        "owedTexts": list(view.words.texts),
+        "owedAnswers": [answer.model_dump(mode="json") for answer in view.words.answers],
+        "runs": [run_row(run, now) for run in reversed(view.history.runs)],
+        "unreadable": [{"path": fault.path, "what": fault.what} for fault in view.history.faults],
+    }
+
+
+def task_data(task: Task, label: str) -> dict[str, Any]:
+    """Give one task as the plan file names its fields, and its label."""
+    return {
+        "id": task.id,
+        "title": task.title,
+        "description": task.description,
+        "acceptanceCriteria": list(task.acceptance_criteria),
+        "prompt": task.prompt,
+        "parentId": task.parent,
+        "childIds": list(task.children),
+        "deps": list(task.deps),
+        "status": task.status.value,
+        "label": label,
+        "createdAt": task.created_at,
+        "updatedAt": task.updated_at,
+        "notes": task.notes,
+    }

@@ -1,0 +1,207 @@
+"""The screen of ``status``: where the plan stands, what runs, what is due and the command that answers it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from git_blackbird.cli.output import Output
+from git_blackbird.cli.tables import Cell, fit, render_table
+from git_blackbird.cli.wording import BAR, counted, run_seconds, shown_moment, shown_seconds
+from git_blackbird.controller.overview import Overview, Running
+from git_blackbird.model.due import Owed, OwedKind
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.text import clean_line, shell_word
+
+BAR_WIDTH = 60
+MAX_LISTED = 8
+OWED_WORDS = {
+    OwedKind.DECISION: "decision on run {run}",
+    OwedKind.CHANGE_REQUEST: "change request on run {run}, not yet carried out",
+    OwedKind.NEW_SESSION: "the session of run {run} is lost; a new one is needed",
+    OwedKind.ANSWERS: "run {run} asks",
+    OwedKind.WORD: "paused in run {run}",
+}
+_COUNTED = (
+    (Status.DONE, "done"),
+    (Status.IN_PROGRESS, "in progress"),
+    (Status.QUEUED, "queued"),
+    (Status.WAITING_USER, "waiting"),
+    (Status.FAILED, "failed"),
+    (Status.BLOCKED, "blocked"),
+    (Status.SKIPPED, "skipped"),
+)
+
+
+def status_lines(overview: Overview, output: Output) -> Iterator[str]:
+    """Write the whole screen."""
+    now = output.world.timestamp()
+    yield _summary(overview)
+    if overview.leaves:
+        yield _bar(overview.counts, overview.leaves)
+    yield from _working(overview, now)
+    yield from _headed("due", _due(overview, output.columns))
+    yield from _headed("blocked", _blocked(overview, output.columns))
+    yield from _headed("the plan and the records differ", _drift(overview))
+    yield from _headed("decisions on tasks that are not in this plan", _elsewhere(overview))
+
+
+def _headed(title: str, lines: Iterator[str]) -> Iterator[str]:
+    first = next(lines, None)
+    if first is not None:
+        yield ""
+        yield click.style(title, bold=True)
+        yield first
+        yield from lines
+
+
+def _summary(overview: Overview) -> str:
+    if not overview.leaves:
+        return "the plan has no tasks; `git blackbird add --title TEXT --prompt TEXT` adds one"
+    counts = overview.counts
+    parts = [f"{counts[status]} {word}" for status, word in _COUNTED if counts[status]]
+    if counts[Status.TODO]:
+        parts.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
+    return f"{counted(overview.leaves, 'task')}: {', '.join(parts)}"
+
+
+def _bar(counts: Mapping[Status, int], total: int) -> str:
+    """Draw the bar; whatever there is of a status shows as one mark at least."""
+    wanted = [(mark, color, counts[status]) for status, mark, color in BAR if counts[status]]
+    widths = [max(1, BAR_WIDTH * count // total) for _, _, count in wanted]
+    largest = widths.index(max(widths))
+    widths[largest] += BAR_WIDTH - sum(widths)
+    drawn = (
+        click.style(mark * width, fg=color) for (mark, color, _), width in zip(wanted, widths, strict=True)
+    )
+    return f"[{''.join(drawn)}]"
+
+
+def _working(overview: Overview, now: str) -> Iterator[str]:
+    if overview.holder is None and not overview.running:
+        return
+    yield ""
+    yield click.style("running", bold=True)
+    if overview.holder is not None:
+        yield f"  git blackbird {clean_line(overview.holder)}"
+    for one in overview.running:
+        yield f"  {one.run.task_id}  {_running_text(one, overview.holder, now)}"
+
+
+def _running_text(one: Running, holder: str | None, now: str) -> str:
+    run = one.run
+    since = shown_seconds(run_seconds(run, now))
+    what = f"run {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
+    if one.alive and holder is not None:
+        return what
+    if one.alive:
+        return f"{what}\n      nobody watches over it; `git blackbird execute` stops it and keeps what it did"
+    if holder is not None:
+        return f"{what}; its process has ended"
+    return f"{what}\n      its process is gone; `git blackbird execute` closes its record"
+
+
+def _due(overview: Overview, columns: int | None) -> Iterator[str]:
+    for owed in overview.owed[:MAX_LISTED]:
+        yield from _owed_lines(owed, columns)
+    if len(overview.owed) > MAX_LISTED:
+        yield f"  and {len(overview.owed) - MAX_LISTED} more (`git blackbird list --status waiting_user`)"
+    for task in overview.failed[:MAX_LISTED]:
+        yield _headline(task, "failed", columns)
+        yield f"      git blackbird retry {shell_word(task.id)}"
+    if len(overview.failed) > MAX_LISTED:
+        yield f"  and {len(overview.failed) - MAX_LISTED} more failed (`git blackbird list --status failed`)"
+    if overview.ready:
+        yield fit(f"  ready: {_ids(overview.ready)}", columns)
+        yield "      git blackbird execute"
+
+
+def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
+    yield _headline(owed.task, OWED_WORDS[owed.kind].format(run=owed.run.id), columns)
+    if owed.kind is OwedKind.ANSWERS:
+        for question in owed.run.questions:
+            options = f" ({', '.join(question.options)})" if question.options else ""
+            yield fit(f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
+    yield f"      {owed.command}"
+
+
+def _headline(task: Task, what: str, columns: int | None) -> str:
+    room = None if columns is None else columns - len(what) - len(task.id) - 6
+    return f"  {task.id}  {fit(clean_line(task.title), room)}: {what}"
+
+
+def _ids(tasks: Sequence[Task]) -> str:
+    named = ", ".join(task.id for task in tasks[:MAX_LISTED])
+    return named if len(tasks) <= MAX_LISTED else f"{named} and {len(tasks) - MAX_LISTED} more"
+
+
+def _blocked(overview: Overview, columns: int | None) -> Iterator[str]:
+    rows = [
+        (Cell(f"  {task_id}"), Cell(f"waits for {', '.join(_named(overview, deps))}"))
+        for task_id, deps in sorted(overview.blocked.items())[:MAX_LISTED]
+    ]
+    yield from render_table(rows, columns)
+    if len(overview.blocked) > MAX_LISTED:
+        yield f"  and {len(overview.blocked) - MAX_LISTED} more (`git blackbird list --blocked`)"
+    yield from (f"      {way}" for way in overview.ways_out[: 2 * MAX_LISTED])
+
+
+def _named(overview: Overview, deps: Sequence[str]) -> Iterator[str]:
+    for dep in deps:
+        yield f"{dep} (skipped)" if dep in overview.skipped else dep
+
+
+def _drift(overview: Overview) -> Iterator[str]:
+    for task_id, (stored, derived) in overview.drift.items():
+        yield f"  {task_id}: the plan says {stored}, its runs say {derived}"
+    if overview.drift:
+        yield "      `git blackbird execute` puts the plan right; `set-status` overrules the runs"
+
+
+def _elsewhere(overview: Overview) -> Iterator[str]:
+    for run in overview.elsewhere:
+        yield f"  {clean_line(run.task_id)}  run {run.id} of {shown_moment(run.started_at)}"
+        yield f"      git blackbird runs {shell_word(run.task_id)} {run.id}"
+
+
+def status_data(overview: Overview) -> dict[str, Any]:
+    """Give the same for programs, with nothing left away."""
+    return {
+        "leaves": overview.leaves,
+        "counts": {status.value: overview.counts[status] for status in Status},
+        "holder": overview.holder,
+        "running": [
+            {"task": one.run.task_id, "run": one.run.id, "pid": one.run.pid, "alive": one.alive}
+            for one in overview.running
+        ],
+        "due": [*map(_owed_data, overview.owed), *_retries(overview), *_starts(overview)],
+        "blocked": {task_id: list(deps) for task_id, deps in sorted(overview.blocked.items())},
+        "skipped": list(overview.skipped),
+        "waysOut": list(overview.ways_out),
+        "drift": {
+            task_id: {"plan": stored.value, "runs": derived.value}
+            for task_id, (stored, derived) in overview.drift.items()
+        },
+        "unreadable": [{"path": fault.path, "what": fault.what} for fault in overview.unreadable],
+        "elsewhere": [{"task": run.task_id, "run": run.id} for run in overview.elsewhere],
+        "problems": [
+            {"origin": one.origin, "key": one.key, "what": one.what, "hint": one.hint, "fatal": one.fatal}
+            for one in overview.problems
+        ],
+    }
+
+
+def _owed_data(owed: Owed) -> dict[str, Any]:
+    asked = [question.model_dump(mode="json") for question in owed.run.questions]
+    data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run.id, "command": owed.command}
+    return {**data, "questions": asked} if owed.kind is OwedKind.ANSWERS else data
+
+
+def _retries(overview: Overview) -> Iterator[dict[str, Any]]:
+    for task in overview.failed:
+        yield {"kind": "failed", "task": task.id, "command": f"git blackbird retry {shell_word(task.id)}"}
+
+
+def _starts(overview: Overview) -> Iterator[dict[str, Any]]:
+    for task in overview.ready:
+        yield {"kind": "ready", "task": task.id, "command": f"git blackbird execute {shell_word(task.id)}"}

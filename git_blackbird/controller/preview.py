@@ -1,0 +1,74 @@
+"""What a task's agent would be told if it were started or resumed now."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from git_blackbird.agents.protocol import Agent, Assignment
+from git_blackbird.controller.agents import agent_of, chosen_agent
+from git_blackbird.controller.checkpoints import change_of
+from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
+from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError
+from git_blackbird.model.due import is_session_lost
+from git_blackbird.model.history import History, since_done
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import DecisionState, Run, RunStatus
+from git_blackbird.storage.store import Image
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What would be told: ``text`` as that agent would read it, ``prompt`` as prose, ``context`` as the pack."""
+
+    agent: str
+    text: str
+    prompt: str
+    context: dict[str, Any]
+
+
+def preview(workspace: Workspace, task_id: str) -> Preview:
+    """Put together what would be told now, without starting anything.
+
+    Raises RequestError for an unknown id or a parent.
+    """
+    image = workspace.store.image()
+    task = find_task(image.plan, task_id)
+    if not task.is_leaf:
+        raise RequestError(f"{task.id} has children; only leaves are executed")
+    order = _order(workspace, image, task)
+    agent = chosen_agent(workspace) if order.resumes is None else agent_of(workspace, order.resumes)
+    return Preview(agent.name, _as_read(workspace, agent, order), order.prompt, order.context)
+
+
+def _order(workspace: Workspace, image: Image, task: Task) -> Order:
+    history = image.history(task.id)
+    run = history.latest
+    if run is None or not _goes_on(history, run):
+        return order_start(workspace, image.plan, task, history, None)
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        _, summary = change_of(workspace, image, run, since_done(history))
+        return order_changes(run, task, history, None, summary)
+    if run.status is RunStatus.WAITING_USER:
+        return order_answers(run, task, history, ())
+    return order_continue(run, task, history, None)
+
+
+def _goes_on(history: History, run: Run) -> bool:
+    """Whether the next leg would continue this run's session."""
+    open_request = run.decision_state is DecisionState.CHANGES_REQUESTED
+    waits = run.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}
+    return (open_request or waits) and not is_session_lost(history, run)
+
+
+def _as_read(workspace: Workspace, agent: Agent, order: Order) -> str:
+    """Give what would be on the agent's standard input."""
+    resumed = order.resumes
+    assignment = Assignment(
+        task_id=order.task.id,
+        run_id="",
+        session=None if resumed is None else resumed.provider_session_ref,
+        prompt=order.prompt,
+        context=order.context,
+        resume=resumed is not None,
+    )
+    return agent.launch(assignment, workspace.world.environ).stdin.decode(errors="replace")
