@@ -1,0 +1,74 @@
+"""The face of ``demo --auto``: it answers by itself, and shows the command a person would type."""
+
+import shlex
+from collections.abc import Mapping
+
+from git_blackbird.cli.checkpoint_text import TITLE, render_checkpoint
+from git_blackbird.cli.writer import Writer
+from git_blackbird.controller.demo import CHANGE_REQUEST
+from git_blackbird.controller.face import Face, LeftOpen
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import CHOICES, STATE_OF, Choice, Decision
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.events import Event
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.model.text import clean, clean_line
+
+
+class RehearsedFace:
+    """Requests changes once, rejects what failed, approves the rest, takes the first of all options.
+
+    ``shown`` is the face that shows what happens; it is never asked.
+    """
+
+    wants_output = False
+
+    def __init__(self, shown: Face, writer: Writer, *, as_json: bool) -> None:
+        self._shown = shown
+        self._writer = writer
+        self._as_json = as_json
+
+    def notify(self, event: Event) -> None:
+        """Show what happens."""
+        self._shown.notify(event)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        """Answer with the first option, as the command line would."""
+        answers = {question.id: (*question.options, "as you like")[0] for question in questions}
+        for question in questions:
+            options = "".join(f"\n  {one}" for one in map(clean_line, question.options))
+            self._say(f"{clean_line(question.id)}: {clean(question.prompt)}{options}")
+        given = (f"--answer {name}={value}" for name, value in answers.items())
+        self._say_command(f"git blackbird resume {task.id} {' '.join(given)}")
+        await self._shown.answer(task, questions)
+        return answers
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        """Decide by what the checkpoint shows."""
+        self._say("\n".join(["", TITLE, *(line.text for line in render_checkpoint(checkpoint)), ""]))
+        choice = _choice(checkpoint)
+        command = next(offer.command for offer in CHOICES if offer.choice is choice)
+        command = command.format(task=checkpoint.task.id, run=checkpoint.run.id)
+        feedback = CHANGE_REQUEST if choice is Choice.REQUEST_CHANGES else None
+        self._say_command(command.replace("TEXT", shlex.quote(feedback)) if feedback else command)
+        await self._shown.decide(checkpoint)
+        return Decision(STATE_OF[choice], feedback)
+
+    def _say(self, text: str) -> None:
+        if not self._as_json:
+            self._writer.put(f"{text}\n")
+
+    def _say_command(self, command: str) -> None:
+        self._say(f"$ {command}")
+
+
+def _choice(checkpoint: Checkpoint) -> Choice:
+    run = checkpoint.run
+    if run.status is RunStatus.FAILED:
+        return Choice.REJECT
+    is_first = run.resumes is None and not checkpoint.task.deps
+    asked_before = run.decision_state is DecisionState.CHANGES_REQUESTED
+    return Choice.REQUEST_CHANGES if is_first and not asked_before else Choice.APPROVE_CONTINUE
