@@ -1,11 +1,11 @@
 """``runs``: what happened, what it cost, what it changed; the saved streams; the diff."""
 
-import codecs
 import sys
 from collections.abc import Iterator
 
 import click
 
+from git_blackbird.cli.clean_stream import CleanStream
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.runs_view import run_lines, run_row, runs_of_all_table, runs_table
 from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_strays
@@ -18,8 +18,6 @@ from git_blackbird.model.run import Run, RunStatus
 from git_blackbird.model.text import clean, shell_word
 
 NEWEST = 20
-# A control sequence that a piece of output was cut in is at most so many characters before its end.
-_LONGEST_SEQUENCE = 256
 
 
 @click.command()
@@ -154,35 +152,25 @@ def _show_log(call: Invocation, workspace: Workspace, run: Run) -> None:
 def _log_pieces(workspace: Workspace, run: Run) -> Iterator[str]:
     for name, stream in run_views.saved_streams(workspace, run).items():
         yield f"==> {name} of run {run.id}: {stream.size} bytes <==\n"
-        yield from _whole_lines(_cleaned(stream.pieces()))
+        yield from _cleaned(stream.pieces())
         missing = 0 if run.not_kept is None else getattr(run.not_kept, name)
         if missing:
             yield f"[{missing} more bytes were not kept: execution.logMegabytes]\n"
 
 
 def _cleaned(pieces: Iterator[bytes]) -> Iterator[str]:
-    cleaner = StreamCleaner()
+    cleaner = CleanStream()
     for data in pieces:
         yield cleaner.feed(data)
-    yield cleaner.flush()
-
-
-def _whole_lines(pieces: Iterator[str]) -> Iterator[str]:
-    """End the last line where it has no end of its own."""
-    last = "\n"
-    for piece in pieces:
-        last = piece or last
-        yield piece
-    if not last.endswith("\n"):
-        yield "\n"
+    yield cleaner.finish()
 
 
 def _follow(call: Invocation, workspace: Workspace, run: Run) -> None:
-    cleaners = {name: StreamCleaner() for name in run_views.STREAMS}
+    cleaners = {name: CleanStream() for name in run_views.STREAMS}
     for name, data in run_views.follow(workspace, run):
         call.output.write(cleaners[name].feed(data))
     for cleaner in cleaners.values():
-        call.output.write(cleaner.flush())
+        call.output.write(cleaner.finish())
     ended = run_views.reread(workspace, run)
     if ended.status is RunStatus.RUNNING:
         call.output.warn(
@@ -192,25 +180,3 @@ def _follow(call: Invocation, workspace: Workspace, run: Run) -> None:
     else:
         way = f"git blackbird runs {shell_word(run.task_id)} {run.id}"
         call.output.note(f"run {run.id} is over: {ended.status.value} ({way})")
-
-
-class StreamCleaner:
-    """Makes output harmless that comes in pieces cut anywhere."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._kept = ""
-
-    def feed(self, data: bytes) -> str:
-        """Take a piece; a control sequence that is not whole yet is kept for the next."""
-        text = self._kept + self._decoder.decode(data)
-        start = text.rfind("\x1b")
-        cut = start if start >= max(0, len(text) - _LONGEST_SEQUENCE) else len(text)
-        if cut == len(text) and text.endswith("\r"):
-            cut -= 1
-        self._kept = text[cut:]
-        return clean(text[:cut])
-
-    def flush(self) -> str:
-        """Give what is left at the end."""
-        return clean(self._kept + self._decoder.decode(b"", final=True))

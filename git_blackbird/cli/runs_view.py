@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from git_blackbird.cli.checkpoint_text import render_path
+from git_blackbird.cli.event_text import render_totals
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.tables import Cell, render_table
 from git_blackbird.cli.wording import (
@@ -50,8 +52,9 @@ def runs_of_all_table(runs: Sequence[Run], now: str, columns: int | None) -> lis
     """Write runs of any task."""
     if not runs:
         return []
+    headings = tuple(Cell(text, bold=True) for text in _HEADINGS_OF_ALL)
     rows = [
-        tuple(Cell(text, bold=True) for text in _HEADINGS_OF_ALL),
+        headings,
         *(_row_of_all(run, now) for run in runs),
     ]
     return render_table(rows, columns, flexible=_TASK_COLUMN)
@@ -147,24 +150,21 @@ def _change_lines(summary: Summary | None) -> Iterator[str]:
     if summary.changes:
         yield from render_table([_change_row(change) for change in summary.changes], None)
     else:
-        yield from map(clean_line, summary.files)
-    if summary.totals.files:
-        totals = summary.totals
-        yield f"{totals.files} files, +{totals.additions} -{totals.deletions}"
-    elif summary.minimal is None and not summary.files:
-        yield "nothing"
+        yield from map(render_path, summary.files)
+    if summary.minimal is None or summary.files:
+        yield render_totals(summary)
     yield from (f"cut: {clean_line(cut)}" for cut in summary.cut)
-    yield from (f"not in the snapshot: {clean_line(one.path)} ({one.reason})" for one in summary.left_out)
+    yield from (f"not in the snapshot: {render_path(one.path)} ({one.reason})" for one in summary.left_out)
     yield from (
-        f"{clean_line(one.path)} was touched by run {one.run} of {one.task} in between"
+        f"{render_path(one.path)} was touched by run {one.run} of {one.task} in between"
         for one in summary.between
     )
 
 
 def _change_row(change: FileChange) -> tuple[Cell, ...]:
-    renamed = f"{clean_line(change.old_path)} -> " if change.old_path else ""
+    renamed = f"{render_path(change.old_path)} -> " if change.old_path else ""
     counts = ("", "binary") if change.binary else (f"+{change.additions}", f"-{change.deletions}")
-    return (Cell(change.status.value), *map(Cell, counts), Cell(f"{renamed}{clean_line(change.path)}"))
+    return (Cell(change.status.value), *map(Cell, counts), Cell(f"{renamed}{render_path(change.path)}"))
 
 
 def _more(run: Run, logs: Mapping[str, str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from git_blackbird.cli.event_text import render_cost, render_duration
 from git_blackbird.cli.tables import Cell
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus
@@ -35,17 +36,8 @@ def shown_moment(timestamp: str) -> str:
 
 
 def shown_seconds(seconds: float | None) -> str:
-    """Write a span: ``0.4s``, ``12s``, ``3m05s``, ``2h10m``; ``-`` for none."""
-    if seconds is None or seconds < 0:
-        return "-"
-    if seconds < 10:
-        return f"{seconds:.1f}s"
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02d}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    """Write a span; ``-`` where nobody knows it."""
+    return "-" if seconds is None or seconds < 0 else render_duration(seconds)
 
 
 def run_seconds(run: Run, now: str) -> float | None:
@@ -59,7 +51,7 @@ def shown_cost(dollars: float | None) -> str:
     """Write dollars; ``-`` where nobody told."""
     if dollars is None:
         return "-"
-    return f"${dollars:.2f}" if dollars >= 0.01 or dollars == 0 else f"${dollars:.4f}"
+    return render_cost(dollars) if dollars else "$0"
 
 
 def shown_decision(run: Run) -> str:

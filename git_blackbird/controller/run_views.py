@@ -159,6 +159,6 @@ def show_change(workspace: Workspace, history: History, task_id: str) -> int:
 
 
 def _show(workspace: Workspace, pair: TreePair) -> int:
-    from git_blackbird.git.changes import show_diff  # noqa: PLC0415  # only a diff pays for it
+    from git_blackbird.controller.viewing import page_diff  # noqa: PLC0415  # only a diff pays for it
 
-    return show_diff(workspace.repo, pair)
+    return page_diff(workspace, pair)

@@ -32,7 +32,7 @@ CHOICES = (
         Choice.REQUEST_CHANGES, "Request changes", "git blackbird decide {task} --request-changes -m TEXT"
     ),
     ChoiceText(Choice.REJECT, "Reject changes", "git blackbird decide {task} --reject"),
-    ChoiceText(Choice.VIEW_DIFF, "View full diff", "git blackbird runs {task} {run} --diff"),
+    ChoiceText(Choice.VIEW_DIFF, "View full diff", "git blackbird runs {task} --diff"),
 )
 
 STATE_OF = {

@@ -212,12 +212,12 @@ def _distrusted(one: Given, key: Key) -> Problem:
         one.origin,
         key.name,
         "ignored: a repository's own file must not choose what runs on this machine",
-        f"to use it in this clone: git config blackbird.{key.name} {_as_git_text(one.value)}",
+        f"to use it in this clone: git config blackbird.{key.name} {quoted_for_git(one.value)}",
         fatal=False,
     )
 
 
-def _as_git_text(value: object) -> str:
+def quoted_for_git(value: object) -> str:
     """Write a file's value as one shell word that git config would keep as the same value."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return shell_word(" ".join(shell_word(str(word)) for word in value))

@@ -1,0 +1,116 @@
+"""``config``: every key with its value and origin; reading, writing and removing one."""
+
+import json
+
+import click
+
+from git_blackbird.cli.context import Invocation, command_options
+from git_blackbird.cli.tables import Cell, render_table
+from git_blackbird.cli.troubles import warn_problems
+from git_blackbird.controller.config_edits import Scope, Written, require_key, unset_key, write_key
+from git_blackbird.controller.workspace import Workspace, open_workspace
+from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.model.settings import Kind, Setting, Value
+from git_blackbird.model.text import clean_line
+
+UNSET = "(unset)"
+
+
+# Values that begin with a dash are common here: what no option is, is a value.
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name", metavar="[KEY", required=False)
+@click.argument("value", metavar="[VALUE]]", required=False)
+@click.option("--unset", is_flag=True, help="Remove KEY from the place named.")
+@click.option("--local", "scope", flag_value="local", help="This clone's git configuration; the default.")
+@click.option("--project", "scope", flag_value="project", help="The project's .blackbird/config.json.")
+@click.option("--global", "scope", flag_value="global", help="Your ~/.blackbird/config.json.")
+@command_options
+def config(
+    call: Invocation, *, name: str | None, value: str | None, unset: bool, scope: str | None
+) -> ExitCode:
+    """Show every key, or read or write one.
+
+    What counts is, in this order: a flag, the environment, this repository's git config, the project's
+    file, your git config, your file, the default.
+    """
+    writes = unset or value is not None
+    _check_usage(name, value, unset=unset, scope=scope, writes=writes)
+    workspace = open_workspace(call.world)
+    if name is not None and writes:
+        place = Scope(scope or "local")
+        written = (
+            unset_key(workspace, name, place) if value is None else write_key(workspace, name, value, place)
+        )
+        _say_written(call, written)
+        return ExitCode.OK
+    _say_settings(call, workspace, name)
+    warn_problems(call.output, workspace)
+    return ExitCode.OK
+
+
+def _check_usage(
+    name: str | None, value: str | None, *, unset: bool, scope: str | None, writes: bool
+) -> None:
+    if unset and name is None:
+        raise UsageError("--unset needs a KEY", hint="git blackbird config --unset KEY")
+    if unset and value is not None:
+        raise UsageError("--unset takes no VALUE")
+    if scope is not None and not writes:
+        raise UsageError(f"--{scope} says where to write; it needs a KEY and a VALUE, or --unset KEY")
+
+
+def _say_settings(call: Invocation, workspace: Workspace, name: str | None) -> None:
+    values = workspace.settings.values
+    shown = list(values.values()) if name is None else [values[require_key(name).name]]
+    rows = [
+        (Cell(one.key.name), Cell(shown_value(one)), Cell(clean_line(one.origin, 1000), dim=True))
+        for one in shown
+    ]
+    for line in render_table(rows, None):
+        call.output.say(line)
+    call.output.data({"settings": [_setting_data(one) for one in shown]})
+
+
+def shown_value(setting: Setting) -> str:
+    """Write a value so that ``config KEY VALUE`` would read it as the same."""
+    return UNSET if setting.value is None else _value_text(setting.value)
+
+
+def _value_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return clean_line(json.dumps(value, ensure_ascii=False), 1000)
+    return clean_line(str(value), 1000)
+
+
+def _setting_data(setting: Setting) -> dict[str, object]:
+    key = setting.key
+    data: dict[str, object] = {
+        "key": key.name,
+        "value": setting.value,
+        "layer": setting.layer.name.lower(),
+        "origin": setting.origin,
+        "default": key.default,
+        "type": key.kind.value,
+        "says": key.says,
+    }
+    return {**data, "range": [key.low, key.high]} if key.kind is Kind.INTEGER else data
+
+
+def _say_written(call: Invocation, written: Written) -> None:
+    if written.value is None:
+        call.output.say(f"removed {clean_line(written.key)} from {clean_line(written.place, 1000)}")
+    else:
+        call.output.say(f"{written.key} = {_value_text(written.value)} in {clean_line(written.place, 1000)}")
+    stronger = written.overruled_by
+    if stronger is not None:
+        call.output.warn(f"{shown_value(stronger)} from {stronger.origin} still counts instead")
+    call.output.data(
+        {
+            "key": written.key,
+            "value": written.value,
+            "place": written.place,
+            "overruledBy": None if stronger is None else stronger.origin,
+        }
+    )

@@ -1,0 +1,146 @@
+"""Reading and writing one configuration key (DESIGN.md 11)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import RequestError, UnusableError, UsageError
+from git_blackbird.git.settings import unset_setting, write_setting
+from git_blackbird.model.settings import (
+    Given,
+    Key,
+    Layer,
+    Setting,
+    Value,
+    find_key,
+    nearest_key,
+    quoted_for_git,
+    read_value,
+)
+from git_blackbird.storage.atomic import write_atomic
+from git_blackbird.storage.config_files import global_config_path, load_layer, with_key, write_global_config
+
+
+class Scope(StrEnum):
+    """Where a key is written: this clone's git configuration, the project's file, the user's file."""
+
+    LOCAL = "local"
+    PROJECT = "project"
+    GLOBAL = "global"
+
+
+LOCAL_PLACE = "git config (local)"
+_LAYERS = {Scope.LOCAL: Layer.GIT_LOCAL, Scope.PROJECT: Layer.PROJECT, Scope.GLOBAL: Layer.GLOBAL}
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written and where; ``overruled_by`` is the setting that counts instead, if one does."""
+
+    key: str
+    value: Value | None
+    place: str
+    overruled_by: Setting | None = None
+
+
+def require_key(name: str) -> Key:
+    """Give the key of that name, in any letter case.
+
+    Raises UsageError naming the nearest one.
+    """
+    key = find_key(name)
+    if key is None:
+        raise UsageError(f"unknown key {name}", hint=nearest_key(name))
+    return key
+
+
+def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Written:
+    """Write a value, read as git would read it, once it is known to be right.
+
+    Raises UsageError for an unknown key or a wrong value, RequestError for a key that the project's file
+    may not set, UnusableError when the place cannot be written.
+    """
+    workspace.require_person("change the configuration")
+    key = require_key(name)
+    value, problem = read_value(key, Given(key.name, text, Layer.FLAG, "command line"))
+    if problem is not None or value is None:
+        what = "no value" if problem is None else problem.what.partition(";")[0]
+        raise UsageError(f"{key.name}: {what}", hint=None if problem is None else problem.hint)
+    if scope is Scope.PROJECT and not key.clone_safe:
+        raise RequestError(
+            f"{key.name} never counts from a repository's own file",
+            hint=f"to use it in this clone: git config blackbird.{key.name} {quoted_for_git(value)}",
+        )
+    place = _save(workspace, key, value, text, scope)
+    return Written(key.name, value, place, _stronger(workspace, key, scope))
+
+
+def unset_key(workspace: Workspace, name: str, scope: Scope) -> Written:
+    """Remove a key from one place, also one that is no key: that is how a misspelt one is mended.
+
+    Raises UsageError for an unknown key that is not there, RequestError for a key that is not set there,
+    UnusableError when the place cannot be written.
+    """
+    workspace.require_person("change the configuration")
+    if scope is Scope.LOCAL:
+        place = LOCAL_PLACE
+        removed = unset_setting(workspace.repo, name, "local")
+    else:
+        path = _file(workspace, scope)
+        place = str(path)
+        removed = _remove(workspace, path, name, scope)
+    if not removed:
+        known = require_key(name)
+        raise RequestError(f"{known.name} is not set in {place}", hint=f"git blackbird config {known.name}")
+    key = find_key(name)
+    return Written(name if key is None else key.name, None, place)
+
+
+def _save(workspace: Workspace, key: Key, value: Value, text: str, scope: Scope) -> str:
+    if scope is Scope.LOCAL:
+        write_setting(workspace.repo, key.name, text, "local")
+        return LOCAL_PLACE
+    path = _file(workspace, scope)
+    with workspace.store.transaction():
+        spelled = next(_spellings(path, key.name, scope), key.name)
+        as_json = list(value) if isinstance(value, tuple) else value
+        _write(workspace, path, with_key(path, spelled, as_json), scope)
+    return str(path)
+
+
+def _remove(workspace: Workspace, path: Path, name: str, scope: Scope) -> bool:
+    with workspace.store.transaction():
+        spelled = next(_spellings(path, name, scope), None)
+        if spelled is not None:
+            _write(workspace, path, with_key(path, spelled, None), scope)
+    return spelled is not None
+
+
+def _spellings(path: Path, name: str, scope: Scope) -> Iterator[str]:
+    """Give the key as the file spells it; letter case does not count."""
+    given, _ = load_layer(path, _LAYERS[scope])
+    return (one.key for one in given if one.key.lower() == name.lower())
+
+
+def _write(workspace: Workspace, path: Path, data: bytes, scope: Scope) -> None:
+    if scope is Scope.GLOBAL:
+        write_global_config(path, data)
+    else:
+        write_atomic(workspace.layout, path, data)
+
+
+def _file(workspace: Workspace, scope: Scope) -> Path:
+    if scope is Scope.PROJECT:
+        return workspace.layout.config
+    path = global_config_path(workspace.world.environ)
+    if path is None:
+        raise UnusableError("there is no HOME, so no ~/.blackbird/config.json")
+    return path
+
+
+def _stronger(workspace: Workspace, key: Key, scope: Scope) -> Setting | None:
+    """Find the setting that counts instead of one in this place."""
+    setting = workspace.settings.values[key.name]
+    return setting if setting.layer < _LAYERS[scope] else None
