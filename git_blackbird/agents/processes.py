@@ -7,31 +7,21 @@ that the process had when its number was noted.
 import os
 import signal
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
 
 from git_blackbird.agents.environment import RUN_ID_VARIABLE
+from git_blackbird.agents.process_table import find_process, is_marked, survey
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LEFTOVER_GRACE_SECONDS = 1.0
-_PROC = "/proc"
-_ENVIRON_BYTES = 4 * 1024 * 1024
 _POLL_SECONDS = 0.02
 _KILL_ROUNDS = 10
-
-
-@dataclass(frozen=True)
-class _Entry:
-    pid: int
-    group: int
-    identity: str
+_SURVEYS = 3
 
 
 def identity(pid: int) -> str | None:
     """Name this very process across reboots and reuse of its number; None when it has ended."""
-    entry = _entry(pid)
+    entry = find_process(pid)
     return entry.identity if entry else None
 
 
@@ -42,20 +32,22 @@ def is_alive(pid: int, known_identity: str) -> bool:
 
 def marked(run_id: str) -> list[int]:
     """Give our live processes that carry this run's id in their environment; none where /proc is not."""
-    if not run_id or not _has_proc():
-        return []
-    mark = f"\0{RUN_ID_VARIABLE}={run_id}\0".encode()
-    return [pid for pid in _numbers() if _carries(pid, mark)]
+    return sorted(relatives(None, run_id))
 
 
 def relatives(group: int | None, run_id: str) -> dict[int, str]:
     """Give what lives of a process group and of a run, by number with identity; never ourselves."""
-    found = {entry.pid: entry.identity for entry in _entries() if entry.group == group} if group else {}
-    for pid in marked(run_id):
-        who = identity(pid)
-        if who is not None:
-            found[pid] = who
-    found.pop(os.getpid(), None)
+    mark = f"{RUN_ID_VARIABLE}={run_id}".encode() if run_id else None
+    found: dict[int, str] = {}
+    known_to_have_ended = {group}
+    for _ in range(_SURVEYS):
+        seen = survey()
+        for entry in seen.entries:
+            if entry.group == group or (mark is not None and is_marked(entry.pid, mark)):
+                found[entry.pid] = entry.identity
+        if found or seen.ended <= known_to_have_ended:
+            break
+        known_to_have_ended |= seen.ended
     return found
 
 
@@ -132,86 +124,3 @@ def _ends(processes: dict[int, str], seconds: float) -> bool:
             return False
         time.sleep(_POLL_SECONDS)
     return True
-
-
-def _has_proc() -> bool:
-    return os.path.exists(f"{_PROC}/self/stat")  # noqa: PTH110  # asked for every process of the system
-
-
-def _numbers() -> Iterator[int]:
-    for name in os.listdir(_PROC):
-        if name.isdigit():
-            yield int(name)
-
-
-def _entry(pid: int) -> _Entry | None:
-    if pid <= 0:
-        return None
-    return _proc_entry(pid) if _has_proc() else next(_ps_entries(pid), None)
-
-
-def _entries() -> Iterator[_Entry]:
-    if not _has_proc():
-        yield from _ps_entries(None)
-        return
-    for pid in _numbers():
-        entry = _proc_entry(pid)
-        if entry is not None:
-            yield entry
-
-
-def _proc_entry(pid: int) -> _Entry | None:
-    text = _read(f"{_PROC}/{pid}/stat")
-    if not text:
-        return None
-    # The name in parentheses may hold anything, parentheses too: the numbers follow the last one.
-    fields = text[text.rindex(b")") + 2 :].split()
-    if fields[0] in {b"Z", b"X"}:
-        return None
-    return _Entry(pid, int(fields[2]), f"{_boot_id()}:{fields[19].decode()}")
-
-
-@cache
-def _boot_id() -> str:
-    return _read(f"{_PROC}/sys/kernel/random/boot_id").decode().strip() or "boot"
-
-
-def _carries(pid: int, mark: bytes) -> bool:
-    folder = f"{_PROC}/{pid}"
-    try:
-        if pid == os.getpid() or os.stat(folder).st_uid != os.geteuid():  # noqa: PTH116  # as above
-            return False
-    except OSError:
-        return False
-    return mark in b"\0" + _read(f"{folder}/environ") + b"\0"
-
-
-def _read(path: str) -> bytes:
-    """Give what a file of /proc holds; b"" when it is gone, not ours, or empty."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, _ENVIRON_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
-
-
-def _ps_entries(pid: int | None) -> Iterator[_Entry]:
-    """Read the process table where there is no /proc; start times to the second."""
-    import subprocess  # noqa: PLC0415  # only where it must, and late
-
-    which = ["-A"] if pid is None else ["-p", str(pid)]
-    done = subprocess.run(
-        ["ps", *which, "-o", "pid=,pgid=,stat=,lstart="],  # noqa: S607  # a standard program of the system
-        capture_output=True,
-        env=os.environ | {"LC_ALL": "C", "TZ": "UTC"},
-        check=False,
-    )
-    for line in done.stdout.decode(errors="replace").splitlines():
-        number, group, state, *start = line.split()
-        if not state.startswith("Z"):
-            yield _Entry(int(number), int(group), "-".join(start))

@@ -105,7 +105,8 @@ def assign(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that another process does."""
+    """Wait for something that another process does, after every task has begun."""
+    await asyncio.sleep(0)
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110  # nobody tells us
             await asyncio.sleep(0.01)

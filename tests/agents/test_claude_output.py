@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.agents.claude import ClaudeAgent
@@ -288,6 +288,7 @@ events = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(events), st.sampled_from([0, 1, -9, None]))
 def test_any_stream_is_survived(stream: list[dict[str, Any]], exit_code: int | None) -> None:
     reader = ClaudeReader(assign("Go"))

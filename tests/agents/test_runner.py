@@ -245,7 +245,7 @@ def test_w20_sigterm_follows_sigint_and_sigkill_follows_both(stage: Stage) -> No
 @pytest.mark.parametrize("twice", [False, True])
 def test_w20_hurry_or_a_second_cancel_kills_at_once(stage: Stage, *, twice: bool) -> None:
     stage.limits = Limits(wall_seconds=600, idle_seconds=600, grace_seconds=600)
-    script = "trap '' INT TERM; setsid sleep 600 & touch ready; while :; do sleep 0.01; done"
+    script = "trap '' INT TERM; setsid sh -c 'touch ready; sleep 600' & while :; do sleep 0.01; done"
     ended = interrupt(stage, script, hurry=not twice, twice=twice)
     assert ended.exit_code == -signal.SIGKILL
     assert ended.leftovers_stopped >= 1

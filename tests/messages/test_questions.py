@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.messages.questions import (
@@ -181,6 +181,7 @@ def test_hostile_messages_ask_nothing_and_cost_little(message: str) -> None:
     assert parse_questions(message) == ()
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_survived(text: str) -> None:
     parse_questions(text)
@@ -204,6 +205,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.text(), json_values)
 def test_any_value_is_survived_and_what_it_asks_can_be_answered(prose: str, value: Any) -> None:
     found = parse_questions(f"{prose}\n{json.dumps(value)}")
@@ -214,6 +216,7 @@ def test_any_value_is_survived_and_what_it_asks_can_be_answered(prose: str, valu
 prompts = st.text(min_size=1).map(str.strip).filter(bool)
 
 
+@settings(deadline=None)
 @given(st.text(), st.lists(prompts, min_size=1, max_size=5), st.sampled_from(["", "\n```", "\n\n"]))
 def test_whatever_the_prose_the_form_at_the_end_is_found(prose: str, texts: list[str], end: str) -> None:
     found = parse_questions(f"{prose}\n{as_form(*({'prompt': text} for text in texts))}{end}")

@@ -1,0 +1,133 @@
+"""The system's table of processes: from /proc where there is one, else from ``ps``."""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+_PROC = "/proc"
+_MAX_BYTES = 4 * 1024 * 1024
+_KERNEL_THREAD = 0x00200000
+_EXEC_TRIES = 50
+_EXEC_PAUSE_SECONDS = 0.001
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A live process, with its group and with what tells it from a later one of its number."""
+
+    pid: int
+    group: int
+    identity: str
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All live processes, and the numbers of those that had ended when their turn came.
+
+    One that ended only after the numbers were listed may have left a child that is in neither.
+    """
+
+    entries: tuple[Entry, ...]
+    ended: frozenset[int]
+
+
+def has_proc() -> bool:
+    """Whether processes and their environments can be read from /proc."""
+    return os.path.exists(f"{_PROC}/self/stat")  # noqa: PTH110  # asked for every process of the system
+
+
+def find_process(pid: int) -> Entry | None:
+    """Give one process; None when it has ended, a zombie included."""
+    if pid <= 0:
+        return None
+    return _proc_entry(pid) if has_proc() else next(read_ps(pid), None)
+
+
+def survey() -> Survey:
+    """Give all processes but this one."""
+    if not has_proc():
+        return Survey(tuple(entry for entry in read_ps(None) if entry.pid != os.getpid()), frozenset())
+    numbers = [int(name) for name in os.listdir(_PROC) if name.isdigit() and int(name) != os.getpid()]
+    entries = tuple(filter(None, map(_proc_entry, numbers)))
+    return Survey(entries, frozenset(numbers) - {entry.pid for entry in entries})
+
+
+def is_marked(pid: int, mark: bytes) -> bool:
+    """Whether this process of ours carries ``NAME=value`` in its environment; False where /proc is not."""
+    folder = f"{_PROC}/{pid}"
+    try:
+        if os.stat(folder).st_uid != os.geteuid():  # noqa: PTH116  # asked for every process of the system
+            return False
+    except OSError:
+        return False
+    for _ in range(_EXEC_TRIES):
+        environ = _read(f"{folder}/environ")
+        if environ is None or environ or _has_empty_environ(pid):
+            break
+        # It is just becoming another program, and its environment reads as empty meanwhile.
+        time.sleep(_EXEC_PAUSE_SECONDS)
+    return mark in (environ or b"").split(b"\0")
+
+
+def _has_empty_environ(pid: int) -> bool:
+    """Whether a process has no environment for good: it has ended, is the kernel's, or was given none."""
+    fields = _stat_fields(pid)
+    if fields is None or int(fields[6]) & _KERNEL_THREAD:
+        return True
+    start, end = fields[47], fields[48]
+    return start == end != b"0"
+
+
+def _proc_entry(pid: int) -> Entry | None:
+    fields = _stat_fields(pid)
+    if fields is None:
+        return None
+    return Entry(pid, int(fields[2]), f"{_boot_id()}:{fields[19].decode()}")
+
+
+def _stat_fields(pid: int) -> list[bytes] | None:
+    """Give the fields of /proc/PID/stat from the third, the state, on; None for what has ended."""
+    text = _read(f"{_PROC}/{pid}/stat")
+    if not text:
+        return None
+    # The name in parentheses may hold anything, parentheses too: the numbers follow the last one.
+    fields = text[text.rindex(b")") + 2 :].split()
+    return None if fields[0] in {b"Z", b"X"} else fields
+
+
+@cache
+def _boot_id() -> str:
+    return (_read(f"{_PROC}/sys/kernel/random/boot_id") or b"boot").decode().strip()
+
+
+def _read(path: str) -> bytes | None:
+    """Give what a file of /proc holds; None when it is gone or not ours."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return os.read(descriptor, _MAX_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def read_ps(pid: int | None) -> Iterator[Entry]:
+    """Read one process or all of them from ``ps``; start times are to the second."""
+    import subprocess  # noqa: PLC0415  # only where it must, and late
+
+    which = ["-A"] if pid is None else ["-p", str(pid)]
+    done = subprocess.run(
+        ["ps", *which, "-o", "pid=,pgid=,stat=,lstart="],  # noqa: S607  # a standard program of the system
+        capture_output=True,
+        env=os.environ | {"LC_ALL": "C", "TZ": "UTC"},
+        check=False,
+    )
+    for line in done.stdout.decode(errors="replace").splitlines():
+        number, group, state, *start = line.split()
+        if not state.startswith("Z"):
+            yield Entry(int(number), int(group), "-".join(start))
