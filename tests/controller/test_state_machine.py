@@ -1,0 +1,302 @@
+"""Random commands, agents and kills over small plans: whatever happens, everything can still be done.
+
+``BLACKBIRD_EXAMPLES`` asks for more walks than the suite takes.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+
+from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.holding import hold_controller
+from git_blackbird.controller.loop import Loop, Opening
+from git_blackbird.controller.repair import repair, running_records
+from git_blackbird.controller.requests import (
+    ResumeRequest,
+    execute_loop,
+    reset_task,
+    restart_loop,
+    resume_loop,
+    set_status,
+)
+from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.due import CarryOut, Call, Decide, next_due
+from git_blackbird.model.events import Event, RunProgressed, RunStarted
+from git_blackbird.model.graph import unmet
+from git_blackbird.model.history import finished_the_task, since_done
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.model.status import derive_leaves
+from git_blackbird.storage.store import Image
+from tests.controller.killing import run_killed
+from tests.controller.support import (
+    APPROVE,
+    QUIT,
+    REJECT,
+    Person,
+    changes,
+    configure,
+    leaf,
+    open_at,
+    parent_of,
+    put_plan,
+    run_to_stop,
+)
+from tests.support import commit, git
+
+AGENT = r"""#!/bin/sh
+case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
+behaviour=$(cat "$(dirname "$0")/behaviour")
+case "$behaviour$*" in lost*--resume*) echo "No conversation found with session ID: x" >&2; exit 1;; esac
+cat >/dev/null
+while [ "$1" != --session-id ] && [ "$1" != --resume ]; do shift; done
+say() { printf '{"type":"result","subtype":"success","is_error":%s,"result":"%s","session_id":"%s",' "$1" "$2" "$3"
+        printf '"usage":{"input_tokens":1,"output_tokens":%s}}\n' "$4"; }
+printf '{"type":"system","subtype":"init","session_id":"%s"}\n' "$2"
+case "$behaviour" in
+  away) say true "Not logged in. Please run /login" "$2" 0; exit 1;;
+  pause) printf '{"type":"assistant","message":{"content":[{"type":"text","text":"working"}]}}\n'; sleep 600;;
+  fail) echo half >>"half-$BLACKBIRD_TASK_ID"; say true "API Error: 500" "$2" 1; exit 1;;
+  ask) say false '{\"questions\":[{\"id\":\"q\",\"prompt\":\"Which?\"}]}' "$2" 1;;
+  *) echo done >>"out-$BLACKBIRD_TASK_ID"; say false ok "$2" 1;;
+esac
+"""
+PLANS = {
+    "leaf": (leaf("a"),),
+    "chain": (leaf("a"), leaf("b", deps=["a"])),
+    "parent": (parent_of("p", ["a", "b"]), leaf("a", parent="p"), leaf("b", parent="p"), leaf("c", deps=["p"])),
+}
+EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "12"))  # read before the tests are sealed
+BEHAVIOURS = st.sampled_from(["ok", "ok", "fail", "ask", "pause", "lost", "away"])
+REPLIES = st.sampled_from(["nobody", "approve", "quit", "reject", "changes", "leave"])
+TASKS = st.sampled_from(["a", "b", "c", "p"])
+STATUSES = st.sampled_from([Status.TODO, Status.DONE, Status.SKIPPED])
+
+
+class Player(Person):
+    """A person who replies in one way, and presses Ctrl+C when an agent would work for ever."""
+
+    def __init__(self, machine: "Machine", reply: str) -> None:
+        super().__init__()
+        self.machine, self.reply = machine, reply
+        self.loop: Loop | None = None
+        self.requests = 0
+        self.plain = False
+
+    def notify(self, event: Event) -> None:
+        super().notify(event)
+        if isinstance(event, RunStarted) and event.resumes is None and self.plain:
+            self.machine.check_start()
+        if isinstance(event, RunProgressed) and "working" in event.progress.text and self.loop is not None:
+            asyncio.get_running_loop().call_soon(self.loop.interrupt)
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        if self.reply == "changes" and checkpoint.no_request is None and self.requests < 2:
+            self.requests += 1
+            return changes(self.machine.new_text())
+        replies = {"approve": APPROVE, "changes": APPROVE, "quit": QUIT, "reject": REJECT, "leave": LeftOpen()}
+        return replies.get(self.reply)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        if self.reply in {"nobody", "leave"}:
+            return None if self.reply == "nobody" else LeftOpen()
+        self.machine.behave("ok")
+        return {question.id: "x" for question in questions}
+
+
+class Machine(RuleBasedStateMachine):
+    """The walk; its rules are what a person, an agent and a power cut can do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = Path(tempfile.mkdtemp(prefix="walk-"))
+        self.repo = self.place / "repo"
+        self.repo.mkdir()
+        self.texts = 0
+        self.decided: set[tuple[str, str]] = set()
+
+    @initialize(plan=st.sampled_from(sorted(PLANS)), checkpoints=st.booleans())
+    def begin(self, plan: str, checkpoints: bool) -> None:
+        git(self.repo, "init", "-q", "-b", "main")
+        commit(self.repo, {"a.txt": "one\n"})
+        (self.place / "claude").write_text(AGENT)
+        (self.place / "claude").chmod(0o755)
+        configure(self.repo, agent="claude", claude__path=str(self.place / "claude"))
+        configure(self.repo, execution__stopGraceSeconds="0", execution__stopAfterEachTask=str(checkpoints).lower())
+        put_plan(self.repo, *PLANS[plan])
+
+    def behave(self, behaviour: str) -> None:
+        (self.place / "behaviour").write_text(behaviour)
+
+    def new_text(self) -> str:
+        self.texts += 1
+        return f"wanted-{self.texts}."
+
+    def image(self) -> Image:
+        return open_at(self.repo).store.image()
+
+    def check_start(self) -> None:
+        """No leaf starts while something earlier is due."""
+        image = self.image()
+        earlier = next_due(image.plan, image.histories, Call())
+        assert not isinstance(earlier, Decide | CarryOut), earlier
+
+    def play(self, player: Player, prepared: tuple[Loop, Opening]) -> None:
+        player.loop = prepared[0]
+        with contextlib.suppress(RequestError):
+            run_to_stop(open_at(self.repo), prepared)
+
+    @rule(behaviour=BEHAVIOURS, reply=REPLIES)
+    def execute(self, behaviour: str, reply: str) -> None:
+        self.behave(behaviour)
+        player = Player(self, reply)
+        player.plain = True
+        self.play(player, execute_loop(open_at(self.repo), player, [], None))
+
+    @rule(task=TASKS, behaviour=BEHAVIOURS, words=st.booleans(), answer=st.booleans())
+    def resume(self, task: str, behaviour: str, words: bool, answer: bool) -> None:
+        self.behave(behaviour)
+        player = Player(self, "approve")
+        request = ResumeRequest(task, self.new_text() if words else None, {"q": "x"} if answer else {})
+        self.play(player, resume_loop(open_at(self.repo), player, request))
+
+    @rule(task=TASKS, behaviour=BEHAVIOURS, words=st.booleans())
+    def restart(self, task: str, behaviour: str, words: bool) -> None:
+        self.behave(behaviour)
+        player = Player(self, "nobody")
+        self.play(player, restart_loop(open_at(self.repo), player, task, self.new_text() if words else None))
+
+    @rule(task=TASKS)
+    def retry(self, task: str) -> None:
+        with contextlib.suppress(RequestError):
+            reset_task(open_at(self.repo), task)
+
+    @rule(task=TASKS, status=STATUSES)
+    def set_status(self, task: str, status: Status) -> None:
+        with contextlib.suppress(RequestError):
+            set_status(open_at(self.repo), task, status)
+
+    @rule(task=TASKS, reply=st.sampled_from(["approve", "reject", "changes"]))
+    def decide(self, task: str, reply: str) -> None:
+        decision = {"approve": APPROVE, "reject": REJECT, "changes": changes(self.new_text())}[reply]
+        with contextlib.suppress(RequestError):
+            record_decision(open_at(self.repo), task, decision)
+
+    @rule(on=st.booleans())
+    def checkpoints(self, on: bool) -> None:
+        configure(self.repo, execution__stopAfterEachTask=str(on).lower())
+
+    @rule(behaviour=BEHAVIOURS, reply=REPLIES, step=st.integers(1, 45))
+    @precondition(lambda self: hasattr(os, "fork"))
+    def power_cut(self, behaviour: str, reply: str, step: int) -> None:
+        self.texts += 10
+        run_killed(lambda: self.execute(behaviour, reply), step)
+
+    @rule(task=TASKS, step=st.integers(1, 12), word=st.sampled_from(["retry", "decide", "set_status"]))
+    def power_cut_between_writes(self, task: str, step: int, word: str) -> None:
+        actions = {
+            "retry": lambda: self.retry(task),
+            "decide": lambda: self.decide(task, "approve"),
+            "set_status": lambda: self.set_status(task, Status.TODO),
+        }
+        run_killed(actions[word], step)
+
+    @invariant()
+    def everything_is_whole(self) -> None:
+        if not (self.repo / "blackbird.plan.json").exists():
+            return
+        image = self.image()
+        for history in image.histories.values():
+            assert not history.faults
+        self.nothing_owed_was_lost(image)
+        decided = {
+            (str(run.id), str(run.decision_state))
+            for history in image.histories.values()
+            for run in history.runs
+            if run.decision_state not in {None, DecisionState.PENDING}
+        }
+        assert self.decided <= decided
+        self.decided = decided
+
+    def nothing_owed_was_lost(self, image: Image) -> None:
+        """Where a run finished its task, that run's agent heard everything said since the last time."""
+        for history in image.histories.values():
+            last = history.newest
+            if last is None or last.superseded_at is not None or not finished_the_task(last):
+                continue
+            told = f"{last.context} {last.prompt} {last.message}"
+            for run in since_done(history):
+                if run.decision_state == DecisionState.CHANGES_REQUESTED:
+                    assert (run.decision_feedback or "") in told
+                assert (run.message or "") in told
+
+    def teardown(self) -> None:
+        try:
+            if (self.repo / "blackbird.plan.json").exists():
+                self.everything_can_be_done()
+        finally:
+            shutil.rmtree(self.place, ignore_errors=True)
+
+    def everything_can_be_done(self) -> None:
+        for _ in range(40):
+            self.repaired()
+            image = self.image()
+            if all(task.status == Status.DONE for task in image.plan.tasks.values()):
+                return
+            self.execute("ok", "approve")
+            self.help_along(self.image())
+        raise AssertionError("stuck")
+
+    def repaired(self) -> None:
+        workspace = open_at(self.repo)
+        with hold_controller(workspace, "test"):
+            repair(workspace, Person())
+        image = self.image()
+        assert derive_leaves(image.plan, image.histories) == {}
+        assert not list(running_records(image))
+
+    def help_along(self, image: Image) -> None:
+        """Do the one thing a person owes each task that is not done."""
+        for task in image.plan.leaves():
+            latest = image.history(task.id).latest
+            if task.status in {Status.SKIPPED, Status.IN_PROGRESS} or (task.status == Status.TODO and unmet(image.plan, task)):
+                if task.status == Status.SKIPPED:
+                    set_status(open_at(self.repo), task.id, Status.TODO)
+            elif latest is not None and latest.status is RunStatus.WAITING_USER:
+                self.resume(task.id, "ok", words=False, answer=True)
+            elif latest is not None and latest.status is RunStatus.PAUSED:
+                self.resume(task.id, "ok", words=False, answer=False)
+            if self.image().plan.tasks[task.id].status in {Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS}:
+                with contextlib.suppress(BlackbirdError):
+                    reset_task(open_at(self.repo), task.id)
+        for task in image.plan.tasks.values():
+            if task.children and task.status == Status.SKIPPED:
+                set_status(open_at(self.repo), task.id, Status.TODO)
+
+
+def test_from_every_state_everything_can_be_done(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=12,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            print_blob=True,
+        ),
+    )
