@@ -1,10 +1,12 @@
 """What happens while agents run, as one line of text each."""
 
 from git_blackbird.model.change import Summary
+from git_blackbird.model.conversation import Progress, ProgressKind
 from git_blackbird.model.events import Decided, Event, Notice, RunEnded, RunStarted, Weight
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.text import clean, clean_line
 
+_DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})
 _DECIDED = {
     DecisionState.APPROVED_CONTINUE: "approved {}",
     DecisionState.APPROVED_QUIT: "approved {}",
@@ -78,6 +80,11 @@ def render_duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes}m{rest:02}s"
     return f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def render_step(step: Progress) -> str:
+    """Say what an agent does right now."""
+    return clean_line(f"{step.kind} {step.text}" if step.kind in _DOES else step.text)
 
 
 def render_notice(notice: Notice) -> str:

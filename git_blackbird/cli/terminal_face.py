@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from git_blackbird.cli.clean_stream import CleanStream
 from git_blackbird.cli.display import Activity, Display
-from git_blackbird.cli.event_text import render_notice
+from git_blackbird.cli.event_text import render_notice, render_step
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.paging import signals_to_pager
 from git_blackbird.cli.panels import checkpoint_panel, event_line, question_panel
@@ -64,7 +64,7 @@ class TerminalFace:
             case RunPrinted():
                 self._show_output(event.data)
             case RunProgressed():
-                self._follow(last=f"{event.progress.kind} {clean_line(event.progress.text)}")
+                self._follow(last=render_step(event.progress))
             case RunStarted() if not self.wants_output:
                 self._activity = Activity(event.task_id, clean_line(event.title), time.monotonic())
                 self._follow()
