@@ -9,7 +9,7 @@ from functools import cache
 _PROC = "/proc"
 _MAX_BYTES = 4 * 1024 * 1024
 _KERNEL_THREAD = 0x00200000
-_EXEC_TRIES = 50
+_EXEC_TRIES = 200
 _EXEC_PAUSE_SECONDS = 0.001
 
 
@@ -55,15 +55,9 @@ def survey() -> Survey:
 
 
 def is_marked(pid: int, mark: bytes) -> bool:
-    """Whether this process of ours carries ``NAME=value`` in its environment; False where /proc is not."""
-    folder = f"{_PROC}/{pid}"
-    try:
-        if os.stat(folder).st_uid != os.geteuid():  # noqa: PTH116  # asked for every process of the system
-            return False
-    except OSError:
-        return False
+    """Whether a process carries ``NAME=value`` in its environment, as far as we may read that."""
     for _ in range(_EXEC_TRIES):
-        environ = _read(f"{folder}/environ")
+        environ = _read(f"{_PROC}/{pid}/environ")
         if environ is None or environ or _has_empty_environ(pid):
             break
         # It is just becoming another program, and its environment reads as empty meanwhile.
