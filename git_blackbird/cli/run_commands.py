@@ -198,7 +198,8 @@ def read_message(message: str | None, file: Path | None) -> str | None:
         data = click.get_binary_stream("stdin").read() if str(file) == "-" else file.read_bytes()
         text = data.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read as text: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{file} cannot be read as text: {why}") from error
     if not text.strip():
         raise UsageError(f"{file} is empty")
     return text

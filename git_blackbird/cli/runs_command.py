@@ -150,12 +150,11 @@ def _show_log(call: Invocation, workspace: Workspace, run: Run) -> None:
 
 
 def _log_pieces(workspace: Workspace, run: Run) -> Iterator[str]:
-    for name, stream in run_views.saved_streams(workspace, run).items():
-        yield f"==> {name} of run {run.id}: {stream.size} bytes <==\n"
-        yield from _cleaned(stream.pieces())
-        missing = 0 if run.not_kept is None else getattr(run.not_kept, name)
-        if missing:
-            yield f"[{missing} more bytes were not kept: execution.logMegabytes]\n"
+    for saved in run_views.saved_outputs(workspace, run):
+        yield f"==> {saved.name} of run {run.id}: {saved.size} bytes <==\n"
+        yield from _cleaned(saved.pieces)
+        if saved.missing:
+            yield f"[{saved.missing} more bytes were not kept: execution.logMegabytes]\n"
 
 
 def _cleaned(pieces: Iterator[bytes]) -> Iterator[str]:

@@ -69,11 +69,12 @@ def run_lines(run: Run, output: Output, told: str, logs: Mapping[str, str]) -> I
     """Write one run: what it was told, did, changed, cost, and what became of it."""
     now = output.world.timestamp()
     status = status_cell(run)
-    yield f"{click.style(f'run {run.id}', bold=True)}  {status.styled(status.text)}  {clean_line(run.task_id)}"
+    name = click.style(f"run {run.id}", bold=True)
+    yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
     yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(run, now)], None)
     yield from _section("told", _bounded(told))
     yield from _section("asked", list(_questions(run)))
-    yield from _section("said", _bounded(run.result or ""))
+    yield from _section("said", _bounded(run.result or ("" if logs else run.stdout or "")))
     yield from _section("changed", list(_change_lines(run.review_summary)))
     yield from _section("the plan changed meanwhile", list(map(clean_line, run.plan_changes)))
     yield from _section("notes", list(map(clean_line, run.notes)))
@@ -151,7 +152,8 @@ def _change_lines(summary: Summary | None) -> Iterator[str]:
         yield from render_table([_change_row(change) for change in summary.changes], None)
     else:
         yield from map(render_path, summary.files)
-    if summary.minimal is None or summary.files:
+        yield from clean(summary.diffstat).splitlines()
+    if summary.minimal is None and (summary.totals.files or not summary.files):
         yield render_totals(summary)
     yield from (f"cut: {clean_line(cut)}" for cut in summary.cut)
     yield from (f"not in the snapshot: {render_path(one.path)} ({one.reason})" for one in summary.left_out)

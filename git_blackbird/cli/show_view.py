@@ -10,8 +10,8 @@ from git_blackbird.cli.runs_view import run_row, runs_table
 from git_blackbird.cli.status_view import OWED_WORDS
 from git_blackbird.cli.tables import Cell, render_table
 from git_blackbird.cli.wording import label_cell, shown_moment
-from git_blackbird.controller.overview import TaskView
-from git_blackbird.model.plan import Task
+from git_blackbird.controller.overview import TaskView, why_failed
+from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.text import clean, clean_line, shell_word
 
 MAX_RUNS = 5
@@ -68,6 +68,9 @@ def _due(view: TaskView) -> Iterator[str]:
         yield OWED_WORDS[view.owed.kind].format(run=view.owed.run.id)
         yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in view.owed.run.questions)
         yield f"    {view.owed.command}"
+    elif view.task.status is Status.FAILED:
+        yield f"failed: {clean_line(why_failed(view.history) or 'no reason is recorded')}"
+        yield f"    git blackbird retry {shell_word(view.task.id)}"
 
 
 def _words(view: TaskView) -> Iterator[str]:

@@ -17,10 +17,10 @@ BAR_WIDTH = 60
 MAX_LISTED = 8
 OWED_WORDS = {
     OwedKind.DECISION: "decision on run {run}",
-    OwedKind.CHANGE_REQUEST: "change request on run {run}, not yet carried out",
-    OwedKind.NEW_SESSION: "the session of run {run} is lost; a new one is needed",
-    OwedKind.ANSWERS: "run {run} asks",
-    OwedKind.WORD: "paused in run {run}",
+    OwedKind.CHANGE_REQUEST: "change request to be carried out",
+    OwedKind.NEW_SESSION: "its session is lost",
+    OwedKind.ANSWERS: "asks",
+    OwedKind.WORD: "paused",
 }
 _COUNTED = (
     (Status.DONE, "done"),
@@ -106,9 +106,11 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
         yield from _owed_lines(owed, columns)
     if len(overview.owed) > MAX_LISTED:
         yield f"  and {len(overview.owed) - MAX_LISTED} more (`git blackbird list --status waiting_user`)"
-    for task in overview.failed[:MAX_LISTED]:
-        yield _headline(task, "failed", columns)
-        yield f"      git blackbird retry {shell_word(task.id)}"
+    for one in overview.failed[:MAX_LISTED]:
+        yield _headline(one.task, "failed", columns)
+        if one.why:
+            yield fit(f"      {clean_line(one.why)}", columns)
+        yield f"      git blackbird retry {shell_word(one.task.id)}"
     if len(overview.failed) > MAX_LISTED:
         yield f"  and {len(overview.failed) - MAX_LISTED} more failed (`git blackbird list --status failed`)"
     if overview.ready:
@@ -198,8 +200,9 @@ def _owed_data(owed: Owed) -> dict[str, Any]:
 
 
 def _retries(overview: Overview) -> Iterator[dict[str, Any]]:
-    for task in overview.failed:
-        yield {"kind": "failed", "task": task.id, "command": f"git blackbird retry {shell_word(task.id)}"}
+    for one in overview.failed:
+        command = f"git blackbird retry {shell_word(one.task.id)}"
+        yield {"kind": "failed", "task": one.task.id, "why": one.why, "command": command}
 
 
 def _starts(overview: Overview) -> Iterator[dict[str, Any]]:

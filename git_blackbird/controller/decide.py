@@ -56,8 +56,13 @@ def _undo(workspace: Workspace, decision: Decision, pair: TreePair | None) -> tu
 
 def _pending(image: Image, task_id: TaskId, run_id: RunId | None) -> Run:
     run = image.history(task_id).latest
+    if run is not None and run_id is not None and run.id != run_id:
+        raise RequestError(
+            f"run {run_id} is not the latest of {task_id}: that is run {run.id}",
+            hint="`git blackbird status` shows what is due",
+        )
     alive = run is not None and run.is_pending and is_decision_alive(image.plan.tasks[task_id], run)
-    if run is None or not alive or (run_id is not None and run.id != run_id):
+    if run is None or not alive:
         state = run.decision_state if run is not None else None
         decided = f" (run {run.id} is {state.value})" if run is not None and state is not None else ""
         raise RequestError(

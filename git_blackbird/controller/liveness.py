@@ -1,4 +1,4 @@
-"""Whether the process of a record still runs; apart from repair, so that readers need not load what runs agents."""
+"""Whether the process of a record still runs; readers ask too, and need not load what runs agents."""
 
 from git_blackbird.agents import processes
 from git_blackbird.model.run import Run

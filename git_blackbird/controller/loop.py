@@ -195,7 +195,11 @@ class Loop:
         return Stop(
             StopReason.DECISION_REQUIRED,
             f"a decision is due on {task.id}",
-            tuple(offer.command.format(task=task.id, run=run.id) for offer in checkpoint.offers()),
+            tuple(
+                dict.fromkeys(
+                    offer.command.format(task=task.id, run=run.id) for offer in checkpoint.offers()
+                )
+            ),
             task.id,
         )
 

@@ -20,7 +20,7 @@ from git_blackbird.model.graph import (
 from git_blackbird.model.history import History, OwedWords, RecordFault, owed_words
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task, with_status
-from git_blackbird.model.run import Run, RunStatus
+from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
 from git_blackbird.model.status import derive_leaves
 from git_blackbird.storage.locks import controller_holder
@@ -33,6 +33,14 @@ class Running:
 
     run: Run
     alive: bool
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A failed leaf and why, as far as its last run says."""
+
+    task: Task
+    why: str | None
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ class Overview:
     running: tuple[Running, ...]
     owed: tuple[Owed, ...]
     ready: tuple[Task, ...]
-    failed: tuple[Task, ...]
+    failed: tuple[Failed, ...]
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
     skipped: tuple[TaskId, ...]
     ways_out: tuple[str, ...]
@@ -73,7 +81,11 @@ def build_overview(workspace: Workspace) -> Overview:
         running=_running(image),
         owed=owed,
         ready=ready(plan),
-        failed=tuple(task for task in leaves if task.status == Status.FAILED and task.id not in asked),
+        failed=tuple(
+            Failed(task, why_failed(image.history(task.id)))
+            for task in leaves
+            if task.status == Status.FAILED and task.id not in asked
+        ),
         blocked=waits,
         skipped=tuple(sorted({dep for deps in waits.values() for dep in deps if _is_skipped(plan, dep)})),
         ways_out=tuple(
@@ -88,6 +100,14 @@ def build_overview(workspace: Workspace) -> Overview:
         elsewhere=_elsewhere(image),
         problems=workspace.problems,
     )
+
+
+def why_failed(history: History) -> str | None:
+    """Say why a task's last run failed, as far as its record tells."""
+    run = history.latest
+    if run is None:
+        return None
+    return "rejected" if run.terminal_reason is TerminalReason.REJECTED else run.error
 
 
 def _running(image: Image) -> tuple[Running, ...]:

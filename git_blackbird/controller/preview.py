@@ -18,7 +18,7 @@ from git_blackbird.storage.store import Image
 
 @dataclass(frozen=True)
 class Preview:
-    """What would be told: ``text`` as that agent would read it, ``prompt`` as prose, ``context`` as the pack."""
+    """What would be told: ``text`` as that agent reads it, ``prompt`` as prose, ``context`` as the pack."""
 
     agent: str
     text: str

@@ -83,13 +83,34 @@ def find_run(history: History, task_id: str, run_id: str | None) -> Run:
 
 
 def log_places(workspace: Workspace, run: Run) -> dict[str, str]:
-    """Say where the saved streams of a run lie, by stream."""
-    return {name: str(workspace.layout.log(run.task_id, run.id, name)) for name in STREAMS}
+    """Say where the saved streams of a run lie, by stream; the Go program keeps them in the record alone."""
+    places = {name: workspace.layout.log(run.task_id, run.id, name) for name in STREAMS}
+    return {name: str(path) for name, path in places.items() if path.exists()}
 
 
-def saved_streams(workspace: Workspace, run: Run) -> dict[str, SavedStream]:
-    """Open the saved streams of a run for reading."""
-    return {name: SavedStream(workspace.layout.log(run.task_id, run.id, name)) for name in STREAMS}
+@dataclass(frozen=True)
+class SavedOutput:
+    """What is kept of one stream: so many bytes, in pieces, and how many were not kept."""
+
+    name: str
+    size: int
+    pieces: Iterator[bytes]
+    missing: int
+
+
+def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
+    """Open the saved streams of a run; where there is no log, what the record itself has of them."""
+    logs = log_places(workspace, run)
+    return [_saved_output(workspace, run, name, is_logged=name in logs) for name in STREAMS]
+
+
+def _saved_output(workspace: Workspace, run: Run, name: str, *, is_logged: bool) -> SavedOutput:
+    missing = 0 if run.not_kept is None else int(getattr(run.not_kept, name))
+    if not is_logged:
+        data = (getattr(run, name) or "").encode(errors="replace")
+        return SavedOutput(name, len(data), iter([data]), missing)
+    stream = SavedStream(workspace.layout.log(run.task_id, run.id, name))
+    return SavedOutput(name, stream.size, stream.pieces(), missing)
 
 
 def follow(workspace: Workspace, run: Run) -> Iterator[tuple[str, bytes]]:

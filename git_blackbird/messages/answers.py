@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.conversation import Answer, Question
 
 
 def parse_answer_option(text: str) -> tuple[str, str]:
     """Read ``ID=VALUE``.
 
-    Raises RequestError when there is no ``=``.
+    Raises UsageError when there is no ``=``.
     """
     name, separator, value = text.partition("=")
     if not separator or not name:
-        raise RequestError(f"--answer {text!r} is not ID=VALUE")
+        raise UsageError(f"--answer {text!r} is not ID=VALUE")
     return name, value
 
 

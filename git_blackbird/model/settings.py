@@ -1,5 +1,6 @@
 """Configuration: every key, its type, range and default, and the layers merged with their origin (DESIGN.md 11)."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -231,7 +232,7 @@ def read_value(key: Key, one: Given) -> tuple[Value | None, Problem | None]:
     try:
         value = _convert(key, one)
     except ValueError as error:
-        return None, Problem(one.origin, key.name, str(error), f"it takes a {key.kind}{_range(key)}")
+        return None, Problem(one.origin, key.name, str(error), f"it takes {_article(key.kind)} {key.kind}{_range(key)}")
     if key.kind is Kind.INTEGER and isinstance(value, int) and not key.low <= value <= key.high:
         clamped = min(max(value, key.low), key.high)
         what = f"{value} is out of range; {clamped} is used"
@@ -240,6 +241,10 @@ def read_value(key: Key, one: Given) -> tuple[Value | None, Problem | None]:
         hint = f"it takes one of: {', '.join(key.choices)}"
         return None, Problem(one.origin, key.name, f"unknown value {value!r}", hint)
     return value, None
+
+
+def _article(kind: Kind) -> str:
+    return "an" if kind is Kind.INTEGER else "a"
 
 
 def _range(key: Key) -> str:
@@ -305,7 +310,7 @@ def _convert_json(kind: Kind, raw: object) -> Value:
 
 
 def _shown(raw: object) -> str:
-    text = repr(raw)
+    text = json.dumps(raw, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

@@ -1,0 +1,110 @@
+"""Whole outputs kept as files: commands run in this process, in a world with a fixed clock and fixed ids.
+
+``BLACKBIRD_GOLDEN_UPDATE=1`` writes the files anew; what changed is then read in the diff.
+"""
+
+import itertools
+import os
+import re
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.cli.main import main
+from git_blackbird.controller.world import World
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.run import Run
+from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.store import Store
+
+GOLDEN = Path(__file__).with_name("golden")
+UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
+FIRST_MOMENT = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z
+SECOND = 1_000_000_000
+_UNSTEADY = (
+    (re.compile(r"process \d+"), "process PID"),
+    (re.compile(r'"pid": \d+'), '"pid": 0'),
+    (re.compile(r'"seconds": \d+\.\d+'), '"seconds": 0.0'),
+    (re.compile(r"(completed .*), \d+s$", re.MULTILINE), r"\1, 0s"),
+)
+
+
+@dataclass
+class Program:
+    """The program at one place, and everything it printed there."""
+
+    cwd: Path
+    capture: pytest.CaptureFixture[str]
+    hidden: Mapping[str, str]
+    environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    transcript: list[str] = field(default_factory=list)
+    clock: "itertools.count[int]" = field(default_factory=lambda: itertools.count(FIRST_MOMENT, SECOND))
+    bits: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    def world(self) -> World:
+        return World(self.environ, self.cwd, lambda: next(self.clock), self._random_bits)
+
+    def _random_bits(self, bits: int) -> int:
+        return next(self.bits) % (1 << bits)
+
+    def run(self, *args: str, **variables: str) -> int:
+        """Run one command line and keep what it printed and its exit code."""
+        before = self.environ
+        self.environ = {**before, **variables}
+        self.capture.readouterr()
+        code = main(args, self.world)
+        self.environ = before
+        out, err = self.capture.readouterr()
+        told = "".join(f"{name}={shlex.quote(value)} " for name, value in variables.items())
+        self.transcript.append(
+            f"$ {told}git blackbird {shlex.join(args)}".rstrip().replace("\x1b", "^[") + "\n"
+        )
+        self.transcript.append(out if not out or out.endswith("\n") else out + "\n[no line end]\n")
+        self.transcript.append("".join(f"2> {line}\n" for line in err.splitlines()))
+        self.transcript.append(f"[exit {code}]\n\n")
+        return code
+
+    def remark(self, text: str) -> None:
+        """Say what happens between two commands."""
+        self.transcript.append(f"# {text}\n\n")
+
+    def text(self) -> str:
+        text = "".join(self.transcript)
+        for real, shown in self.hidden.items():
+            text = text.replace(real, shown)
+        for pattern, shown in _UNSTEADY:
+            text = pattern.sub(shown, text)
+        return text
+
+    def check(self, name: str) -> None:
+        """Compare everything so far with the file of that name."""
+        path = GOLDEN / f"{name}.txt"
+        if UPDATE:
+            path.write_text(self.text())
+        assert self.text() == path.read_text()
+
+
+@pytest.fixture
+def program(
+    repo: Path, sealed: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Program:
+    """The program in an empty repository, in UTC."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    return Program(repo, capfd, {str(repo): "$REPO", str(sealed): "$HOME", str(repo.parent): "$OUTSIDE"})
+
+
+def store_at(repo: Path) -> Store:
+    return Store(Layout(repo, repo / ".git" / "blackbird"))
+
+
+def save(repo: Path, tasks: Sequence[Task], runs: Sequence[Run] = ()) -> None:
+    """Put a plan and records there."""
+    with store_at(repo).transaction() as transaction:
+        transaction.save_plan(Plan({task.id: task for task in tasks}))
+        for run in runs:
+            transaction.save_run(run)
