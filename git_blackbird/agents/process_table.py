@@ -10,6 +10,7 @@ _PROC = "/proc"
 _MAX_BYTES = 4 * 1024 * 1024
 _KERNEL_THREAD = 0x00200000
 _EXEC_TRIES = 200
+_EMPTY_TRIES = 25
 _EXEC_PAUSE_SECONDS = 0.001
 
 
@@ -56,22 +57,24 @@ def survey() -> Survey:
 
 def is_marked(pid: int, mark: bytes) -> bool:
     """Whether a process carries ``NAME=value`` in its environment, as far as we may read that."""
-    for _ in range(_EXEC_TRIES):
-        environ = _read(f"{_PROC}/{pid}/environ")
-        if environ is None or environ or _has_empty_environ(pid):
-            break
+    tries = 0
+    environ = _read(f"{_PROC}/{pid}/environ")
+    while environ == b"" and tries < _tries_worth(pid):
         # It is just becoming another program, and its environment reads as empty meanwhile.
+        tries += 1
         time.sleep(_EXEC_PAUSE_SECONDS)
+        environ = _read(f"{_PROC}/{pid}/environ")
     return mark in (environ or b"").split(b"\0")
 
 
-def _has_empty_environ(pid: int) -> bool:
-    """Whether a process has no environment for good: it has ended, is the kernel's, or was given none."""
+def _tries_worth(pid: int) -> int:
+    """Say how often to look again at an environment that reads as empty."""
     fields = _stat_fields(pid)
     if fields is None or int(fields[6]) & _KERNEL_THREAD:
-        return True
+        return 0
     start, end = fields[47], fields[48]
-    return start == end != b"0"
+    # Equal bounds: it was given no environment, or is at the point where that is just being laid out.
+    return _EMPTY_TRIES if start == end != b"0" else _EXEC_TRIES
 
 
 def _proc_entry(pid: int) -> Entry | None:
