@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 
 from git_blackbird.agents.activity import exit_text, last_line, one_line
@@ -40,6 +39,8 @@ class ClaudeAgent:
 
         Raises AgentUnavailableError.
         """
+        import subprocess  # noqa: PLC0415  # slow to load, and needed by no command that only reads
+
         program = self._settings.claude_path
         found = shutil.which(program, path=environ.get("PATH"))
         if found is None:

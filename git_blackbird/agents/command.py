@@ -34,7 +34,10 @@ _SHELL_WORDS = frozenset(
     | {"readonly", "return", "set", "shift", "times", "trap", "type", "ulimit", "umask", "unset", "until"}
     | {"alias", "local", "unalias", "wait", "while", "echo", "false", "true", "test", "printf", "."}
 )
-_HINT = "set BLACKBIRD_AGENT_CMD to a command that is installed, or choose another agent with --agent"
+_HINT = (
+    "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD, "
+    "or choose another agent with --agent"
+)
 
 
 class CommandAgent:
