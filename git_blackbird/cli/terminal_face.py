@@ -163,6 +163,8 @@ class TerminalFace:
         try:
             with signals_to_pager():
                 page_diff(self._workspace, checkpoint.pair)
+            # The pager's keys are no choice from the list.
+            self._prompts.forget_typed()
         except BlackbirdError as error:
             self._display.put(f"no diff can be shown: {clean_line(error.message)}\n")
             await self._display.drained()

@@ -1,0 +1,347 @@
+"""The terminal face: every key, every way out, and a terminal left as it was."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.requests import execute_loop
+from git_blackbird.controller.workspace import open_workspace
+from git_blackbird.controller.world import real_world
+from git_blackbird.model.run import DecisionState, Run, RunStatus
+from tests.cli.terminal import (
+    ALT_ENTER,
+    CTRL_C,
+    CTRL_D,
+    CTRL_S,
+    DOWN,
+    ENTER,
+    ESCAPE,
+    PROGRAM,
+    TAB,
+    UP,
+    Terminal,
+    program_environ,
+)
+from tests.controller.support import Person, configure, leaf, put_plan, run_to_stop, runs_of
+from tests.support import commit
+
+PENDING = DecisionState.PENDING
+
+
+@pytest.fixture
+def demo_repo(repo: Path) -> Path:
+    """A repository whose tasks the demo agent does."""
+    commit(repo, {"README.md": "# A project\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    return repo
+
+
+@pytest.fixture
+def pending(demo_repo: Path) -> Path:
+    """A repository in which a decision on one finished task is due."""
+    put_plan(demo_repo, leaf("a", "write src/one.py print(1)\nsay I wrote it."))
+    execute_now(demo_repo)
+    return demo_repo
+
+
+def execute_now(repo: Path) -> None:
+    """Execute in this process with nobody here, by the real clock: the program goes on from there."""
+    workspace = open_workspace(replace(real_world(), cwd=repo))
+    stop = run_to_stop(workspace, execute_loop(workspace, Person(), (), None))
+    assert stop.exit_code == 3
+
+
+def last_run(repo: Path, task_id: str = "a") -> Run:
+    return runs_of(repo, task_id)[-1]
+
+
+def decide_elsewhere(repo: Path, *args: str) -> None:
+    done = subprocess.run(
+        [sys.executable, *PROGRAM, "decide", *args],
+        cwd=repo,
+        env=program_environ(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+DECIDED = {
+    0: (DecisionState.APPROVED_CONTINUE, 0),
+    1: (DecisionState.APPROVED_QUIT, 0),
+    3: (DecisionState.REJECTED, 1),
+}
+
+
+@pytest.mark.parametrize("place", DECIDED)
+@pytest.mark.parametrize("way", ["arrows", "j and k", "digits"])
+def test_every_key_moves_and_enter_chooses(pending: Path, way: str, place: int) -> None:
+    keys = {
+        "arrows": DOWN * place if place < 2 else UP * (5 - place),
+        "j and k": "j" * (place + 1) + "k",
+        "digits": "5" + str(place + 1),
+    }
+    state, code = DECIDED[place]
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type(keys[way], ENTER)
+        assert terminal.end() == code
+        assert terminal.mode() == terminal.mode_before
+    assert last_run(pending).decision_state is state
+
+
+def test_w25_a_digit_and_enter_take_the_option_of_that_number(pending: Path) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("4\r")
+        assert terminal.end() == 1
+    assert last_run(pending).decision_state is DecisionState.REJECTED
+
+
+def test_the_panel_shows_the_change_and_the_list_exactly_the_choices(pending: Path) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        shown = re.sub(r"[0-9a-f]{16}", "0123456789abcdef", terminal.text)
+        assert terminal.sent.count(b"\a") == 1
+    assert shown == PANEL
+
+
+PANEL = """\
+┏━ Task review checkpoint ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+┃ Task: a - Task a                                                             ┃
+┃ Run status: success                                                          ┃
+┃ Run 0123456789abcdef, demo                                                   ┃
+┃ Agent says:                                                                  ┃
+┃   I wrote it.                                                                ┃
+┃ Review summary:                                                              ┃
+┃   Files:                                                                     ┃
+┃     A src/one.py  +1 -0                                                      ┃
+┃   Diffstat:                                                                  ┃
+┃     src/one.py | 1 +                                                         ┃
+┃     1 file changed, 1 insertion(+)                                           ┃
+┃   Snippets:                                                                  ┃
+┃     src/one.py                                                               ┃
+┃       @@ -0,0 +1 @@                                                          ┃
+┃       +print(1)                                                              ┃
+┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+? Select an action (arrows, j/k or digits; Enter chooses)
+ > 1) Approve and continue
+   2) Approve and quit
+   3) Request changes
+   4) Reject changes
+   5) View full diff"""
+
+
+@pytest.mark.parametrize("keys", [CTRL_C, CTRL_D, ESCAPE])
+def test_a_list_that_is_left_leaves_the_decision_open(pending: Path, keys: str) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type(keys)
+        assert terminal.end() == 130
+        assert terminal.mode() == terminal.mode_before
+        assert "the decision on a is left open" in terminal.text
+    assert last_run(pending).decision_state is PENDING
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_at_the_list_leaves_the_decision_open(pending: Path, number: signal.Signals) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        os.kill(terminal.pid, number)
+        assert terminal.end() == 130
+        assert terminal.mode() == terminal.mode_before
+    assert last_run(pending).decision_state is PENDING
+
+
+def test_the_full_diff_returns_to_the_list(pending: Path) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("5", ENTER)
+        terminal.wait_for("diff --git a/src/one.py b/src/one.py")
+        terminal.wait_for_list(times=2)
+        terminal.type("1", ENTER)
+        assert terminal.end() == 0
+    assert last_run(pending).decision_state is DecisionState.APPROVED_CONTINUE
+
+
+def test_ctrl_c_in_the_pager_is_the_pagers(pending: Path, tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text(
+        "#!/bin/sh\ntrap 'echo pager-was-interrupted' INT\ncat >/dev/null\n"
+        "echo pager-is-up\nuntil read -r _ </dev/tty; do :; done\n"
+    )
+    pager.chmod(0o755)
+    with Terminal(pending, "execute", environ={"GIT_PAGER": str(pager)}) as terminal:
+        terminal.wait_for_list()
+        terminal.type("5", ENTER)
+        terminal.wait_for("pager-is-up")
+        terminal.type(CTRL_C)
+        terminal.wait_for("pager-was-interrupted")
+        terminal.type("\n")
+        terminal.wait_for_list(times=2)
+        terminal.type("2", ENTER)
+        assert terminal.end() == 0
+    assert last_run(pending).decision_state is DecisionState.APPROVED_QUIT
+
+
+@pytest.mark.parametrize("send", [CTRL_S, ALT_ENTER])
+def test_a_change_request_has_lines_and_completes_paths(pending: Path, send: str) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("3", ENTER)
+        terminal.wait_for("Ctrl+S sends")
+        terminal.type(send)
+        terminal.wait_for("change request cannot be empty")
+        terminal.type("See @read")
+        terminal.wait_for("README.md")
+        terminal.type(TAB)
+        terminal.wait_to_see("@README.md")
+        terminal.type(" please", ENTER, "and  more ")
+        terminal.wait_to_see("and  more")
+        terminal.type(send)
+        terminal.wait_for_list(times=2)
+        terminal.type("1", ENTER)
+        assert terminal.end() == 0
+    first, second = runs_of(pending, "a")
+    assert first.decision_state is DecisionState.CHANGES_REQUESTED
+    assert first.decision_feedback == "See @README.md please\nand  more "
+    assert second.provider_session_ref == first.provider_session_ref
+    assert second.decision_state is DecisionState.APPROVED_CONTINUE
+
+
+def test_escape_goes_back_to_the_list_and_keeps_what_was_written(pending: Path) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("3", ENTER)
+        terminal.wait_for("Ctrl+S sends")
+        terminal.type("half a thought")
+        terminal.wait_for("half a thought")
+        terminal.type(ESCAPE)
+        terminal.wait_for_list(times=2)
+        terminal.type("3", ENTER)
+        terminal.wait_for("Ctrl+S sends", times=2)
+        terminal.type(", whole", CTRL_S)
+        terminal.wait_for_list(times=3)
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+    assert runs_of(pending, "a")[0].decision_feedback == "half a thought, whole"
+
+
+@pytest.mark.parametrize("is_composing", [False, True])
+def test_a_decision_from_elsewhere_closes_the_question(pending: Path, *, is_composing: bool) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        if is_composing:
+            terminal.type("3", ENTER)
+            terminal.wait_for("Ctrl+S sends")
+        decide_elsewhere(pending, "a", "--approve")
+        assert terminal.end() == 0
+        assert terminal.mode() == terminal.mode_before
+        assert "approved a elsewhere" in terminal.text
+
+
+def test_questions_are_asked_one_by_one(demo_repo: Path) -> None:
+    prompt = "ask tongue Which tongue? | English | Deutsch\nask name Whose name?\n"
+    put_plan(demo_repo, leaf("a", prompt + "answered tongue t.txt\nanswered name n.txt"))
+    with Terminal(demo_repo, "execute", "--no-stop") as terminal:
+        terminal.wait_for("2) Deutsch")
+        terminal.type("j", ENTER)
+        terminal.wait_for("Whose name?")
+        terminal.wait_for("name:")
+        terminal.type(ENTER)
+        terminal.wait_for("an answer is required")
+        terminal.type("Ada", ENTER)
+        assert terminal.end() == 0
+        assert terminal.sent.count(b"\a") == 1
+    assert (demo_repo / "t.txt").read_text() == "Deutsch\n"
+    assert (demo_repo / "n.txt").read_text() == "Ada\n"
+
+
+def test_a_question_left_open_stops_with_130(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "ask name Whose name?"))
+    with Terminal(demo_repo, "execute") as terminal:
+        terminal.wait_for("name:")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        assert terminal.mode() == terminal.mode_before
+    assert last_run(demo_repo).status is RunStatus.WAITING_USER
+
+
+def test_ctrl_c_during_a_run_pauses_it(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "write a.txt begun\nsleep 60"))
+    with Terminal(demo_repo, "execute") as terminal:
+        terminal.wait_for("waiting 60 s")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        assert terminal.mode() == terminal.mode_before
+        assert "a is paused" in terminal.text
+    assert last_run(demo_repo).status is RunStatus.PAUSED
+
+
+def test_what_was_typed_before_the_question_is_no_answer_to_it(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "sleep 1\nwrite a.txt one"))
+    with Terminal(demo_repo, "execute") as terminal:
+        terminal.wait_for("waiting 1 s")
+        terminal.type(ENTER, ENTER)
+        terminal.wait_for_list()
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+    assert last_run(demo_repo).decision_state is PENDING
+
+
+def test_w26_the_terminal_is_asked_nothing(pending: Path) -> None:
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("3", ENTER)
+        terminal.wait_for("Ctrl+S sends")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        queries = rb"\x1b\[[>=?]?[0-9;]*[cn]|\x1b\][0-9;]*\?|\x1b\[[0-9;]*t|\x1bP[+$]q|\x05"
+        assert re.findall(queries, terminal.sent) == []
+
+
+def test_a_dumb_terminal_gets_lines(pending: Path) -> None:
+    with Terminal(pending, "execute", environ={"TERM": "dumb"}) as terminal:
+        terminal.wait_for("Select option: ")
+        terminal.type("1\n")
+        assert terminal.end() == 0
+        assert b"\x1b" not in terminal.sent
+    assert last_run(pending).decision_state is DecisionState.APPROVED_CONTINUE
+
+
+@pytest.mark.parametrize("environ", [{"NO_COLOR": None}, {"NO_COLOR": "1"}])
+def test_colours_are_shown_only_where_they_are_wanted(pending: Path, environ: dict[str, str | None]) -> None:
+    with Terminal(pending, "execute", environ=environ) as terminal:
+        terminal.wait_for_list()
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        colours = re.findall(rb"\x1b\[(?:[0-9;]*;)?[349][0-7](?:;[0-9;]*)?m", terminal.sent)
+    assert bool(colours) == (environ["NO_COLOR"] is None)
+
+
+@pytest.mark.parametrize("options", [(), ("--stream",)])
+def test_w32_what_an_agent_prints_cannot_steer_the_terminal(repo: Path, options: tuple[str, ...]) -> None:
+    commit(repo, {"README.md": "# A project\n"})
+    attack = r"\033]52;c;c3RvbGVu\007\033[2J\033]0;title\007\033[31mred\033P+q\033\\"
+    script = (
+        f"cat >/dev/null; printf '{attack}\\nspoken\\n'; "
+        f"printf '{attack}' > \"$(printf 'a\\033]0;x\\007.txt')\""
+    )
+    configure(repo, agent="command", command__run=script, execution__stopAfterEachTask="true")
+    put_plan(repo, leaf("a"))
+    with Terminal(repo, "execute", *options) as terminal:
+        terminal.wait_for_list()
+        terminal.type("5", ENTER)
+        terminal.wait_for_list(times=2)
+        shown = terminal.sent[: terminal.sent.index(b"View full diff")]
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        assert b"spoken" in shown
+        assert re.findall(rb"\x1b(?:\]|P|\[2J|\[31m)", shown) == []
