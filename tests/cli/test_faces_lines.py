@@ -1,0 +1,320 @@
+"""The faces without a terminal: plain lines, and JSON for programs."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.model.run import DecisionState, RunStatus
+from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, program_environ
+from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.support import commit
+
+GREETING = "write src/one.py print(1)\\nprint(2)\nsay I wrote it."
+
+
+@pytest.fixture
+def demo_repo(repo: Path) -> Path:
+    commit(repo, {"README.md": "# A project\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    return repo
+
+
+def run(repo: Path, *args: str, told: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *PROGRAM, *args],
+        cwd=repo,
+        env=program_environ(),
+        input=told,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+
+
+def settled(text: str) -> str:
+    """The text with run ids and spans of time made the same every time."""
+    return re.sub(r", \d+s$", ", 0s", re.sub(r"[0-9a-f]{16}", "0123456789abcdef", text), flags=re.MULTILINE)
+
+
+CHECKPOINT = """\
+
+Task review checkpoint
+Task: a - Task a
+Run status: success
+Run 0123456789abcdef, demo
+Agent says:
+  I wrote it.
+Review summary:
+  Files:
+    A src/one.py  +2 -0
+  Diffstat:
+    src/one.py | 2 ++
+    1 file changed, 2 insertions(+)
+  Snippets:
+    src/one.py
+      @@ -0,0 +1,2 @@
+      +print(1)
+      +print(2)
+
+"""
+OFFERS = """\
+1) Approve and continue
+2) Approve and quit
+3) Request changes
+4) Reject changes
+5) View full diff
+"""
+
+
+def test_line_mode_reads_numbers_and_labels(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    done = run(demo_repo, "execute", told="9\nview FULL diff\napprove and CONTINUE\n")
+    assert settled(done.stdout) == (
+        "starting a (run 0123456789abcdef, demo)\ncompleted a: 1 file, +2 -0, 0s\n"
+        + CHECKPOINT
+        + OFFERS
+        + "Select option: 9\ninvalid selection; try again\nSelect option: view FULL diff\n"
+        + "diff --git a/src/one.py b/src/one.py\nnew file mode 100644\nindex 0000000..f2db9da\n"
+        + "--- /dev/null\n+++ b/src/one.py\n@@ -0,0 +1,2 @@\n+print(1)\n+print(2)\n"
+        + OFFERS
+        + "Select option: approve and CONTINUE\napproved a\nevery task is done\n"
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_line_mode_reads_a_change_request_to_the_blank_line(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    told = "3\nno\n/cancel\n3\n\n  first line  \n\tsecond\n\n2\n"
+    done = run(demo_repo, "execute", told=told)
+    request = "Change request (end with a blank line, /cancel to go back):\n"
+    assert (
+        OFFERS
+        + f"Select option: 3\n{request}no\n/cancel\n"
+        + OFFERS
+        + f"Select option: 3\n{request}\nchange request cannot be empty\n{request}"
+    ) in done.stdout
+    first, second = runs_of(demo_repo, "a")
+    assert first.decision_feedback == "  first line  \n\tsecond"
+    assert second.decision_state is DecisionState.APPROVED_QUIT
+    assert done.returncode == 0
+
+
+def test_line_mode_asks_questions(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "ask tongue Which? | English | Deutsch\nanswered tongue t.txt"))
+    done = run(demo_repo, "execute", "--no-stop", told="\nfr\n2\n")
+    assert settled(done.stdout) == (
+        "starting a (run 0123456789abcdef, demo)\n"
+        "a is waiting for user input\n"
+        "a - Task a asks:\n"
+        "tongue: Which?\n1) English\n2) Deutsch\n"
+        'Answer: \nanswer required for question "tongue": Which?\n'
+        'Answer: fr\nanswer "fr" not in options for question "tongue"\n'
+        "Answer: 2\n"
+        "resuming a (run 0123456789abcdef, demo)\n"
+        "completed a: 1 file, +1 -0, 0s\n"
+        "every task is done\n"
+    )
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("told", ["", "x", "5\n", "3\nunfinished", "3\n"])
+def test_w24_the_end_of_input_leaves_the_decision_open(demo_repo: Path, told: str) -> None:
+    put_plan(demo_repo, leaf("a", GREETING), leaf("b"))
+    done = run(demo_repo, "execute", told=told)
+    assert done.returncode == 3
+    assert len(done.stdout) < 3000
+    assert "a decision is due on a" in done.stdout
+    (only,) = runs_of(demo_repo, "a")
+    assert only.decision_state is DecisionState.PENDING
+    assert runs_of(demo_repo, "b") == ()
+
+
+def test_w24_input_that_never_ends_and_never_chooses_is_nobody(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    with subprocess.Popen(["yes", "perhaps"], stdout=subprocess.PIPE) as endless:
+        done = subprocess.run(
+            [sys.executable, *PROGRAM, "execute"],
+            cwd=demo_repo,
+            env=program_environ(),
+            stdin=endless.stdout,
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE_SECONDS,
+        )
+        endless.kill()
+    assert done.returncode == 3
+    assert len(done.stdout) < 10_000
+
+
+def test_w24_the_end_of_input_at_a_question_stops_with_4(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "ask name Whose name?"))
+    done = run(demo_repo, "execute")
+    assert done.returncode == 4
+    assert runs_of(demo_repo, "a")[-1].status is RunStatus.WAITING_USER
+
+
+def test_no_input_asks_nothing_even_if_there_is_input(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    done = run(demo_repo, "execute", "--no-input", told="1\n")
+    assert done.returncode == 3
+    assert "Select option" not in done.stdout
+
+
+def test_a_decision_from_elsewhere_ends_a_question_that_waits_for_input(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    with subprocess.Popen(
+        [sys.executable, *PROGRAM, "execute"],
+        cwd=demo_repo,
+        env=program_environ(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as waiting:
+        assert waiting.stdout is not None
+        seen = ""
+        while not seen.endswith("Select option: "):
+            char = waiting.stdout.read(1)
+            assert char, seen
+            seen += char
+        assert run(demo_repo, "decide", "a", "--approve").returncode == 0
+        rest = waiting.stdout.read()
+        assert waiting.wait(PATIENCE_SECONDS) == 0
+    assert rest == "approved a elsewhere\nevery task is done\n"
+
+
+def test_json_tells_every_event_on_a_line_of_its_own(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    done = run(demo_repo, "execute", "--json")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 3
+    assert [event["event"] for event in events] == [
+        "run_started",
+        "progress",
+        "progress",
+        "run_ended",
+        "checkpoint",
+        "stop",
+    ]
+    assert {event["schemaVersion"] for event in events} == {1}
+    started, edits, _, ended, checkpoint, stop = events
+    (record,) = runs_of(demo_repo, "a")
+    assert started.items() >= {"task": "a", "title": "Task a", "run": record.id, "provider": "demo"}.items()
+    assert edits.items() >= {"kind": "edits", "text": "src/one.py", "run": record.id}.items()
+    assert ended["status"] == "success"
+    assert ended["changes"] == {"files": 1, "additions": 2, "deletions": 0}
+    assert checkpoint["trees"] == {"base": record.base_tree, "head": record.head_tree}
+    assert [choice["label"] for choice in checkpoint["choices"]] == [
+        "Approve and continue",
+        "Approve and quit",
+        "Request changes",
+        "Reject changes",
+        "View full diff",
+    ]
+    assert stop.items() >= {"reason": "decision_required", "task": "a", "exitCode": 3}.items()
+
+
+def test_json_streams_output_as_text(repo: Path) -> None:
+    commit(repo, {"README.md": "# A project\n"})
+    configure(repo, agent="command", command__run=r"cat >/dev/null; printf 'a\377b\n'")
+    put_plan(repo, leaf("a"))
+    done = run(repo, "execute", "--json", "--stream")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    texts = [event["text"] for event in events if event["event"] == "output"]
+    assert "".join(texts) == "a\ufffdb\n"
+    assert done.returncode == 0
+
+
+def test_json_tells_the_questions(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "ask tongue Which? | English | Deutsch"))
+    done = run(demo_repo, "execute", "--json")
+    (asked,) = [event for event in map(json.loads, done.stdout.splitlines()) if event["event"] == "questions"]
+    assert asked["questions"] == [{"id": "tongue", "prompt": "Which?", "options": ["English", "Deutsch"]}]
+    assert done.returncode == 4
+
+
+def test_stream_shows_what_the_agent_prints_made_harmless(repo: Path) -> None:
+    commit(repo, {"README.md": "# A project\n"})
+    script = r"cat >/dev/null; printf '\033[31mred\033[0m \033]0;title\007end\r\n50%%\r100%%\r\nlast'"
+    configure(repo, agent="command", command__run=script)
+    put_plan(repo, leaf("a"))
+    done = run(repo, "execute", "--stream")
+    assert settled(done.stdout) == (
+        "starting a (run 0123456789abcdef, command)\n"
+        "red end\n50%\n100%\nlast\n"
+        "completed a: no changes, 0s\n"
+        "every task is done\n"
+    )
+
+
+def test_a_screen_that_does_not_keep_up_holds_up_no_agent_and_is_told_what_it_missed(repo: Path) -> None:
+    commit(repo, {"README.md": "# A project\n"})
+    configure(repo, agent="command", command__run="cat >/dev/null; yes 0123456789abcdef | head -c 20000000")
+    put_plan(repo, leaf("a"))
+    with subprocess.Popen(
+        [sys.executable, *PROGRAM, "execute", "--stream"],
+        cwd=repo,
+        env=program_environ(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as unread:
+        wait_until_done(repo, "a")
+        assert unread.stdout is not None
+        shown = unread.stdout.read()
+        assert unread.wait(PATIENCE_SECONDS) == 0
+    assert len(shown) < 2_000_000
+    missed = re.findall(r"^\[(\d+) bytes are not shown: the screen could not keep up\]$", shown, re.MULTILINE)
+    assert sum(map(int, missed)) > 10_000_000
+    assert shown.endswith("every task is done\n")
+
+
+def wait_until_done(repo: Path, task_id: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not any(run.status is RunStatus.SUCCESS for run in runs_of(repo, task_id)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_reader_that_goes_away_does_not_end_the_work(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    with subprocess.Popen(
+        [sys.executable, *PROGRAM, "execute", "--no-stop"],
+        cwd=demo_repo,
+        env=program_environ(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as unheard:
+        assert unheard.stdout is not None
+        assert unheard.stderr is not None
+        unheard.stdout.close()
+        complaints = unheard.stderr.read()
+        unheard.wait(PATIENCE_SECONDS)
+    assert complaints == b""
+    assert runs_of(demo_repo, "a")[-1].status is RunStatus.SUCCESS
+
+
+def test_an_interrupted_question_waits_for_no_input(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    with subprocess.Popen(
+        [sys.executable, *PROGRAM, "execute"],
+        cwd=demo_repo,
+        env=program_environ(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as waiting:
+        assert waiting.stdout is not None
+        while "Request changes" not in waiting.stdout.readline():
+            pass
+        os.kill(waiting.pid, signal.SIGINT)
+        assert waiting.wait(PATIENCE_SECONDS) == 130
+    assert runs_of(demo_repo, "a")[-1].decision_state is DecisionState.PENDING
