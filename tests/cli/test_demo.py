@@ -1,0 +1,135 @@
+"""The demo: by itself and by hand, from nothing, touching nothing else."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import DecisionState
+from tests.cli.golden_harness import Program, program
+from tests.cli.terminal import CTRL_S, ENTER, PATIENCE_SECONDS, PROGRAM, Terminal, program_environ
+from tests.controller.support import open_at, runs_of
+from tests.support import git
+
+__all__ = ["program"]
+
+LEAVES = ("check", "greet", "guide-faq", "guide-usage", "release")
+
+
+def run(cwd: Path, *args: str, **environ: str | None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *PROGRAM, *args],
+        cwd=cwd,
+        env=program_environ(environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+
+
+def statuses(repo: Path) -> set[Status]:
+    return {task.status for task in open_at(repo).store.plan().tasks.values()}
+
+
+def test_everything_it_says(program: Program, tmp_path: Path) -> None:
+    program.cwd = tmp_path / "somewhere"
+    program.cwd.mkdir()
+    program.run("demo", "--auto")
+    program.run("demo", "--auto")
+    program.check("demo")
+
+
+@pytest.fixture
+def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which git was never configured."""
+    home = tmp_path / "fresh"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    for role in ("AUTHOR", "COMMITTER"):
+        for what in ("NAME", "EMAIL", "DATE"):
+            monkeypatch.delenv(f"GIT_{role}_{what}")
+    return home
+
+
+def test_by_itself_it_finishes_on_a_fresh_machine(empty_home: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, "demo", "--auto")
+    repo = tmp_path / "blackbird-demo"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert statuses(repo) == {Status.DONE}
+    assert list(empty_home.iterdir()) == []
+    assert git(repo, "log", "--format=%an <%ae>") == "git-blackbird demo <demo@example.invalid>"
+    assert "sys.argv[1:]" in (repo / "greet.py").read_text()
+    assert (repo / "docs/tone.txt").read_text() == "friendly\n"
+    states = [one.decision_state for one in runs_of(repo, "greet")]
+    assert states == [DecisionState.CHANGES_REQUESTED, DecisionState.APPROVED_CONTINUE]
+
+
+def test_another_repository_and_another_agent_are_left_alone(repo: Path, tmp_path: Path) -> None:
+    before = sorted(path.relative_to(repo) for path in repo.rglob("*"))
+    environ = {"GIT_DIR": str(repo / ".git"), "GIT_WORK_TREE": str(repo), "BLACKBIRD_AGENT_CMD": "false"}
+    done = run(tmp_path, "demo", "--auto", "--dir", "there", **environ)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert statuses(tmp_path / "there") == {Status.DONE}
+    assert sorted(path.relative_to(repo) for path in repo.rglob("*")) == before
+
+
+def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("precious")
+    done = run(tmp_path, "demo", "--auto", "--dir", "mine")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"error: {tmp_path / 'mine'} is not empty\nhint: --dir D names another place for the demo\n"
+    )
+    done = run(tmp_path, "demo", "--dir", "mine/file")
+    assert done.returncode == 128
+    assert done.stderr.startswith(f"fatal: cannot make {tmp_path / 'mine' / 'file'}: ")
+    assert (tmp_path / "mine" / "file").read_text() == "precious"
+
+
+def test_json_tells_programs_everything(tmp_path: Path) -> None:
+    done = run(tmp_path, "demo", "--auto", "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    names = [line.get("event", line.get("command")) for line in lines]
+    assert done.returncode == 0
+    assert {"run_started", "checkpoint", "questions", "decided", "stop", "findings"} <= set(names)
+    (findings,) = [line["findings"] for line in lines if line.get("event") == "findings"]
+    assert [one["holds"] for one in findings] == [True] * 5
+
+
+def test_with_nobody_there_it_stops_at_the_first_decision(tmp_path: Path) -> None:
+    done = run(tmp_path, "demo", "--no-input")
+    assert done.returncode == 3
+    assert "next step: git blackbird decide greet --approve" in done.stdout
+    assert "  git blackbird execute    # goes on with whatever is due" in done.stdout
+
+
+def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
+    with Terminal(tmp_path, "demo") as terminal:
+        terminal.wait_for_list()
+        terminal.type("1", ENTER)
+        terminal.wait_for("Run status: failed")
+        terminal.wait_for_list(times=2)
+        terminal.type("3", ENTER)
+        terminal.wait_for("Ctrl+S sends")
+        terminal.type("Try again.", CTRL_S)
+        terminal.wait_for_list(times=3)
+        terminal.type("1", ENTER)
+        terminal.wait_for("2) formal")
+        terminal.type("2", ENTER)
+        for times in (4, 5, 6):
+            terminal.wait_for_list(times=times)
+            terminal.type("1", ENTER)
+        code = terminal.end()
+        assert "look further:" in terminal.text
+    repo = tmp_path / "blackbird-demo"
+    assert (repo / "docs/tone.txt").read_text() == "formal\n"
+    assert statuses(repo) == {Status.DONE}
+    assert code == 0
+    assert [len(runs_of(repo, task_id)) for task_id in LEAVES] == [2, 1, 2, 1, 1]
