@@ -123,7 +123,7 @@ def main(args: Sequence[str], make_world: "Callable[[], World]") -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
-        return _usage(error, as_json=root.as_json)
+        return _usage(error, as_json=root.as_json or "--json" in args)
     except (KeyboardInterrupt, click.Abort, EOFError):
         return _interrupted()
     except BrokenPipeError:

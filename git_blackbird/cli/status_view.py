@@ -62,7 +62,8 @@ def _summary(overview: Overview) -> str:
     parts = [f"{counts[status]} {word}" for status, word in _COUNTED if counts[status]]
     if counts[Status.TODO]:
         parts.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
-    return f"{counted(overview.leaves, 'task')}: {', '.join(parts)}"
+    above = f" and {counted(overview.parents, 'parent')}" if overview.parents else ""
+    return f"{counted(overview.leaves, 'task')}{above}: {', '.join(parts)}"
 
 
 def _bar(counts: Mapping[Status, int], total: int) -> str:
@@ -170,6 +171,7 @@ def status_data(overview: Overview) -> dict[str, Any]:
     """Give the same for programs, with nothing left away."""
     return {
         "leaves": overview.leaves,
+        "parents": overview.parents,
         "counts": {status.value: overview.counts[status] for status in Status},
         "holder": overview.holder,
         "running": [

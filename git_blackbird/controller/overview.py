@@ -53,6 +53,7 @@ class Overview:
 
     counts: Mapping[Status, int]
     leaves: int
+    parents: int
     holder: str | None
     running: tuple[Running, ...]
     owed: tuple[Owed, ...]
@@ -77,6 +78,7 @@ def build_overview(workspace: Workspace) -> Overview:
     return Overview(
         counts=Counter(task.status for task in leaves),
         leaves=len(leaves),
+        parents=len(plan.tasks) - len(leaves),
         holder=controller_holder(workspace.layout),
         running=_running(image),
         owed=owed,

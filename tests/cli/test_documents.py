@@ -1,0 +1,147 @@
+"""The documents say what the program does: commands, options, keys, exit codes."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+
+from git_blackbird import __version__
+from git_blackbird.cli.main import COMMANDS, cli
+from git_blackbird.errors import ExitCode
+from git_blackbird.model.settings import KEYS, Key, Kind
+
+ROOT = Path(__file__).resolve().parents[2]
+MAN = (ROOT / "man/git-blackbird.1").read_text()
+README = (ROOT / "README.md").read_text()
+COMMON = {"--json", "--no-input", "-h", "--help"}
+
+
+def section(name: str) -> str:
+    """The part of the manual page under one heading, as plain text with its macros."""
+    parts = re.split(r"^\.SH (.+)$", MAN, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))[name]
+
+
+def man_commands() -> dict[str, str]:
+    parts = re.split(r"^\.SS (.+)$", section("COMMANDS"), flags=re.MULTILINE)
+    named = dict(zip(parts[1::2], parts[2::2], strict=True))
+    return {
+        name.replace("\\-", "-").split()[0]: text for name, text in named.items() if name != "Common options"
+    }
+
+
+def tagged(text: str) -> list[str]:
+    """What stands on the tag lines of a list."""
+    lines = re.findall(r"^\.TP\n\.[BI]+R? (.*)$", text, flags=re.MULTILINE)
+    return [line.replace("\\-", "-") for line in lines]
+
+
+def options_in_man(text: str) -> set[str]:
+    return {word for line in tagged(text) for word in re.findall(r"(?<![\w-])--?[a-zA-Z][a-z-]*", line)}
+
+
+def options_of(name: str) -> set[str]:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    return {word for one in options for word in (*one.opts, *one.secondary_opts)} - COMMON
+
+
+def test_the_manual_has_every_command() -> None:
+    assert sorted(man_commands()) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_manual_has_every_option(name: str) -> None:
+    assert options_in_man(man_commands()[name]) == options_of(name)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_readme_has_every_command(name: str) -> None:
+    assert f"| `git blackbird {name}" in README
+
+
+def test_the_manual_has_every_exit_code() -> None:
+    assert sorted(map(int, tagged(section("EXIT STATUS")))) == sorted(map(int, ExitCode))
+
+
+def test_the_readme_has_every_exit_code() -> None:
+    table = README.partition("### Exit codes")[2].partition("###")[0]
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)] == sorted(ExitCode)
+
+
+def test_the_manual_has_every_key() -> None:
+    assert tagged(section("CONFIGURATION")) == list(KEYS)
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.name)
+def test_keys_have_their_defaults_ranges_and_trust_in_the_documents(key: Key) -> None:
+    entry = re.search(rf"^\.B {re.escape(key.name)}\n((?:[^.].*\n)+)", MAN.replace("\\-", "-"), re.MULTILINE)
+    assert entry is not None
+    said = " ".join(entry[1].split())
+    row = next(line for line in README.splitlines() if line.startswith(f"| `{key.name}`"))
+    assert f"default: {default_text(key)}." in said
+    assert row.endswith(f"| {default_text(key)} |")
+    assert ("Never counts from the project file" in said) == ("not from the project file" in row)
+    assert ("Never counts from the project file" in said) == (not key.clone_safe)
+    if key.kind is Kind.INTEGER:
+        assert f"from {key.low} to {key.high};" in said
+        assert f"| {key.low} to {key.high} |" in row
+    for word in (*key.choices, *filter(None, [key.environment])):
+        assert word in said
+
+
+def default_text(key: Key) -> str:
+    if key.default is None:
+        return "unset"
+    if key.default == ():
+        return "empty"
+    return str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
+
+
+def test_the_versions_agree() -> None:
+    assert f'"git-blackbird {__version__}"' in MAN
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is not installed")
+def test_the_manual_has_no_fault() -> None:
+    done = subprocess.run(
+        ["mandoc", "-T", "lint", "-W", "warning", ROOT / "man/git-blackbird.1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout + done.stderr == ""
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed")
+def test_the_manual_renders_without_a_warning() -> None:
+    command = ["man", "--warnings=w", "-l", str(ROOT / "man/git-blackbird.1")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "option" in done.stderr:
+        pytest.skip("this man is not man-db")
+    assert done.stderr == ""
+    assert "GIT-BLACKBIRD(1)" in done.stdout
+
+
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/deviations.md", "docs/json.md"]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name: str) -> None:
+    document = ROOT / name
+    links = re.findall(r"\]\(([^)#]+)\)", document.read_text())
+    missing = [link for link in links if "://" not in link and not (document.parent / link).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_options_in_the_documents_exist(name: str) -> None:
+    known = COMMON.union(
+        {"--mirror", "--check", "--version", "--session-id", "--resume"}, *map(options_of, COMMANDS)
+    )
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", (ROOT / name).read_text())) <= known

@@ -1,0 +1,102 @@
+"""The rooms and the arrows between them (DESIGN.md 4), held by walking every import."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "git_blackbird"
+GROUND = {"errors", "__init__"}
+ROOMS = {
+    "errors": set[str](),
+    "__init__": set[str](),
+    "model": {"model"},
+    "messages": {"model", "messages"},
+    "git": {"model", "messages", "git"},
+    "storage": {"model", "messages", "storage"},
+    "agents": {"model", "messages", "agents"},
+    "controller": {"model", "messages", "git", "storage", "agents", "controller"},
+    "cli": {"model", "messages", "controller", "cli"},
+    "__main__": {"cli"},
+}
+FACES = {"click", "questionary", "prompt_toolkit", "rich", "textual"}
+KEPT_IN = {
+    **{name: {"cli", "tui"} for name in FACES},
+    "pygit2": {"git"},
+    "subprocess": {"git", "agents"},
+    "pydantic": {"model", "messages", "storage"},
+}
+LATE = {"asyncio", "pygit2", "questionary", "prompt_toolkit", "rich", "textual"}
+READERS = ("cli/read_commands", "cli/runs_command", "cli/config_command", "cli/main")
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Every module imported, absolute, and whether that happens when ``path`` is imported."""
+    tree = ast.parse(path.read_text())
+    top = set(map(id, tree.body))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, id(node) in top) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import hides its arrow"
+            assert node.module is not None
+            yield node.module, id(node) in top
+
+
+def own(module: str) -> str | None:
+    """The room a module of ours is in; None for a stranger."""
+    name, *rest = module.split(".")
+    if name != "git_blackbird":
+        return None
+    return rest[0] if rest else "__init__"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_arrows_run_one_way(path: Path) -> None:
+    room = room_of(path)
+    allowed = ROOMS[room] | GROUND
+    wrong = {module for module, _ in imports(path) if own(module) not in {None, *allowed}}
+    assert not wrong, f"{room} may know {sorted(allowed)}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_libraries_stay_in_their_rooms(path: Path) -> None:
+    found = {module.partition(".")[0] for module, _ in imports(path)}
+    wrong = {library for library in found & KEPT_IN.keys() if room_of(path) not in KEPT_IN[library]}
+    assert not wrong
+
+
+@pytest.mark.parametrize("start", READERS)
+def test_what_readers_import_at_once_is_light(start: str) -> None:
+    """Follows top-level imports only: what a function imports is its own affair."""
+    seen: set[Path] = set()
+    pending = [PACKAGE / f"{start}.py"]
+    strangers: set[str] = set()
+    while pending:
+        path = pending.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        for module, at_once in imports(path):
+            if not at_once:
+                continue
+            if own(module) is None:
+                strangers.add(module.partition(".")[0])
+                continue
+            file = PACKAGE.parent / Path(*module.split(".")).with_suffix(".py")
+            pending.append(file if file.exists() else file.with_suffix("") / "__init__.py")
+    assert not strangers & LATE
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_nothing_prints_outside_the_cli(path: Path) -> None:
+    calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
+    assert not prints or path.name == "demo_agent.py"
