@@ -86,6 +86,9 @@ def find_cycle(edges: Mapping[TaskId, Sequence[TaskId]]) -> tuple[TaskId, ...] |
     """Find one cycle, as ``(a, b, a)``; None when there is none. Edges to unknown ids are ignored."""
     finished: set[TaskId] = set()
     for start in sorted(edges):
+        if finished.issuperset(edges[start]):
+            finished.add(start)
+            continue
         cycle = _cycle_from(start, edges, finished)
         if cycle is not None:
             return cycle
@@ -104,7 +107,7 @@ def _cycle_from(
         step = next((node for node in onward if node in edges and node not in finished), None)
         if step is None:
             finished.add(here)
-            del path[here]
+            path.popitem()
         elif step in path:
             loop = list(path)
             return (*loop[loop.index(step) :], step)

@@ -1,5 +1,6 @@
 """What follows from all runs of one task: the run that counts, what is still owed, what belongs together."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,7 @@ def since_done(history: History) -> tuple[Run, ...]:
 
 @dataclass(frozen=True)
 class OwedWords:
-    """What a task must still hear: change requests and messages, oldest first, and answers with their questions."""
+    """What a task must still hear: change requests and messages, oldest first, and answered questions."""
 
     texts: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
@@ -92,17 +93,34 @@ def owed_words(history: History) -> OwedWords:
     if history.own and finished_the_task(history.own[-1]):
         return OwedWords()
     texts: list[str] = []
-    questions: dict[str, Question] = {}
-    answers: dict[str, Answer] = {}
     for run in since_done(history):
         if run.message:
             texts.append(run.message)
-        questions |= {question.id: question for question in run.questions}
-        answers |= {answer.id: answer for answer in run.answers}
         if run.decision_state == DecisionState.CHANGES_REQUESTED and run.decision_feedback:
             texts.append(run.decision_feedback)
-    answered = tuple(questions[name] for name in answers if name in questions)
-    return OwedWords(tuple(dict.fromkeys(texts)), answered, tuple(answers.values()))
+    questions, answers = _answered(since_done(history))
+    return OwedWords(tuple(dict.fromkeys(texts)), questions, answers)
+
+
+def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, ...]]:
+    """Pair every answer with the question it was given to.
+
+    Agents use the same ids again: an answer is to the last run before it that asked under its id, and an id
+    that several runs used is told together with the run.
+    """
+    asked: dict[str, tuple[Run, Question]] = {}
+    questions: dict[str, Question] = {}
+    answers: dict[str, Answer] = {}
+    uses = Counter(question.id for run in runs for question in run.questions)
+    for run in runs:
+        for answer in run.answers:
+            asker, question = asked.get(answer.id, (None, None))
+            name = answer.id if asker is None or uses[answer.id] < 2 else f"{answer.id} ({asker.id})"
+            if question is not None:
+                questions[name] = question.model_copy(update={"id": name})
+            answers[name] = answer.model_copy(update={"id": name})
+        asked |= {question.id: (run, question) for question in run.questions}
+    return tuple(questions.values()), tuple(answers.values())
 
 
 def session_chain(history: History, run: Run) -> tuple[Run, ...]:

@@ -1,6 +1,7 @@
-"""Configuration: every key, its type, range and default, and the layers merged with their origin (DESIGN.md 11)."""
+"""Configuration: every key, its type, range and default; the layers merged, with origins (DESIGN.md 11)."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -190,7 +191,7 @@ def nearest_key(name: str) -> str:
 
 
 def merge_layers(given: Iterable[Given]) -> Settings:
-    """Let the strongest layer win for each key; name what is unknown, mistyped, out of range or not trusted."""
+    """Let the strongest layer win for each key; name what is unknown, mistyped, out of range, not trusted."""
     problems: list[Problem] = []
     chosen = {name: Setting(key, key.default, Layer.DEFAULT, "default") for name, key in KEYS.items()}
     for one in sorted(given, key=lambda given: given.layer, reverse=True):
@@ -232,7 +233,8 @@ def read_value(key: Key, one: Given) -> tuple[Value | None, Problem | None]:
     try:
         value = _convert(key, one)
     except ValueError as error:
-        return None, Problem(one.origin, key.name, str(error), f"it takes {_article(key.kind)} {key.kind}{_range(key)}")
+        hint = f"it takes {_article(key.kind)} {key.kind}{_range(key)}"
+        return None, Problem(one.origin, key.name, str(error), hint)
     if key.kind is Kind.INTEGER and isinstance(value, int) and not key.low <= value <= key.high:
         clamped = min(max(value, key.low), key.high)
         what = f"{value} is out of range; {clamped} is used"
@@ -251,8 +253,9 @@ def _range(key: Key) -> str:
     return f" from {key.low} to {key.high}" if key.kind is Kind.INTEGER else ""
 
 
-_GIT_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False}
-_GIT_BOOLEANS |= {"0": False, "": False}
+_GIT_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "": False}
+_GIT_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|[0-9]{1,40})([kKmMgG]?)")
+_SCALES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _FROM_JSON = frozenset({Layer.PROJECT, Layer.GLOBAL})
 
 
@@ -266,9 +269,7 @@ def _convert(key: Key, one: Given) -> Value:
 def _convert_text(kind: Kind, raw: str) -> Value:
     match kind:
         case Kind.BOOLEAN:
-            if raw.lower() not in _GIT_BOOLEANS:
-                raise ValueError(f"{raw!r} is not a boolean")
-            return _GIT_BOOLEANS[raw.lower()]
+            return _boolean(raw)
         case Kind.INTEGER:
             return _integer(raw)
         case Kind.TEXT:
@@ -277,13 +278,26 @@ def _convert_text(kind: Kind, raw: str) -> Value:
             return _words(raw)
 
 
-def _integer(raw: str) -> int:
-    scale = {"k": 1024, "m": 1024**2, "g": 1024**3}.get(raw[-1:].lower(), 1)
-    digits = raw if scale == 1 else raw[:-1]
+def _boolean(raw: str) -> bool:
+    word = _GIT_BOOLEANS.get(raw.lower())
+    if word is not None:
+        return word
     try:
-        return int(digits) * scale
+        return _integer(raw) != 0
     except ValueError:
-        raise ValueError(f"{raw!r} is not an integer") from None
+        raise ValueError(f"{_shown(raw)} is not a boolean") from None
+
+
+def _integer(raw: str) -> int:
+    match = _GIT_INTEGER.fullmatch(raw.strip())
+    if match is None:
+        raise ValueError(f"{_shown(raw)} is not an integer")
+    sign, digits, unit = match.groups()
+    base = 16 if digits[:2] in {"0x", "0X"} else 8 if digits.startswith("0") and len(digits) > 1 else 10
+    try:
+        return int(sign + digits, base) * _SCALES[unit.lower()]
+    except ValueError:
+        raise ValueError(f"{_shown(raw)} is not an integer") from None
 
 
 def _words(raw: str) -> tuple[str, ...]:

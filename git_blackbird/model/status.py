@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from git_blackbird.model.graph import ancestors
+from git_blackbird.model.graph import ancestors, depth_first
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task, with_status
@@ -85,11 +85,10 @@ def apply_statuses(plan: Plan, wanted: Mapping[TaskId, Status], now: str) -> Pla
     tasks = dict(plan.tasks)
     for task_id, status in wanted.items():
         tasks[task_id] = with_status(tasks[task_id], status, now)
-    moved = Plan(tasks)
-    for parent in _parents_bottom_up(moved, wanted):
-        status = _parent_status(moved, moved.tasks[parent], reopened=parent in reopened)
-        moved = moved.replaced(with_status(moved.tasks[parent], status, now))
-    return moved
+    for parent in _parents_bottom_up(plan, wanted):
+        status = _parent_status(tasks, tasks[parent], reopened=parent in reopened)
+        tasks[parent] = with_status(tasks[parent], status, now)
+    return Plan(tasks)
 
 
 def _parents_bottom_up(plan: Plan, changed: Mapping[TaskId, Status]) -> Iterator[TaskId]:
@@ -105,8 +104,8 @@ _FOLLOWING = frozenset({Status.TODO, Status.QUEUED, Status.IN_PROGRESS})
 _WORKED_ON = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.DONE, Status.FAILED})
 
 
-def _parent_status(plan: Plan, parent: Task, *, reopened: bool) -> Status:
-    children = [plan.tasks[child].status for child in parent.children]
+def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, *, reopened: bool) -> Status:
+    children = [tasks[child].status for child in parent.children]
     if all(status == Status.DONE for status in children):
         return Status.DONE
     if parent.status == Status.DONE:
@@ -121,13 +120,9 @@ def settled_parents(plan: Plan, now: str) -> Plan:
 
     Derives again what a crash left behind, or a hand that edited the plan.
     """
-    settled = plan
-    while finished := [
-        with_status(task, Status.DONE, now)
-        for task in settled.tasks.values()
-        if task.children
-        and task.status != Status.DONE
-        and all(settled.tasks[child].status == Status.DONE for child in task.children)
-    ]:
-        settled = settled.replaced(*finished)
-    return settled
+    tasks = dict(plan.tasks)
+    for _, task in reversed(list(depth_first(plan))):
+        if task.children and all(tasks[child].status == Status.DONE for child in task.children):
+            tasks[task.id] = with_status(task, Status.DONE, now)
+    settled = any(tasks[task_id] is not task for task_id, task in plan.tasks.items())
+    return Plan(tasks) if settled else plan

@@ -9,7 +9,7 @@ _CONTROL = re.compile(
     r"|\x1b[ -/]*[0-~]"  # other escapes
     r"|\r(?=\n)"
 )
-_REST = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_REST = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def clean(text: str) -> str:

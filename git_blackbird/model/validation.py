@@ -1,12 +1,13 @@
 """What makes a plan valid: every fault in one go, in a stable order, each with its place and its mend."""
 
+import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from git_blackbird.model.graph import find_cycle
 from git_blackbird.model.ids import TASK_ID_RULE, TaskId, folding_clashes, task_id_fault
 from git_blackbird.model.plan import Plan, Task
-from git_blackbird.model.timestamps import is_timestamp, parse_timestamp
+from git_blackbird.model.timestamps import parse_timestamp
 
 
 @dataclass(frozen=True, order=True)
@@ -21,10 +22,14 @@ class Fault:
         return f"{self.place}: {self.what} ({self.fix})"
 
 
+def quoted(text: str) -> str:
+    """Give the text in quotes and on one line, as JSON writes it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def item_place(task_id: str) -> str:
     """Give the JSON path of one item."""
-    quoted = task_id.encode("unicode_escape", "backslashreplace").decode("ascii").replace('"', '\\"')
-    return f'$.items["{quoted}"]'
+    return f"$.items[{quoted(task_id)}]"
 
 
 def plan_faults(plan: Plan, known: Collection[str]) -> list[Fault]:
@@ -34,92 +39,108 @@ def plan_faults(plan: Plan, known: Collection[str]) -> list[Fault]:
     ``plan``: pointing at those is no further fault.
     """
     faults: list[Fault] = []
+    links = {(task.id, child) for task in plan.tasks.values() for child in task.children}
     for task_id in sorted(plan.tasks):
         task = plan.tasks[task_id]
         faults.extend(_own_faults(task))
-        faults.extend(_dep_faults(task, known))
-        faults.extend(_tree_faults(task, plan, known))
-    faults.extend(_clash_faults(known))
+        if task.deps or task.dep_rationale:
+            faults.extend(_dep_faults(task, known))
+        if task.parent is not None and (task.parent, task_id) not in links:
+            faults.extend(_parent_faults(task, task.parent, plan, known))
+        if task.children:
+            faults.extend(_child_faults(task, plan, known))
+    faults.extend(_id_faults(known))
     faults.extend(_cycle_faults(plan))
     return faults
 
 
+def _fault(task: Task, field: str, what: str, fix: str) -> Fault:
+    return Fault(f"{item_place(task.id)}.{field}", what, fix)
+
+
 def _own_faults(task: Task) -> Iterator[Fault]:
-    place = item_place(task.id)
-    if not task.title.strip():
-        yield Fault(f"{place}.title", "is empty", "give the task a title")
-    stamps = {"createdAt": task.created_at, "updatedAt": task.updated_at}
-    wrong = [name for name, text in stamps.items() if not is_timestamp(text)]
-    for name in wrong:
-        yield Fault(f"{place}.{name}", "is not an RFC 3339 time", "write it like 2026-01-02T03:04:05Z")
-    if not wrong and parse_timestamp(task.updated_at) < parse_timestamp(task.created_at):
-        yield Fault(f"{place}.updatedAt", "is before createdAt", "make it the same or later")
+    if not task.title:
+        yield _fault(task, "title", "is empty", "give the task a title")
+    created = _moment(task.created_at)
+    updated = created if task.updated_at == task.created_at else _moment(task.updated_at)
+    for name, moment in (("createdAt", created), ("updatedAt", updated)):
+        if moment is None:
+            yield _fault(task, name, "is not an RFC 3339 time", "write it like 2026-01-02T03:04:05Z")
+    if created is not None and updated is not None and updated < created:
+        yield _fault(task, "updatedAt", "is before createdAt", "make it the same or later")
+
+
+def _moment(text: str) -> int | None:
+    try:
+        return parse_timestamp(text)
+    except ValueError:
+        return None
 
 
 def _dep_faults(task: Task, known: Collection[str]) -> Iterator[Fault]:
-    place = item_place(task.id)
+    seen: set[str] = set()
     for index, dep in enumerate(task.deps):
-        where = f"{place}.deps[{index}]"
         if dep == task.id:
-            yield Fault(where, f'cannot add self-dependency: "{dep}"', "remove it")
+            yield _fault(task, f"deps[{index}]", f"cannot add self-dependency: {quoted(dep)}", "remove it")
         elif dep not in known:
-            yield Fault(where, f'unknown dep id "{dep}"', "name a task of this plan or remove it")
-        elif dep in task.deps[:index]:
-            yield Fault(where, f'dep id "{dep}" stands twice', "keep one")
+            what = f"unknown dep id {quoted(dep)}"
+            yield _fault(task, f"deps[{index}]", what, "name a task of this plan or remove it")
+        elif dep in seen:
+            yield _fault(task, f"deps[{index}]", f"dep id {quoted(dep)} stands twice", "keep one")
+        seen.add(dep)
     for dep, _ in task.dep_rationale:
-        if dep not in task.deps:
-            where = f'{place}.depRationale["{dep}"]'
-            yield Fault(where, f'"{dep}" is not in deps', "add it to deps or remove the rationale")
+        if dep not in seen:
+            what = f"{quoted(dep)} is not in deps"
+            yield _fault(task, f"depRationale[{quoted(dep)}]", what, "add it to deps or remove the rationale")
 
 
-def _tree_faults(task: Task, plan: Plan, known: Collection[str]) -> Iterator[Fault]:
-    place = item_place(task.id)
-    parent = task.parent
-    if parent is not None and parent not in known:
-        yield Fault(f"{place}.parentId", f'unknown parent id "{parent}"', "name a task of this plan or null")
-    elif parent is not None and parent in plan.tasks and task.id not in plan.tasks[parent].children:
-        what = f'parent "{parent}" does not list "{task.id}" in childIds'
-        yield Fault(f"{place}.parentId", what, "make parentId and childIds agree")
+_AGREE = "make parentId and childIds agree"
+
+
+def _parent_faults(task: Task, parent: TaskId, plan: Plan, known: Collection[str]) -> Iterator[Fault]:
+    if parent not in known:
+        what = f"unknown parent id {quoted(parent)}"
+        yield _fault(task, "parentId", what, "name a task of this plan or null")
+    elif parent in plan.tasks:
+        what = f"parent {quoted(parent)} does not list {quoted(task.id)} in childIds"
+        yield _fault(task, "parentId", what, _AGREE)
+
+
+def _child_faults(task: Task, plan: Plan, known: Collection[str]) -> Iterator[Fault]:
+    seen: set[str] = set()
     for index, child in enumerate(task.children):
-        where = f"{place}.childIds[{index}]"
+        field = f"childIds[{index}]"
         if child not in known:
-            yield Fault(where, f'unknown child id "{child}"', "name a task of this plan or remove it")
+            what = f"unknown child id {quoted(child)}"
+            yield _fault(task, field, what, "name a task of this plan or remove it")
         elif child in plan.tasks and plan.tasks[child].parent != task.id:
-            what = f'child "{child}" has another parentId'
-            yield Fault(where, what, "make parentId and childIds agree")
-        elif child in task.children[:index]:
-            yield Fault(where, f'child id "{child}" stands twice', "keep one")
+            yield _fault(task, field, f"child {quoted(child)} has another parentId", _AGREE)
+        elif child in seen:
+            yield _fault(task, field, f"child id {quoted(child)} stands twice", "keep one")
+        seen.add(child)
 
 
-def _clash_faults(known: Collection[str]) -> Iterator[Fault]:
+def _id_faults(known: Collection[str]) -> Iterator[Fault]:
+    for task_id in sorted(known):
+        wrong = task_id_fault(task_id)
+        if wrong is not None:
+            yield Fault(item_place(task_id), f"the task id {wrong}", TASK_ID_RULE)
     for kept, task_id in folding_clashes(known):
-        what = f'differs from "{kept}" only in letter case or composition'
+        what = f"differs from {quoted(kept)} only in letter case or composition"
         yield Fault(item_place(task_id), what, "rename one: some file systems take them for one")
 
 
 def _cycle_faults(plan: Plan) -> Iterator[Fault]:
-    deps = {key: tuple(dep for dep in task.deps if dep != key) for key, task in plan.tasks.items()}
+    deps = {
+        key: tuple(dep for dep in task.deps if dep != key) if key in task.deps else task.deps
+        for key, task in plan.tasks.items()
+    }
     cycle = find_cycle(deps)
     if cycle is not None:
         what = f"dependency cycle detected: {' -> '.join(cycle)}"
         yield Fault(f"{item_place(cycle[0])}.deps", what, "remove one of these deps")
-    parents = {key: (task.parent,) if task.parent else () for key, task in plan.tasks.items()}
+    parents = {key: () if task.parent is None else (task.parent,) for key, task in plan.tasks.items()}
     cycle = find_cycle(parents)
     if cycle is not None:
         what = f"hierarchy cycle detected: {' -> '.join(cycle)}"
         yield Fault(f"{item_place(cycle[0])}.parentId", what, "set one of these parentIds to null")
-
-
-def id_fault(task_id: str) -> Fault | None:
-    """Find what is wrong with an id itself; None when it can name files."""
-    wrong = task_id_fault(task_id)
-    if wrong is None:
-        return None
-    return Fault(item_place(task_id), f"the task id {wrong}", TASK_ID_RULE)
-
-
-def key_fault(key: str, own: TaskId) -> Fault | None:
-    """Find a key under ``items`` that is not the id of its item."""
-    if key == own:
-        return None
-    return Fault(f"{item_place(key)}.id", f'is "{own}", not its key', "make the key and the id the same")

@@ -37,15 +37,31 @@ def write_atomic(layout: Layout, path: Path, data: bytes, *, mode: int = 0o644) 
 
 
 def _replace(layout: Layout, path: Path, data: bytes, mode: int) -> None:
-    target = path.resolve() if path.is_symlink() else path
-    name = f"{target.name}.{os.getpid()}.{next(_counter)}.tmp"
+    # The plan may be a link to where its owner keeps it; a link inside the state is a trap and is replaced.
+    target = path if path.is_relative_to(layout.state) else Path(os.path.realpath(path))
     try:
-        _write_and_rename(layout.tmp / name, target, data, mode)
+        _write_and_rename(layout.tmp / _temporary_name(target), target, data, mode)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         # A plan that is a link to another file system cannot be renamed to from here.
-        _write_and_rename(target.with_name(f".{name}"), target, data, mode)
+        _replace_beside(target, data, mode)
+
+
+def replace_durably(path: Path, data: bytes) -> None:
+    """Save a file outside of ``.blackbird/`` as atomically, through a temporary file beside it.
+
+    A link keeps being one. Raises OSError.
+    """
+    _replace_beside(Path(os.path.realpath(path)), data, 0o644)
+
+
+def _replace_beside(target: Path, data: bytes, mode: int) -> None:
+    _write_and_rename(target.with_name(f".{_temporary_name(target)}"), target, data, mode)
+
+
+def _temporary_name(target: Path) -> str:
+    return f"{target.name}.{os.getpid()}.{next(_counter)}.tmp"
 
 
 def _write_and_rename(temporary: Path, target: Path, data: bytes, mode: int) -> None:
@@ -91,12 +107,14 @@ def copy_private(path: Path, data: bytes) -> None:
 
     Raises SaveError.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(_temporary_name(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(data)
         temporary.replace(path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise SaveError(path, error) from error
 
 
@@ -105,9 +123,15 @@ def sweep_temporaries(layout: Layout) -> int:
 
     Only to be called under the store lock: nobody else is saving then.
     """
-    if not layout.tmp.is_dir() or layout.tmp.is_symlink():
+    if layout.state.is_symlink() or layout.tmp.is_symlink() or not layout.tmp.is_dir():
         return 0
-    leftovers = [path for path in layout.tmp.iterdir() if path.name.endswith(".tmp")]
-    for path in leftovers:
-        path.unlink(missing_ok=True)
-    return len(leftovers)
+    return sum(_is_removed(path) for path in layout.tmp.glob("*.tmp"))
+
+
+def _is_removed(path: Path) -> bool:
+    """Remove a file, and say whether it is gone: what an agent put there need not be one."""
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True

@@ -1,14 +1,15 @@
 """Configuration files: read as values of a layer, and one key written at a time."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.settings import Given, Layer, Problem, flatten
-from git_blackbird.storage.json_text import JsonFault, dump_json, load_json
+from git_blackbird.storage.atomic import replace_durably
+from git_blackbird.storage.json_text import JsonFault, dump_json, load_bounded_json
+from git_blackbird.storage.reading import load_bytes
 
 GO_AGENTS = ("claude", "codex")
 
@@ -40,10 +41,10 @@ def load_layer(path: Path | None, layer: Layer) -> tuple[list[Given], list[Probl
 
 def _load_document(path: Path) -> dict[str, Any]:
     try:
-        data = path.read_bytes()
+        data = load_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    document = load_json(data)
+    document = load_bounded_json(data)
     if not isinstance(document, dict):
         raise JsonFault("is not an object")
     return document
@@ -87,18 +88,11 @@ def write_global_config(path: Path, data: bytes) -> None:
 
     Raises UnusableError.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        replace_durably(path, data)
     except OSError as error:
         raise UnusableError(f"cannot save {path}: {error.strerror}", hint="make it writable") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def shown_value(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Where everything lies: the state under ``.blackbird/``, the plan, and the private files in the git directory."""
+"""Where everything lies: the state under ``.blackbird/``, the plan, the private files in the git folder."""
 
 import os
 import stat

@@ -13,6 +13,7 @@ from git_blackbird.storage.layout import Layout
 
 STORE_PATIENCE_SECONDS = 30.0
 _POLL_SECONDS = 0.003
+_TRIES = 10
 
 
 @contextlib.contextmanager
@@ -23,15 +24,34 @@ def controller_lock(layout: Layout, command: str, since: str) -> Iterator[None]:
     split those who wait.
     """
     with _opened(layout, "controller.lock") as descriptor:
-        if not _try_lock(descriptor):
+        if not _lock_soon(descriptor):
             raise LockedError(
                 f"another git-blackbird works here: {_holder(descriptor)}",
                 hint="wait for it, or answer it from here with `git blackbird decide`",
             )
-        holder = json.dumps({"command": command, "pid": os.getpid(), "since": since})
+        _write_holder(
+            descriptor, layout, json.dumps({"command": command, "pid": os.getpid(), "since": since})
+        )
+        yield
+
+
+def _lock_soon(descriptor: int) -> bool:
+    """Take the lock, or know that someone keeps it: who only asks who holds it lets go at once."""
+    for _ in range(_TRIES):
+        if _try_lock(descriptor):
+            return True
+        time.sleep(_POLL_SECONDS)
+    return False
+
+
+def _write_holder(descriptor: int, layout: Layout, holder: str) -> None:
+    try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, holder.encode(), 0)
-        yield
+    except OSError as error:
+        raise UnusableError(
+            f"cannot write {lock_path(layout)}: {error.strerror}", hint="make room"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -60,7 +80,8 @@ def controller_holder(layout: Layout) -> str | None:
     except OSError:
         return None
     try:
-        return None if _try_lock(descriptor) else _holder(descriptor)
+        # A shared lock, so that two who ask do not take each other for the holder.
+        return None if _try_lock(descriptor, fcntl.LOCK_SH) else _holder(descriptor)
     finally:
         os.close(descriptor)
 
@@ -79,9 +100,9 @@ def _opened(layout: Layout, name: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _try_lock(descriptor: int) -> bool:
+def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -3,8 +3,8 @@
 import heapq
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.model.history import RecordFault
 from git_blackbird.model.ids import TaskId, is_run_id, task_id_fault
@@ -12,18 +12,20 @@ from git_blackbird.model.run import Run
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.records import load_record
 
+_ENDING = ".json"
+_STAMP_DIGITS = 12
 _MILLISECOND = 1_000_000
-_DAY = 86_400 * 1000 * _MILLISECOND
+_DAY = 86_400_000
 # Ids that name an earlier time than this program can have run at are not ours.
-_FIRST_DAY = 1_735_689_600 * 1000 * _MILLISECOND
+_FIRST_DAY = 1_735_689_600_000
 
 
-@dataclass(frozen=True, order=True)
-class _Candidate:
-    moment: int
+class _Candidate(NamedTuple):
+    """A record's start in milliseconds, as the hex digits that ids of ours begin with; its name and folder."""
+
+    stamp: str
     name: str
-    task_id: TaskId
-    path: Path
+    folder: str
 
 
 def load_newest(layout: Layout, limit: int, now: int) -> tuple[list[Run], list[RecordFault]]:
@@ -32,22 +34,31 @@ def load_newest(layout: Layout, limit: int, now: int) -> tuple[list[Run], list[R
     Folders are looked at in the order in which they last changed, and no further than one that changed
     before the oldest record found so far began: nothing newer can lie in it.
     """
+    own_ids = (_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
     best: list[_Candidate] = []
+    least = ""
     for changed, folder in _folders(layout):
-        if len(best) == limit and changed < best[-1].moment:
+        if _stamp(changed // _MILLISECOND) < least:
             break
-        best = heapq.nlargest(limit, [*best, *_candidates(folder, now)])
-    found = [load_record(one.path, one.task_id) for one in best]
+        newer = [one for one in _candidates(folder, own_ids) if one.stamp >= least]
+        if newer:
+            best = heapq.nlargest(limit, [*best, *newer])
+            least = best[-1].stamp if len(best) == limit else ""
+    found = [load_record(Path(one.folder, one.name), TaskId(Path(one.folder).name)) for one in best]
     runs = [one for one in found if isinstance(one, Run)]
     runs.sort(key=lambda run: run.sort_key, reverse=True)
     return runs, [one for one in found if isinstance(one, RecordFault)]
 
 
-def _folders(layout: Layout) -> list[tuple[int, Path]]:
+def _stamp(milliseconds: int) -> str:
+    return f"{max(milliseconds, 0):012x}"
+
+
+def _folders(layout: Layout) -> list[tuple[int, str]]:
     try:
         with os.scandir(layout.runs) as entries:
             found = [
-                (entry.stat().st_mtime_ns, Path(entry.path))
+                (entry.stat().st_mtime_ns, entry.path)
                 for entry in entries
                 if task_id_fault(entry.name) is None and entry.is_dir()
             ]
@@ -56,27 +67,24 @@ def _folders(layout: Layout) -> list[tuple[int, Path]]:
     return sorted(found, reverse=True)
 
 
-def _candidates(folder: Path, now: int) -> Iterator[_Candidate]:
+def _candidates(folder: str, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
+    """Give the records of one folder; the start of one is in its id, or else in the time of its file.
+
+    Ids of the Go program are random and name no time.
+    """
+    first, last = own_ids
     for name in os.listdir(folder):
-        stem, dot, ending = name.rpartition(".")
-        if not dot or ending != "json":
+        if not name.endswith(_ENDING):
             continue
-        path = folder / name
-        moment = _started(stem, now)
-        yield _Candidate(_changed(path) if moment is None else moment, name, TaskId(folder.name), path)
+        stamp = name[:_STAMP_DIGITS]
+        if not (first <= stamp <= last and is_run_id(name.removesuffix(_ENDING))):
+            stamp = _stamp(_changed(folder, name) // _MILLISECOND)
+        yield _Candidate(stamp, name, folder)
 
 
-def _started(stem: str, now: int) -> int | None:
-    """Read the start out of an id of ours; ids of the Go program are random and name no time."""
-    if not is_run_id(stem):
-        return None
-    moment = int(stem[:12], 16) * _MILLISECOND
-    return moment if _FIRST_DAY <= moment <= now + _DAY else None
-
-
-def _changed(path: Path) -> int:
+def _changed(folder: str, name: str) -> int:
     try:
-        return path.stat().st_mtime_ns
+        return Path(folder, name).stat().st_mtime_ns
     except OSError:
         return 0
 

@@ -1,15 +1,15 @@
 """The plan file's own serialisation, byte for byte what the Go program writes (PEER.md 1.1)."""
 
+import contextlib
+import gc
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import SCHEMA_VERSION, Plan, Status, Task
-from git_blackbird.model.validation import Fault, id_fault, item_place, key_fault, plan_faults
+from git_blackbird.model.validation import Fault, item_place, plan_faults, quoted
 from git_blackbird.storage.json_text import JsonFault, dump_json, load_json
 
 
@@ -24,32 +24,52 @@ class InvalidPlanError(UnusableError):
         self.faults = faults
 
 
-class _Item(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    id: str
-    title: str
-    description: str = ""
-    acceptance_criteria: list[str] = Field(alias="acceptanceCriteria")
-    prompt: str = ""
-    parent: str | None = Field(None, alias="parentId")
-    children: list[str] = Field(alias="childIds")
-    deps: list[str]
-    status: str
-    created_at: str = Field(alias="createdAt")
-    updated_at: str = Field(alias="updatedAt")
-    notes: str | None = None
-    dep_rationale: dict[str, str] | None = Field(None, alias="depRationale")
+_Fits = Callable[[object], bool]
+_ONLY_TEXT = frozenset({str})
 
 
-_FIXES = {
-    "missing": "add it",
-    "extra_forbidden": "remove it: the plan's schema has no such field",
-    "string_type": "make it a string",
-    "list_type": "make it a list",
-    "dict_type": "make it an object",
-    "model_type": "make it an object",
+def _is_text(value: object) -> bool:
+    return type(value) is str
+
+
+def _is_text_or_null(value: object) -> bool:
+    return value is None or type(value) is str
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and _ONLY_TEXT.issuperset(map(type, value))
+
+
+def _is_texts_by_name(value: object) -> bool:
+    return value is None or (isinstance(value, dict) and _ONLY_TEXT.issuperset(map(type, value.values())))
+
+
+# Looked at for every field of every task: plain functions, and no word about a value that is as it must be.
+_FIELDS: Mapping[str, _Fits] = {
+    "id": _is_text,
+    "title": _is_text,
+    "description": _is_text,
+    "acceptanceCriteria": _is_texts,
+    "prompt": _is_text,
+    "parentId": _is_text_or_null,
+    "childIds": _is_texts,
+    "deps": _is_texts,
+    "status": _is_text,
+    "createdAt": _is_text,
+    "updatedAt": _is_text,
+    "notes": _is_text_or_null,
+    "depRationale": _is_texts_by_name,
 }
+_OPTIONAL = frozenset({"description", "prompt", "parentId", "notes", "depRationale"})
+_REQUIRED = _FIELDS.keys() - _OPTIONAL
+_MENDS: Mapping[_Fits, str] = {
+    _is_text: "make it a string",
+    _is_text_or_null: "make it a string or null",
+    _is_texts: "make it a list of strings",
+    _is_texts_by_name: "make it an object of strings",
+}
+_STATUSES: Mapping[str, Status] = {status.value: status for status in Status}
+_NO_SUCH_FIELD = "remove it: the plan's schema has no such field"
 
 
 def parse_plan(data: bytes, path: str) -> Plan:
@@ -57,17 +77,38 @@ def parse_plan(data: bytes, path: str) -> Plan:
 
     Raises InvalidPlanError with every fault; a plan without faults is returned.
     """
+    with _collector_paused():
+        try:
+            raw = load_json(data)
+        except JsonFault as fault:
+            raise InvalidPlanError(path, [Fault("$", str(fault), "make it valid JSON")]) from None
+        return _read_plan(raw, path)
+
+
+@contextlib.contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Spare a large plan the search for garbage: it is many values and no cycles."""
+    was_on = gc.isenabled()
+    gc.disable()
     try:
-        raw = load_json(data)
-    except JsonFault as fault:
-        raise InvalidPlanError(path, [Fault("$", str(fault), "make it valid JSON")]) from None
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read_plan(raw: Any, path: str) -> Plan:
     faults = list(_top_faults(raw))
     items = raw.get("items") if isinstance(raw, dict) else None
     if not isinstance(items, dict):
         raise InvalidPlanError(path, faults)
     tasks: dict[TaskId, Task] = {}
     for key in sorted(items):
-        faults.extend(_read_item(key, items[key], tasks))
+        task = _read_task(key, items[key])
+        if task is None:
+            faults.extend(_item_faults(key, items[key]))
+        else:
+            tasks[task.id] = task
     faults.extend(plan_faults(Plan(tasks), items.keys()))
     if faults:
         raise InvalidPlanError(path, faults)
@@ -79,71 +120,101 @@ def _top_faults(raw: Any) -> Iterator[Fault]:
         yield Fault("$", "is not an object", 'write {"schemaVersion": 1, "items": {}}')
         return
     for name in sorted(raw.keys() - {"schemaVersion", "items"}):
-        yield Fault(f"$.{name}", "unknown field", "remove it: the plan's schema has no such field")
+        yield Fault(_field("$", name), "unknown field", _NO_SUCH_FIELD)
     version = raw.get("schemaVersion")
-    if version != SCHEMA_VERSION or isinstance(version, bool):
-        yield Fault("$.schemaVersion", f"is {version!r}, not {SCHEMA_VERSION}", f"write {SCHEMA_VERSION}")
+    if version != SCHEMA_VERSION or type(version) is not int:
+        what = f"is {_shown(version)}, not {SCHEMA_VERSION}" if "schemaVersion" in raw else "is missing"
+        yield Fault("$.schemaVersion", what, f"write {SCHEMA_VERSION}")
     if not isinstance(raw.get("items"), dict):
-        yield Fault("$.items", "is not an object", "make it an object from task id to task")
+        what = "is not an object" if "items" in raw else "is missing"
+        yield Fault("$.items", what, "make it an object from task id to task")
 
 
-def _read_item(key: str, raw: Any, tasks: dict[TaskId, Task]) -> Iterator[Fault]:
-    """Put the task into ``tasks`` when its shape is right; yield what is wrong with it."""
-    try:
-        item = _Item.model_validate(raw)
-    except ValidationError as error:
-        yield from _shape_faults(key, error)
-        return
-    status = _parse_status(item.status)
-    if status is None:
-        fix = f"use one of: {', '.join(Status)}"
-        yield Fault(f"{item_place(key)}.status", f'unknown status "{item.status}"', fix)
-    for fault in (id_fault(key), key_fault(key, TaskId(item.id))):
-        if fault is not None:
-            yield fault
-    if status is not None and item.id == key:
-        tasks[TaskId(key)] = _task(item, status)
-
-
-def _parse_status(text: str) -> Status | None:
-    try:
-        return Status(text)
-    except ValueError:
+def _read_task(key: str, raw: Any) -> Task | None:
+    """Give the task of one item; None when its shape, its status or its id is wrong."""
+    if not _is_shaped(raw) or raw["id"] != key:
         return None
+    status = _STATUSES.get(raw["status"])
+    return None if status is None else _task(raw, status)
 
 
-def _shape_faults(key: str, error: ValidationError) -> Iterator[Fault]:
-    for detail in error.errors(include_url=False):
-        place = item_place(key) + "".join(
-            f"[{step}]" if isinstance(step, int) else f".{step}" for step in detail["loc"]
-        )
-        what = {"missing": "is missing", "extra_forbidden": "unknown field"}.get(
-            detail["type"], f"is {_shown(detail['input'])}"
-        )
-        yield Fault(place, what, _FIXES.get(detail["type"], detail["msg"]))
+def _item_faults(key: str, raw: Any) -> Iterator[Fault]:
+    """Say why an item is no task."""
+    place = item_place(key)
+    if not isinstance(raw, dict):
+        yield Fault(place, f"is {_shown(raw)}", "make it an object")
+        return
+    for name, fits in _FIELDS.items():
+        if name not in raw:
+            if name in _REQUIRED:
+                yield Fault(f"{place}.{name}", "is missing", "add it")
+        elif not fits(raw[name]):
+            yield from _value_faults(f"{place}.{name}", raw[name], fits)
+        elif name == "id" and raw[name] != key:
+            what = f"is {quoted(raw[name])}, not its key"
+            yield Fault(f"{place}.id", what, "make the key and the id the same")
+        elif name == "status" and raw[name] not in _STATUSES:
+            fix = f"use one of: {', '.join(_STATUSES)}"
+            yield Fault(f"{place}.status", f"unknown status {quoted(raw[name])}", fix)
+    for name in sorted(raw.keys() - _FIELDS.keys()):
+        yield Fault(_field(place, name), "unknown field", _NO_SUCH_FIELD)
+
+
+def _is_shaped(raw: Any) -> bool:
+    if not isinstance(raw, dict) or not raw.keys() >= _REQUIRED:
+        return False
+    for name, value in raw.items():
+        fits = _FIELDS.get(name)
+        if fits is None or not fits(value):
+            return False
+    return True
+
+
+def _value_faults(place: str, value: object, fits: _Fits) -> Iterator[Fault]:
+    """Name the value that is of the wrong kind, or those inside it that are."""
+    inside: list[tuple[str, object]] = []
+    if fits is _is_texts and isinstance(value, list):
+        inside = [(f"[{index}]", one) for index, one in enumerate(value)]
+    elif fits is _is_texts_by_name and isinstance(value, dict):
+        inside = [(f"[{quoted(name)}]", one) for name, one in value.items()]
+    if not inside:
+        yield Fault(place, f"is {_shown(value)}", _MENDS[fits])
+    for step, one in inside:
+        if not _is_text(one):
+            yield Fault(place + step, f"is {_shown(one)}", _MENDS[_is_text])
+
+
+def _field(place: str, name: str) -> str:
+    return f"{place}.{name}" if name.isidentifier() else f"{place}[{quoted(name)}]"
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    match value:
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case _:
+            text = json.dumps(value, ensure_ascii=False)
+            return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _task(item: _Item, status: Status) -> Task:
-    rationale = item.dep_rationale or {}
+def _task(item: Mapping[str, Any], status: Status) -> Task:
+    rationale = item.get("depRationale")
     return Task(
-        id=TaskId(item.id),
-        title=item.title,
-        description=item.description,
-        acceptance_criteria=tuple(item.acceptance_criteria),
-        prompt=item.prompt,
-        parent=None if item.parent is None else TaskId(item.parent),
-        children=tuple(map(TaskId, item.children)),
-        deps=tuple(map(TaskId, item.deps)),
+        id=item["id"],
+        title=item["title"],
+        description=item.get("description", ""),
+        acceptance_criteria=tuple(item["acceptanceCriteria"]),
+        prompt=item.get("prompt", ""),
+        parent=item.get("parentId"),
+        children=tuple(item["childIds"]),
+        deps=tuple(item["deps"]),
         status=status,
-        created_at=item.created_at,
-        updated_at=item.updated_at,
-        notes=item.notes,
-        dep_rationale=tuple((TaskId(dep), why) for dep, why in rationale.items()),
+        created_at=item["createdAt"],
+        updated_at=item["updatedAt"],
+        notes=item.get("notes"),
+        dep_rationale=tuple(rationale.items()) if rationale else (),
     )
 
 

@@ -2,21 +2,26 @@
 
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.change import Recorded
 from git_blackbird.model.history import History, RecordFault
 from git_blackbird.model.ids import TaskId, task_id_fault
 from git_blackbird.model.run import Run
-from git_blackbird.storage.json_text import JsonFault, dump_json, load_json
+from git_blackbird.storage.json_text import dump_json, load_bounded_json
 from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.reading import load_bytes
 
-_ALWAYS = frozenset({"context", "provider"})
+_ALWAYS = frozenset({"context", "provider", "review_summary"})
 # Two writes within one tick of the file system's clock leave the same time on a folder.
 _TICK_NANOSECONDS = 100_000_000
+_COARSE_TICK_NANOSECONDS = 2_100_000_000
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class Records:
             names = os.listdir(self._layout.runs)
         except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as error:
+            raise UnusableError(f"cannot read {self._layout.runs}: {error.strerror}") from error
         return sorted(TaskId(name) for name in names if task_id_fault(name) is None)
 
     def history(self, task_id: TaskId) -> History:
@@ -45,13 +52,15 @@ class Records:
         folder = self._layout.task_runs(task_id)
         try:
             changed = folder.stat().st_mtime_ns
+            kept = self._kept.get(task_id)
+            if kept is not None and kept.changed == changed:
+                return kept.history
+            history = _read_folder(folder, task_id)
         except (FileNotFoundError, NotADirectoryError):
             return History()
-        kept = self._kept.get(task_id)
-        if kept is not None and kept.changed == changed:
-            return kept.history
-        history = _read_folder(folder, task_id)
-        if time.time_ns() - changed > _TICK_NANOSECONDS:
+        except OSError as error:
+            return History(faults=(RecordFault(str(folder), _reason(error)),))
+        if _is_settled(changed):
             self._kept[task_id] = _Kept(changed, history)
         return history
 
@@ -59,6 +68,12 @@ class Records:
         """Give the runs of every task that has any."""
         found = {task_id: self.history(task_id) for task_id in self.tasks()}
         return {task_id: history for task_id, history in found.items() if history.runs or history.faults}
+
+
+def _is_settled(changed: int) -> bool:
+    """Whether a further write would leave another time; some file systems keep whole seconds only."""
+    tick = _TICK_NANOSECONDS if changed % 1_000_000_000 else _COARSE_TICK_NANOSECONDS
+    return time.time_ns() - changed > tick
 
 
 def _read_folder(folder: Path, task_id: TaskId) -> History:
@@ -81,12 +96,12 @@ def load_record(path: Path, task_id: TaskId) -> Run | RecordFault:
     """Read one file that must be a record of this task."""
     try:
         return _read_record(path, task_id)
-    except (OSError, JsonFault, ValidationError, ValueError) as error:
+    except (OSError, ValueError) as error:
         return RecordFault(str(path), _reason(error))
 
 
 def _read_record(path: Path, task_id: TaskId) -> Run:
-    run = Run.model_validate(load_json(path.read_bytes()))
+    run = Run.model_validate(load_bounded_json(load_bytes(path)))
     if run.task_id != task_id:
         raise ValueError(f"it is of task {run.task_id!r}, but lies with {task_id!r}")
     if f"{run.id}.json" != path.name:
@@ -104,17 +119,30 @@ def _reason(error: Exception) -> str:
 
 
 def render_record(run: Run) -> bytes:
-    """Write a record: the Go program's fields in its order, then ours; absent where there is nothing to say."""
-    whole = run.model_dump(mode="json", by_alias=True, exclude_none=True)
+    """Write a record: the Go program's fields in its order, then ours, then those this program does not know.
+
+    A field of this program is absent where it has nothing to say; one it does not know stays as it came.
+    """
     known = {
-        name: value
-        for name, value in whole.items()
-        if name in _ALWAYS or value not in ([], "", {}) or name == "review_summary"
+        name: value for name, value in _known_fields(run) if value not in ((), "", {}) or name in _ALWAYS
     }
-    if "review_summary" in known:
-        known["review_summary"] = _slim(known["review_summary"])
-    return dump_json(known)
+    if run.review_summary is not None:
+        summary = _known_fields(run.review_summary)
+        slim = {name: value for name, value in summary if value not in ((), "")}
+        known["review_summary"] = slim | (run.review_summary.model_extra or {})
+    return dump_json(known | (run.model_extra or {}))
 
 
-def _slim(summary: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in summary.items() if value not in ([], "")}
+def _known_fields(part: Recorded) -> Iterator[tuple[str, Any]]:
+    for name, field in type(part).model_fields.items():
+        value = getattr(part, name)
+        if value is not None:
+            yield field.alias or name, _content(value)
+
+
+def _content(value: Any) -> Any:
+    if isinstance(value, Recorded):
+        return dict(_known_fields(value)) | (value.model_extra or {})
+    if isinstance(value, tuple):
+        return tuple(map(_content, value))
+    return value

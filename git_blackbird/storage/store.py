@@ -14,6 +14,7 @@ from git_blackbird.storage.atomic import copy_private, sweep_temporaries, write_
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import store_lock
 from git_blackbird.storage.plan_format import parse_plan, render_plan
+from git_blackbird.storage.reading import load_bytes
 from git_blackbird.storage.records import Records, render_record
 
 
@@ -43,7 +44,7 @@ class Store:
         Raises UnusableError when it cannot be read.
         """
         try:
-            return self.layout.plan.read_bytes()
+            return load_bytes(self.layout.plan)
         except FileNotFoundError:
             return None
         except OSError as error:
