@@ -3,6 +3,7 @@
 import codecs
 import re
 
+from git_blackbird.cli.writer import Writer
 from git_blackbird.model.text import clean
 
 _MAX_HELD = 4096
@@ -46,3 +47,22 @@ class CleanStream:
         if shown:
             self._ends_line = shown.endswith("\n")
         return shown
+
+
+class RawOutput:
+    """An agent's raw output on its way to a screen, which may not keep up with it."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._stream = CleanStream()
+
+    def show(self, data: bytes) -> None:
+        """Show the next piece, or count it as lost while too much waits."""
+        if self._writer.is_behind:
+            self._writer.drop(len(data))
+        else:
+            self._writer.put_droppable(self._stream.feed(data))
+
+    def finish(self) -> None:
+        """Show what was held back, at the end of a run."""
+        self._writer.put(self._stream.finish())

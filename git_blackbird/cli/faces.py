@@ -33,4 +33,6 @@ def build_face(call: Invocation, workspace: Workspace, *, stream: bool) -> Itera
 
 def is_capable_terminal(world: World) -> bool:
     """Whether both ends are a terminal that moves its cursor; on a dumb one, lines are what it can."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and world.environ.get("TERM", "dumb") != "dumb"
+    ends = (sys.stdin, sys.stdout)
+    is_terminal = all(stream is not None and stream.isatty() for stream in ends)
+    return is_terminal and world.environ.get("TERM", "dumb") != "dumb"

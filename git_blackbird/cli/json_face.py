@@ -29,15 +29,18 @@ class JsonFace:
         self.wants_output = wants_output
         self._output = output
         self._writer = writer
+        self._dropped = 0
 
     def notify(self, event: Event) -> None:
-        """Print the event; output and progress are dropped while the reader does not keep up."""
+        """Print the event; output and progress are counted instead while the reader does not keep up."""
         name, fields = describe(event)
         line = self._output.event_line(name, fields)
-        if isinstance(event, RunPrinted | RunProgressed):
-            if not self._writer.is_behind:
-                self._writer.put(line)
+        if isinstance(event, RunPrinted | RunProgressed) and self._writer.is_behind:
+            self._dropped += 1
             return
+        if self._dropped:
+            self._writer.put(self._output.event_line("dropped", {"events": self._dropped}))
+            self._dropped = 0
         self._writer.put(line)
 
     async def answer(

@@ -1,10 +1,9 @@
 """A face of plain lines: for pipes, for simple terminals, and for when nobody is here."""
 
-import sys
 from collections.abc import Mapping
 
 from git_blackbird.cli.checkpoint_text import TITLE, render_checkpoint
-from git_blackbird.cli.clean_stream import CleanStream
+from git_blackbird.cli.clean_stream import RawOutput
 from git_blackbird.cli.event_text import render_event
 from git_blackbird.cli.line_input import LineInput
 from git_blackbird.cli.writer import STDERR, STDOUT, Writer
@@ -38,18 +37,15 @@ class LineFace:
         self._writer = writer
         self._asks = asks
         self._input = LineInput()
-        self._stream = CleanStream()
+        self._raw = RawOutput(writer)
 
     def notify(self, event: Event) -> None:
         """Print what happens; standard error gets what is wrong."""
         if isinstance(event, RunPrinted):
-            if not self._writer.is_behind:
-                self._writer.put_droppable(self._stream.feed(event.data))
-            else:
-                self._writer.drop(len(event.data))
+            self._raw.show(event.data)
             return
         if isinstance(event, RunEnded) and self.wants_output:
-            self._writer.put(self._stream.finish())
+            self._raw.finish()
         text = render_event(event)
         if text is not None:
             is_fault = isinstance(event, Notice) and event.weight is not Weight.INFO
@@ -143,7 +139,7 @@ class LineFace:
         if line is None:
             self._writer.put("\n")
             raise NobodyHereError
-        if not sys.stdin.isatty():
+        if not self._input.is_terminal:
             # What a pipe answers is not echoed by a terminal; shown, the exchange can be read afterwards.
             self._writer.put(f"{clean_line(line)}\n")
         return line

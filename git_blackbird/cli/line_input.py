@@ -21,15 +21,21 @@ class LineInput:
     def __init__(self) -> None:
         self._lines: deque[str] = deque()
         self._rest = b""
-        self._ended = False
+        # Without a standard input its number may belong to any other file by now.
+        self._ended = sys.stdin is None
         self._wanted = threading.Semaphore(0)
         self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
         self._is_reading = False
         self._thread: threading.Thread | None = None
 
+    @property
+    def is_terminal(self) -> bool:
+        """Whether someone types here."""
+        return sys.stdin is not None and sys.stdin.isatty()
+
     def begin(self) -> None:
         """Start a question."""
-        if sys.stdin.isatty():
+        if self.is_terminal:
             while not self._chunks.empty():
                 self._take(self._chunks.get_nowait())
             self._lines.clear()

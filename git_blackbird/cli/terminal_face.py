@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
-from git_blackbird.cli.clean_stream import CleanStream
+from git_blackbird.cli.clean_stream import RawOutput
 from git_blackbird.cli.display import Activity, Display
 from git_blackbird.cli.event_text import render_notice, render_step
 from git_blackbird.cli.output import Output
@@ -39,7 +39,7 @@ class TerminalFace:
         self._workspace = workspace
         self._display = Display(colored=output.colored)
         self._prompts = Prompts(colored=output.colored)
-        self._stream = CleanStream()
+        self._raw = RawOutput(self._display)
         self._activity: Activity | None = None
         self._tokens = 0
         self._cost_usd = 0.0
@@ -53,16 +53,18 @@ class TerminalFace:
 
     def __exit__(self, *_: object) -> None:
         """Write what is left and set the terminal as it was."""
-        self._display.close()
-        with suppress(termios.error):
-            if self._mode is not None:
-                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._mode)
+        try:
+            self._display.close()
+        finally:
+            with suppress(termios.error):
+                if self._mode is not None:
+                    termios.tcsetattr(sys.stdin, termios.TCSANOW, self._mode)
 
     def notify(self, event: Event) -> None:
         """Show what happens."""
         match event:
             case RunPrinted():
-                self._show_output(event.data)
+                self._raw.show(event.data)
             case RunProgressed():
                 self._follow(last=render_step(event.progress))
             case RunStarted() if not self.wants_output:
@@ -72,12 +74,6 @@ class TerminalFace:
                 self._display.put(f"{render_notice(event)}\n", STDERR)
             case _:
                 self._show_line(event)
-
-    def _show_output(self, data: bytes) -> None:
-        if self._display.is_behind:
-            self._display.drop(len(data))
-        else:
-            self._display.put_droppable(self._stream.feed(data))
 
     def _follow(self, last: str = "") -> None:
         if self._activity is None:
@@ -96,7 +92,7 @@ class TerminalFace:
         self._activity = None
         self._display.rest()
         if self.wants_output:
-            self._display.put(self._stream.finish())
+            self._raw.finish()
         if run.usage is not None:
             self._tokens += run.usage.input_tokens + run.usage.output_tokens
         self._cost_usd += run.cost_usd or 0.0

@@ -29,8 +29,13 @@ class Writer:
         self._waiting = 0
         self._dropped = 0
         self._closed = False
-        self._gone: set[int] = set()
-        sys.stdout.flush()
+        self._failure: Exception | None = None
+        # A stream that was closed from the start is written to no more than one whose reader went away: its
+        # number may belong to any other file by now.
+        streams = {STDOUT: sys.stdout, STDERR: sys.stderr}
+        self._gone = {number for number, stream in streams.items() if stream is None}
+        for stream in filter(None, streams.values()):
+            stream.flush()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -64,8 +69,7 @@ class Writer:
 
     def write(self, text: str, stream: int = STDOUT) -> None:
         """Write at once; only for jobs, since it may block."""
-        encoding = (sys.stdout if stream == STDOUT else sys.stderr).encoding or "utf-8"
-        data = memoryview(text.encode(encoding, errors="replace"))
+        data = memoryview(text.encode(_encoding(stream), errors="replace"))
         while data and stream not in self._gone:
             try:
                 data = data[os.write(stream, data) :]
@@ -82,12 +86,14 @@ class Writer:
         await asyncio.wrap_future(done)
 
     def close(self) -> None:
-        """Write what is left and end the thread."""
+        """Write what is left and end the thread; raises what went wrong in it."""
         self._own_up()
         with self._wake:
             self._closed = True
             self._wake.notify()
         self._thread.join()
+        if self._failure is not None:
+            raise self._failure
 
     def _own_up(self) -> None:
         if self._dropped:
@@ -97,7 +103,10 @@ class Writer:
     def _run(self) -> None:
         while (entry := self._next()) is not None:
             job, size = entry
-            job()
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001  # told when it is closed; until then the rest is shown
+                self._failure = error
             with self._wake:
                 self._waiting -= size
 
@@ -115,6 +124,11 @@ class Writer:
 
     def idle(self) -> None:
         """Do what is to be done while nothing is to be written."""
+
+
+def _encoding(stream: int) -> str:
+    known = sys.stdout if stream == STDOUT else sys.stderr
+    return "utf-8" if known is None else known.encoding or "utf-8"
 
 
 def _resolve(future: Future[None]) -> None:
