@@ -2,9 +2,13 @@
 
 import codecs
 import re
+from typing import TYPE_CHECKING
 
-from git_blackbird.cli.writer import Writer
 from git_blackbird.model.text import clean
+
+if TYPE_CHECKING:
+    # Readers clean logs too, and load nothing that runs agents.
+    from git_blackbird.cli.writer import Writer
 
 _MAX_HELD = 4096
 # The beginnings of what model.text takes out, and of a Windows line end.
@@ -52,7 +56,7 @@ class CleanStream:
 class RawOutput:
     """An agent's raw output on its way to a screen, which may not keep up with it."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: "Writer") -> None:
         self._writer = writer
         self._stream = CleanStream()
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.model.history import RecordFault
-from git_blackbird.model.ids import TaskId, is_run_id, task_id_fault
+from git_blackbird.model.ids import TaskId, task_id_fault
 from git_blackbird.model.run import Run
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.records import load_record
 
 _ENDING = ".json"
 _STAMP_DIGITS = 12
+_OWN_LENGTH = 16 + len(_ENDING)
 _MILLISECOND = 1_000_000
 _DAY = 86_400_000
 # Ids that name an earlier time than this program can have run at are not ours.
@@ -21,7 +22,7 @@ _FIRST_DAY = 1_735_689_600_000
 
 
 class _Candidate(NamedTuple):
-    """A record's start in milliseconds, as the hex digits that ids of ours begin with; its name and folder."""
+    """A record's start in milliseconds, as the hex digits that our ids begin with; its name and folder."""
 
     stamp: str
     name: str
@@ -60,9 +61,9 @@ def _folders(layout: Layout) -> list[tuple[int, str]]:
             found = [
                 (entry.stat().st_mtime_ns, entry.path)
                 for entry in entries
-                if task_id_fault(entry.name) is None and entry.is_dir()
+                if task_id_fault(entry.name) is None and entry.is_dir(follow_symlinks=False)
             ]
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:
         return []
     return sorted(found, reverse=True)
 
@@ -77,7 +78,7 @@ def _candidates(folder: str, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
         if not name.endswith(_ENDING):
             continue
         stamp = name[:_STAMP_DIGITS]
-        if not (first <= stamp <= last and is_run_id(name.removesuffix(_ENDING))):
+        if not (first <= stamp <= last and len(name) == _OWN_LENGTH):
             stamp = _stamp(_changed(folder, name) // _MILLISECOND)
         yield _Candidate(stamp, name, folder)
 
@@ -99,6 +100,6 @@ def stray_files(layout: Layout, task_id: TaskId) -> list[str]:
                 for entry in entries
                 if not entry.name.endswith(".json") and entry.is_file(follow_symlinks=False)
             ]
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:
         return []
     return sorted(strays)
