@@ -1,5 +1,6 @@
 """Commands that run agents or decide what becomes of what they did."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -195,7 +196,7 @@ def read_message(message: str | None, file: Path | None) -> str | None:
     if message is not None:
         raise UsageError("-m and -F say two things; give one")
     try:
-        data = click.get_binary_stream("stdin").read() if str(file) == "-" else file.read_bytes()
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         text = data.decode()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error

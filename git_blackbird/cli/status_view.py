@@ -73,7 +73,8 @@ def _bar(counts: Mapping[Status, int], total: int) -> str:
     largest = widths.index(max(widths))
     widths[largest] += BAR_WIDTH - sum(widths)
     drawn = (
-        click.style(mark * width, fg=color) for (mark, color, _), width in zip(wanted, widths, strict=True)
+        click.style(mark * width, fg=color) if color else mark * width
+        for (mark, color, _), width in zip(wanted, widths, strict=True)
     )
     return f"[{''.join(drawn)}]"
 

@@ -93,7 +93,7 @@ def test_stop_tree_leaves_another_process_of_that_number_alone() -> None:
         assert popen.poll() is None
 
 
-@pytest.mark.parametrize("pid", [0, 1, os.getpid()])
+@pytest.mark.parametrize("pid", [0, 1, os.getpid()], ids=["none", "first", "own"])
 def test_nobody_signals_himself_or_the_first_process(pid: int) -> None:
     who = processes.identity(pid) or ""
     assert not processes.signal_process(pid, who, signal.SIGTERM)
