@@ -1,10 +1,6 @@
 """One leg of a run: snapshot, gate, record, agent, record (DESIGN.md 5, step by step)."""
 
 import asyncio
-import contextlib
-import shutil
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +13,7 @@ from git_blackbird.controller.face import Face
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.snapshots import snapshot
+from git_blackbird.controller.work_folders import work_folder
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.refs import save_run_ref
@@ -28,19 +25,29 @@ from git_blackbird.model.ids import RunId, build_run_id
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import RECORDER, Run, RunStatus
 from git_blackbird.model.status import apply_statuses
+from git_blackbird.model.timestamps import format_timestamp
 
 _MEGABYTE = 1024 * 1024
+_MILLISECOND = 1_000_000
 
 
 @dataclass(frozen=True)
 class Crew:
-    """Who takes part in a leg: the worktree, the agent with its version, and the face that watches."""
+    """Who takes part in a leg: the worktree, the agent with its version, and the face that watches.
+
+    ``left_out`` grows with the paths that were named as not in a snapshot: each is named once a call.
+    """
 
     workspace: Workspace
     agent: Agent
     version: str
     face: Face
     stops_after_each: bool
+    left_out: set[str]
+
+
+class NoLongerReadyError(RequestError):
+    """Someone changed the plan between the choice of a task and its start."""
 
 
 async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
@@ -51,59 +58,60 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     """
     base = await asyncio.to_thread(snapshot, crew.workspace)
     for left in base.left_out:
-        crew.face.notify(Notice(Weight.WARNING, f"not in the snapshot: {left.path} ({left.reason})"))
-    with _work_folder() as folder:
-        return await _Leg(crew, order, base, folder).run(hurry)
+        if left.path not in crew.left_out:
+            crew.left_out.add(left.path)
+            crew.face.notify(Notice(Weight.WARNING, f"not in the snapshot: {left.path} ({left.reason})"))
+    run_id, started = _identify(crew, order)
+    with work_folder(run_id) as folder:
+        return await _Leg(crew, order, _opening(crew, order, base, run_id, started), folder).run(hurry)
 
 
-@contextlib.contextmanager
-def _work_folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="git-blackbird-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def _identify(crew: Crew, order: Order) -> tuple[RunId, str]:
+    """Name the run by its start, which is later than the task's last even when the clock was set back."""
+    history = crew.workspace.store.records.history(order.task.id)
+    newest = max((run.sort_key[0] for run in history.runs), default=0)
+    started = max(crew.workspace.world.now(), newest + _MILLISECOND)
+    return build_run_id(started, crew.workspace.world.random_bits(16)), format_timestamp(started)
+
+
+def _opening(crew: Crew, order: Order, base: Snapshot, run_id: RunId, started_at: str) -> Run:
+    """Make the record as it is before the agent works."""
+    where = head(crew.workspace.repo)
+    resumed = order.resumes
+    session = (
+        crew.agent.new_session(f"{crew.workspace.world.random_bits(128):032x}")
+        if resumed is None
+        else resumed.provider_session_ref
+    )
+    return Run(
+        id=run_id,
+        task_id=order.task.id,
+        provider=crew.agent.name,
+        provider_session_ref=session,
+        started_at=started_at,
+        status=RunStatus.RUNNING,
+        context=order.context,
+        recorder=RECORDER,
+        agent_version=crew.version or None,
+        resumes=None if resumed is None else resumed.id,
+        last_completion_status=None if resumed is None else resumed.status,
+        repo_root=str(crew.workspace.repo.top),
+        branch=where.branch,
+        head_commit=where.commit,
+        base_tree=base.tree,
+        prompt=None if resumed is None else order.prompt,
+        message=order.message,
+        answers=order.answers,
+    )
 
 
 class _Leg:
-    def __init__(self, crew: Crew, order: Order, base: Snapshot, folder: Path) -> None:
-        world = crew.workspace.world
+    def __init__(self, crew: Crew, order: Order, opening: Run, folder: Path) -> None:
         self._crew = crew
         self._order = order
         self._folder = folder
-        started = world.now()
-        self._run = self._opening(base, build_run_id(started, world.random_bits(16)), world.timestamp())
+        self._run = opening
         self._assignment = self._assign()
-
-    def _opening(self, base: Snapshot, run_id: RunId, started_at: str) -> Run:
-        crew, order = self._crew, self._order
-        where = head(crew.workspace.repo)
-        resumed = order.resumes
-        session = (
-            crew.agent.new_session(f"{crew.workspace.world.random_bits(128):032x}")
-            if resumed is None
-            else resumed.provider_session_ref
-        )
-        return Run(
-            id=run_id,
-            task_id=order.task.id,
-            provider=crew.agent.name,
-            provider_session_ref=session,
-            started_at=started_at,
-            status=RunStatus.RUNNING,
-            context=order.context,
-            recorder=RECORDER,
-            agent_version=crew.version or None,
-            resumes=None if resumed is None else resumed.id,
-            last_completion_status=None if resumed is None else resumed.status,
-            repo_root=str(crew.workspace.repo.top),
-            branch=where.branch,
-            head_commit=where.commit,
-            base_tree=base.tree,
-            prompt=None if resumed is None else order.prompt,
-            message=order.message,
-            answers=order.answers,
-        )
 
     def _assign(self) -> Assignment:
         resumed = self._order.resumes
@@ -170,10 +178,10 @@ class _Leg:
             plan = transaction.plan()
             task = plan.tasks.get(self._run.task_id)
             if task is None:
-                raise RequestError(f"{self._run.task_id} was removed from the plan meanwhile")
+                raise NoLongerReadyError(f"{self._run.task_id} was removed from the plan meanwhile")
             reasons = readiness(plan, task).reasons
             if self._order.resumes is None and reasons:
-                raise RequestError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
+                raise NoLongerReadyError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
             now = workspace.world.timestamp()
             transaction.save_run(self._run)
             if self._order.resumes is None:

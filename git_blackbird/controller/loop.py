@@ -10,14 +10,25 @@ from git_blackbird.controller.agents import agent_of, chosen_agent, probe
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face, LeftOpen
-from git_blackbird.controller.leg import Crew, run_leg
+from git_blackbird.controller.leg import Crew, NoLongerReadyError, run_leg
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_start
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.answers import match_answers
+from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
-from git_blackbird.model.due import Ask, Call, CarryOut, Decide, Due, Nothing, Start, next_due
+from git_blackbird.model.due import (
+    Ask,
+    Call,
+    CarryOut,
+    Decide,
+    Due,
+    Nothing,
+    Start,
+    next_due,
+    owed_by_person,
+)
 from git_blackbird.model.events import Decided, Notice, Weight
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
@@ -50,6 +61,7 @@ class Loop:
         self._step: asyncio.Task[object] | None = None
         self._touched: set[TaskId] = set()
         self._versions: dict[str, str] = {}
+        self._left_out: set[str] = set()
         self._unmet = False
 
     def interrupt(self) -> None:
@@ -66,6 +78,7 @@ class Loop:
         Raises BlackbirdError when something cannot go on at all.
         """
         repair(self._workspace, self._face)
+        self._name_what_others_owe()
         try:
             stop = await self._open(opening)
             while stop is None:
@@ -73,6 +86,16 @@ class Loop:
         except AgentUnavailableError as error:
             return self._unavailable(error)
         return stop
+
+    def _name_what_others_owe(self) -> None:
+        """A call that is about some tasks only names what the others wait for, and asks nothing of it."""
+        if self._call.only is None:
+            return
+        image = self._workspace.store.image()
+        for owed in owed_by_person(image.plan, image.histories):
+            if not self._call.covers(owed.task.id):
+                text = f"{owed.task.id} waits for you as well"
+                self._face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
 
     async def _open(self, opening: Opening) -> Stop | None:
         if opening.first is None:
@@ -99,13 +122,20 @@ class Loop:
             case Ask(task, run):
                 return await self._ask(image, task, run)
             case Start(task):
-                left = self._call.starts_left
-                self._call = replace(self._call, starts_left=None if left is None else left - 1)
-                return await self._leg(
-                    order_start(self._workspace, image.plan, task, image.history(task.id), None)
-                )
+                return await self._start(image, task)
             case Nothing():
                 return self._finish(due, image)
+
+    async def _start(self, image: Image, task: Task) -> Stop | None:
+        left = self._call.starts_left
+        self._call = replace(self._call, starts_left=None if left is None else left - 1)
+        try:
+            return await self._leg(
+                order_start(self._workspace, image.plan, task, image.history(task.id), None)
+            )
+        except NoLongerReadyError as error:
+            self._face.notify(Notice(Weight.WARNING, error.message, task_id=task.id))
+            return None
 
     def _change_order(self, image: Image, task: Task, run: Run) -> Order:
         history = image.history(task.id)
@@ -122,6 +152,7 @@ class Loop:
             self._versions[agent.name],
             self._face,
             self._workspace.settings.flag("execution.stopAfterEachTask"),
+            self._left_out,
         )
         run = await self._stoppable(run_leg(crew, order, self._hurry))
         if run is None:
@@ -196,9 +227,7 @@ class Loop:
             StopReason.DECISION_REQUIRED,
             f"a decision is due on {task.id}",
             tuple(
-                dict.fromkeys(
-                    offer.command.format(task=task.id, run=run.id) for offer in checkpoint.offers()
-                )
+                dict.fromkeys(offer.command.format(task=task.id, run=run.id) for offer in checkpoint.offers())
             ),
             task.id,
         )
@@ -218,11 +247,12 @@ class Loop:
         return None
 
     async def _ask(self, image: Image, task: Task, run: Run) -> Stop | None:
-        reply = await self._stoppable(self._or_elsewhere(self._face.answer(task, run.questions), run))
+        questions = questions_of(run)
+        reply = await self._stoppable(self._or_elsewhere(self._face.answer(task, questions), run))
         if isinstance(reply, Run):
             return None
         if isinstance(reply, Mapping):
-            answers = match_answers(run.questions, reply)
+            answers = match_answers(questions, reply)
             return await self._leg(order_answers(run, task, image.history(task.id), answers))
         reason = (
             StopReason.INTERRUPTED
@@ -232,7 +262,7 @@ class Loop:
         return Stop(
             reason,
             f"{task.id} waits for answers",
-            tuple(f"git blackbird resume {task.id} --answer {one.id}=VALUE" for one in run.questions),
+            tuple(f"git blackbird resume {task.id} --answer {one.id}=VALUE" for one in questions),
             task.id,
         )
 
@@ -280,7 +310,9 @@ class Loop:
             text = f"failed: {', '.join(failed)}" if failed else "a request could not be met"
             steps = tuple(f"git blackbird runs {task_id}" for task_id in failed)
             return Stop(StopReason.FAILED, text, steps, blocked=due.blocked)
-        return Stop(StopReason.COMPLETED, _completed_text(image), blocked=due.blocked)
+        owed = owed_by_person(image.plan, image.histories)
+        steps = tuple(one.command for one in owed if self._call.covers(one.task.id))
+        return Stop(StopReason.COMPLETED, _completed_text(image), steps, blocked=due.blocked)
 
 
 def _counts_as_failed(image: Image, task_id: TaskId) -> bool:

@@ -19,12 +19,14 @@ from git_blackbird.messages.prompts import (
     render_earlier_requests,
     render_prompt,
 )
+from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.change import Summary
 from git_blackbird.model.conversation import Answer
 from git_blackbird.model.history import History, OwedWords, owed_words
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.run import Run
 
+_OF_ONE_RUN = frozenset({"questions", "answers", "feedback"})
 _SNAPSHOT_FILES = (".blackbird/snapshot.md", "OVERVIEW.md", "README.md")
 
 
@@ -66,9 +68,9 @@ def order_continue(run: Run, task: Task, history: History, message: str | None) 
 
 def order_answers(run: Run, task: Task, history: History, answers: tuple[Answer, ...]) -> Order:
     """Order the same session to go on with the answers to its questions."""
-    owed = owed_words(history)
-    answered = OwedWords(owed.texts, (*owed.questions, *run.questions), (*owed.answers, *answers))
-    prompt = join_messages(render_answers(run.questions, answers), render_earlier_requests(owed.texts))
+    owed, asked = owed_words(history), questions_of(run)
+    answered = OwedWords(owed.texts, (*owed.questions, *asked), (*owed.answers, *answers))
+    prompt = join_messages(render_answers(asked, answers), render_earlier_requests(owed.texts))
     return replace(_resumed(run, task, answered, prompt, None), answers=answers)
 
 
@@ -86,7 +88,7 @@ def order_changes(
 
 
 def _resumed(run: Run, task: Task, owed: OwedWords, prompt: str, message: str | None) -> Order:
-    fresh = {name: value for name, value in run.context.items() if name not in {"questions", "answers"}}
+    fresh = {name: value for name, value in run.context.items() if name not in _OF_ONE_RUN}
     gated = run.decision_required is True
     return Order(task, _told(fresh, owed), prompt, run, message, gated=gated)
 

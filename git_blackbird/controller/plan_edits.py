@@ -59,7 +59,7 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
     task_id = new.id if new.id is not None else f"w_{workspace.world.random_bits(48):012x}"
     fault = task_id_fault(task_id)
     if fault is not None:
-        raise RequestError(f"the id {ascii(task_id)} {fault}", hint=TASK_ID_RULE)
+        raise RequestError(f"the id {task_id!a} {fault}", hint=TASK_ID_RULE)
     if fold_task_id(task_id) in map(fold_task_id, plan.tasks):
         raise RequestError(f'there is a task "{task_id}" already, perhaps in other letter case')
     if not new.title.strip():

@@ -10,6 +10,7 @@ from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.work_folders import remove_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.conversation import Reading
@@ -54,6 +55,7 @@ def unreadable_records(image: Image) -> Iterator[RecordFault]:
 
 def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
     _stop_orphans(workspace, face, run)
+    remove_work_folders(run.id)
     reading = read_log(workspace, run)
     session = reading.session or (run.provider_session_ref if run.resumes else None)
     status = RunStatus.PAUSED if session else RunStatus.FAILED

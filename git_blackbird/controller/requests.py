@@ -3,17 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from git_blackbird.controller.agents import agent_of, chosen_agent, probe
+from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
-from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.overtaking import overtake_runs
-from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.controller.face import Face
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.answers import match_answers
+from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.due import Ask, Call
 from git_blackbird.model.graph import ancestors, dependents, readiness, unmet
@@ -117,6 +119,8 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
             f"a decision is due on {task.id} (run {run.id})",
             hint=f"git blackbird decide {task.id} --approve, or resume it with -m TEXT to request changes",
         )
+    if run.provider_session_ref is not None:
+        probe(workspace, agent_of(workspace, run))
     decision = Decision(DecisionState.CHANGES_REQUESTED, request.message)
     record_decision(workspace, task.id, decision, run.id)
 
@@ -132,12 +136,12 @@ def _require_session(workspace: Workspace, history: History, task: Task, run: Ru
 
 def _answer(task: Task, run: Run, history: History, request: ResumeRequest) -> Order | Ask:
     if request.answers:
-        order = order_answers(run, task, history, match_answers(run.questions, request.answers))
+        order = order_answers(run, task, history, match_answers(questions_of(run), request.answers))
         return order if request.message is None else order.with_message(request.message)
     if request.message is not None:
         raise RequestError(
             f"{task.id} waits for answers; -m alone answers nothing",
-            hint=" ".join(f"--answer {question.id}=VALUE" for question in run.questions),
+            hint=" ".join(f"--answer {question.id}=VALUE" for question in questions_of(run)),
         )
     return Ask(task, run)
 
@@ -152,6 +156,7 @@ def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | 
     def first(image: Image) -> Order:
         task = find_task(image.plan, task_id)
         _require_startable(image.plan, task)
+        probe(workspace, chosen_agent(workspace))
         if task.status is not Status.TODO:
             reset_task(workspace, task_id, OVERTAKEN_BY_RESTART)
         after = workspace.store.image()

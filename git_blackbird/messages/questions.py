@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from git_blackbird.model.conversation import Question
+from git_blackbird.model.run import Run
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50
@@ -187,3 +188,8 @@ def _free_id(name: str, number: int, taken: set[str]) -> str:
     while candidate in taken:
         candidate += "x"
     return candidate
+
+
+def questions_of(run: Run) -> tuple[Question, ...]:
+    """Give what a run asked; the Go program's records hold it in their output only."""
+    return run.questions or parse_questions(run.stdout or "")

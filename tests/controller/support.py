@@ -22,6 +22,7 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import DecisionState, Run
 from git_blackbird.model.stop import Stop
+from tests.support import git
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
@@ -115,8 +116,6 @@ def put_plan(repo: Path, *tasks: Task) -> None:
 
 def configure(repo: Path, **values: str) -> None:
     """Set keys of this clone; ``__`` stands for the dot."""
-    from tests.support import git
-
     for name, value in values.items():
         git(repo, "config", f"blackbird.{name.replace('__', '.')}", value)
 

@@ -1,5 +1,6 @@
 """SIGKILL at each numbered persistence step: nothing is lost, and the flow can be finished."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -108,8 +109,6 @@ def heard(repo: Path, task_id: str) -> str:
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_killed_before_each_persistence_step(flow: Path, tmp_path: Path, share: int) -> None:
-    import shutil
-
     step, killed = share + 1, True
     while killed:
         place = tmp_path / f"step-{step}"

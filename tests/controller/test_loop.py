@@ -1,8 +1,9 @@
 """Stories of an execute: what is due is done, in order, and stops where someone must decide."""
 
 import asyncio
-import os
 import stat
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -409,13 +410,13 @@ def test_an_agent_may_not_judge_itself(gated: Path, word: str) -> None:
     put_plan(gated, leaf("a", "write x 1"))
     execute(gated)
     workspace = open_at(gated, BLACKBIRD_RUN_ID="0" * 16)
+    judging: dict[str, Callable[[], object]] = {
+        "decide": lambda: record_decision(workspace, "a", APPROVE),
+        "reset": lambda: reset_task(workspace, "a"),
+        "set": lambda: set_status(workspace, "a", Status.DONE),
+    }
     with pytest.raises(RequestError, match="agents do not judge themselves"):
-        if word == "decide":
-            record_decision(workspace, "a", APPROVE)
-        elif word == "reset":
-            reset_task(workspace, "a")
-        else:
-            set_status(workspace, "a", Status.DONE)
+        judging[word]()
 
 
 def test_a_decision_from_elsewhere_is_taken_by_the_execute_that_waits(gated: Path) -> None:
@@ -441,7 +442,7 @@ def test_a_decision_from_elsewhere_is_taken_by_the_execute_that_waits(gated: Pat
 
 def test_w21_an_id_that_leaves_its_folder_is_refused_everywhere(demo: Path) -> None:
     put_plan(demo, leaf("../../../evil"))
-    with pytest.raises(UnusableError, match="the task id starts with '.'"):
+    with pytest.raises(UnusableError, match=r"the task id starts with '\.'"):
         execute(demo)
     with pytest.raises(UnusableError, match="cannot name a folder"):
         open_at(demo).layout.task_runs(leaf("../x").id)
@@ -492,10 +493,8 @@ def test_what_others_change_in_the_plan_during_a_run_is_kept(demo: Path) -> None
     )
     program += "real_world; sys.exit(main(['add', '--id', 'b', '--title', 'B'], real_world))"
     write(demo, {"add.py": program})
-    command(
-        demo,
-        f"cat >/dev/null; test -e done || PYTHONPATH={os.getcwd()} {os.sys.executable} add.py; touch done",
-    )  # type: ignore[attr-defined]  # noqa: E501
+    add = f"PYTHONPATH={Path.cwd()} {sys.executable} add.py"
+    command(demo, f"cat >/dev/null; test -e done || {add}; touch done")
     assert execute(demo).reason == StopReason.COMPLETED
     assert [status(demo, task) for task in "ab"] == [Status.DONE, Status.DONE]
 
