@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import click
 
 from git_blackbird import __version__
+from git_blackbird.cli.streams import open_closed_streams
 from git_blackbird.errors import BlackbirdError, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ def run() -> NoReturn:
     """Run the program: the console script."""
     from git_blackbird.controller.world import real_world  # noqa: PLC0415  # --help must not pay for it
 
+    open_closed_streams()
     code = main(sys.argv[1:], real_world)
     sys.exit(code)
 

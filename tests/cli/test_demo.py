@@ -1,6 +1,7 @@
 """The demo: by itself and by hand, from nothing, touching nothing else."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,9 @@ def test_everything_it_says(program: Program, tmp_path: Path) -> None:
     program.cwd.mkdir()
     program.run("demo", "--auto")
     program.run("demo", "--auto")
+    # When a run began depends on how often the clock was looked at, which is nobody's promise.
+    runs = dict.fromkeys(re.findall(r"\b[0-9a-f]{16}\b", program.text()))
+    program.hidden = {**program.hidden, **{run_id: f"RUN{number}" for number, run_id in enumerate(runs, 1)}}
     program.check("demo")
 
 
@@ -77,6 +81,32 @@ def test_another_repository_and_another_agent_are_left_alone(repo: Path, tmp_pat
     assert (done.returncode, done.stderr) == (0, "")
     assert statuses(tmp_path / "there") == {Status.DONE}
     assert sorted(path.relative_to(repo) for path in repo.rglob("*")) == before
+
+
+def test_what_a_user_configured_for_git_stays_out_of_it(sealed: Path, tmp_path: Path) -> None:
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran-{name}'\nexit 1\n")
+        (hooks / name).chmod(0o755)
+    with (sealed / ".gitconfig").open("a") as config:
+        config.write(
+            f"[core]\n\thooksPath = {hooks}\n\texcludesFile = {tmp_path}/ignored\n"
+            f"[init]\n\ttemplateDir = {tmp_path}\n[commit]\n\tgpgSign = true\n"
+            "[user]\n\tuseConfigOnly = true\n"
+        )
+    (tmp_path / "ignored").write_text("*\n")
+    before = (sealed / ".gitconfig").read_bytes()
+    done = run(tmp_path, "demo", "--no-input")
+    assert (done.returncode, done.stderr) == (3, "")
+    assert git(tmp_path / "blackbird-demo", "ls-files").splitlines() == [
+        ".blackbird/.gitignore",
+        "README.md",
+        "blackbird.plan.json",
+        "greet.py",
+    ]
+    assert list(tmp_path.glob("ran-*")) == []
+    assert (sealed / ".gitconfig").read_bytes() == before
 
 
 def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:

@@ -318,3 +318,20 @@ def test_an_interrupted_question_waits_for_no_input(demo_repo: Path) -> None:
         os.kill(waiting.pid, signal.SIGINT)
         assert waiting.wait(PATIENCE_SECONDS) == 130
     assert runs_of(demo_repo, "a")[-1].decision_state is DecisionState.PENDING
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_standard_streams_that_are_closed_lead_nowhere(demo_repo: Path, closed: str) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    command = f'exec "$0" -m git_blackbird execute --stream {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable],
+        cwd=demo_repo,
+        env=program_environ(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (3, b"")
+    assert runs_of(demo_repo, "a")[-1].decision_state is DecisionState.PENDING

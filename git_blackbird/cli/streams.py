@@ -1,0 +1,22 @@
+"""Standard streams that were closed before the program began."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def open_closed_streams() -> None:
+    """Lead closed standard streams to nowhere, as git does.
+
+    Else the next file opened would take their number: what is meant for a terminal would be written
+    into a record, and a lock file be read as an answer.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    nowhere = Path(os.devnull)
+    sys.stdin = sys.stdin or nowhere.open(encoding="utf-8")
+    sys.stdout = sys.stdout or nowhere.open("w", encoding="utf-8")
+    sys.stderr = sys.stderr or nowhere.open("w", encoding="utf-8")

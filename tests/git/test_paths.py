@@ -1,0 +1,26 @@
+import os
+from pathlib import Path
+
+from git_blackbird.git.paths import list_paths
+from git_blackbird.git.repository import discover
+from tests.support import commit, git, write
+
+
+def test_every_name_that_can_be_typed_is_there_once(repo: Path) -> None:
+    commit(repo, {"a b/c 'd'.py": "", "é": "", "both": "", "gone": ""})
+    write(repo, {"new/file": "", ".gitignore": "*.log\n", "x.log": "", "both": "changed"})
+    (repo / os.fsdecode(b"not-\xff-utf8")).write_text("")
+    (repo / "gone").unlink()
+    found = list_paths(discover(repo, dict(os.environ)))
+    assert sorted(found) == [".gitignore", "a b/c 'd'.py", "both", "gone", "new/file", "é"]
+
+
+def test_a_conflicted_path_is_there_once(repo: Path) -> None:
+    commit(repo, {"a": "one\n"})
+    git(repo, "checkout", "-q", "-b", "other")
+    commit(repo, {"a": "two\n"})
+    git(repo, "checkout", "-q", "main")
+    commit(repo, {"a": "three\n"})
+    conflict = "git merge -q other >/dev/null 2>&1 || true"
+    os.system(f"cd '{repo}' && {conflict}")
+    assert list_paths(discover(repo, dict(os.environ))) == ["a"]
