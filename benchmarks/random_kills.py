@@ -1,4 +1,4 @@
-"""Kill an execute at random instants and see that nothing is lost: ``python benchmarks/random_kills.py [KILLS]``.
+"""Kill an execute at random instants: nothing is lost (``python benchmarks/random_kills.py [KILLS]``).
 
 Each round makes a repository with a plan of three tasks and checkpoints, starts ``execute``, kills it with
 SIGKILL after a random time, and then looks and goes on as a user would. Prints what was met, and fails on
@@ -8,6 +8,7 @@ the first thing that is wrong.
 import json
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,12 @@ from pathlib import Path
 
 PROGRAM = [sys.executable, "-m", "git_blackbird"]
 ROOT = Path(__file__).resolve().parent.parent
-AGENT = "cat >/dev/null; echo began >>agent.log; sleep 0.3; echo $BLACKBIRD_TASK_ID >>done.log"
+AGENT = "cat >/dev/null; echo began >>agent.log; sleep {}; echo $BLACKBIRD_TASK_ID >>done.log"
+SETTINGS = {
+    "agent": "command",
+    "execution.stopAfterEachTask": "true",
+    "execution.stopGraceSeconds": "0",
+}
 REPLIES = b"3\nmake it louder\n\n1\n1\n1\n1\n1\n"
 LONGEST_SECONDS = 3.0
 
@@ -51,9 +57,12 @@ class Round:
         self.run("init")
         for name, deps in (("a", ()), ("b", ("--dep", "a")), ("c", ())):
             self.run("add", "--id", name, "--title", name, *deps)
-        for key, value in (("agent", "command"), ("command.run", AGENT), ("execution.stopAfterEachTask", "true")):
+        for key, value in SETTINGS.items():
             self.git("config", f"blackbird.{key}", value)
-        self.git("config", "blackbird.execution.stopGraceSeconds", "0")
+        self.let_agents_take(random.choice((0.01, 0.3, 6.0)))
+
+    def let_agents_take(self, seconds: float) -> None:
+        self.git("config", "blackbird.command.run", AGENT.format(seconds))
 
     def cut(self) -> None:
         process = subprocess.Popen(
@@ -108,6 +117,7 @@ class Round:
         return [int(str(record["pid"])) for record in running if Path(f"/proc/{record['pid']}").exists()]
 
     def finish(self) -> None:
+        self.let_agents_take(0.01)
         kept = self.decisions()
         owed = [feedback for _, state, feedback in kept if state == "changes_requested"]
         alive = self.alive_agents()
@@ -119,10 +129,9 @@ class Round:
             state = json.loads(self.run("status", "--json").stdout)["data"]
             if state["counts"].get("done") == 3:
                 break
-            for record in state["owed"]:
-                self.run("resume", str(record["task"]), stdin=b"1\n1\n")
-            for task in state["failed"]:
-                self.run("retry", str(task["id"] if isinstance(task, dict) else task))
+            for due in state["due"]:
+                if due["kind"] not in {"ready", "decision"}:
+                    self.run(*shlex.split(due["command"])[2:], stdin=b"1\n1\n")
         else:
             raise AssertionError(done.stdout + done.stderr)
         assert kept <= self.decisions(), "a decision was lost"

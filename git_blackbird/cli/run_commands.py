@@ -79,7 +79,7 @@ def execute(
 
     With TASKs only these leaves are run.
     """
-    workspace = open_workspace(call.world, _flags(agent, stop))
+    workspace = open_workspace(call.world, _flags(agent=agent, stop=stop))
     if dry_run:
         return show_forecast(call.output, forecast(workspace, task_ids, limit))
     return _run(call, workspace, lambda face: execute_loop(workspace, face, task_ids, limit), stream=stream)
@@ -107,7 +107,7 @@ def resume(
     """Go on in the same agent session: answers, feedback, or just continue."""
     told = read_message(message, message_file)
     request = ResumeRequest(task_id, told, dict(map(parse_answer_option, answers)))
-    workspace = open_workspace(call.world, _flags(None, stop))
+    workspace = open_workspace(call.world, _flags(agent=None, stop=stop))
     return _run(call, workspace, lambda face: resume_loop(workspace, face, request), stream=stream)
 
 
@@ -130,7 +130,7 @@ def restart(
 ) -> ExitCode:
     """Start a task again in a new session, told everything it is owed."""
     told = read_message(message, message_file)
-    workspace = open_workspace(call.world, _flags(agent, stop))
+    workspace = open_workspace(call.world, _flags(agent=agent, stop=stop))
     return _run(call, workspace, lambda face: restart_loop(workspace, face, task_id, told), stream=stream)
 
 
@@ -206,7 +206,7 @@ def read_message(message: str | None, file: Path | None) -> str | None:
     return text
 
 
-def _flags(agent: str | None, stop: bool | None) -> list[Given]:
+def _flags(*, agent: str | None, stop: bool | None) -> list[Given]:
     given = {"agent": agent, "execution.stopAfterEachTask": stop}
     return [
         Given(key, value, Layer.FLAG, "command line") for key, value in given.items() if value is not None

@@ -94,6 +94,7 @@ PLANS = {
 EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "12"))  # read before the tests are sealed
 BEHAVIOURS = st.sampled_from(["pause", "ask", "ok", "fail", "lost", "away"])
 REPLIES = st.sampled_from(["changes", "nobody", "approve", "reject", "quit", "leave"])
+REPLIES_OF: dict[str, Decision] = {"approve": APPROVE, "changes": APPROVE, "quit": QUIT, "reject": REJECT}
 WAITING = frozenset({RunStatus.WAITING_USER, RunStatus.PAUSED})
 STUCK = frozenset({Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
 TASKS = st.sampled_from(["a", "a", "a", "b", "c", "p"])
@@ -121,14 +122,7 @@ class Player(Person):
         if self.reply == "changes" and checkpoint.no_request is None and self.requests < 2:
             self.requests += 1
             return changes(self.machine.new_text())
-        replies = {
-            "approve": APPROVE,
-            "changes": APPROVE,
-            "quit": QUIT,
-            "reject": REJECT,
-            "leave": LeftOpen(),
-        }
-        return replies.get(self.reply)
+        return LeftOpen() if self.reply == "leave" else REPLIES_OF.get(self.reply)
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
