@@ -1,0 +1,195 @@
+"""What a task is still owed, and which runs are one change."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from git_blackbird.model.history import (
+    History,
+    OwedWords,
+    finished_the_task,
+    owed_words,
+    session_chain,
+    since_done,
+    total_cost,
+)
+from git_blackbird.model.ids import RunId
+from git_blackbird.model.run import (
+    OVERTAKEN_BY_RETRY,
+    OVERTAKEN_BY_STATUS,
+    DecisionState,
+    Run,
+    RunStatus,
+)
+from tests.model.building import LATER, history, run
+
+CHANGES = DecisionState.CHANGES_REQUESTED
+
+
+def asks(number: int, *questions: str, **fields: Any) -> Run:
+    asked = [{"id": name, "prompt": f"{name} of {number}?"} for name in questions]
+    return run(number, RunStatus.WAITING_USER, questions=asked, **fields)
+
+
+def answered(number: int, status: RunStatus = RunStatus.PAUSED, **answers: str) -> Run:
+    return run(number, status, answers=[{"id": name, "value": value} for name, value in answers.items()])
+
+
+@pytest.mark.parametrize(
+    ("finishes", "fields"),
+    [
+        (True, {}),
+        (True, {"decision_state": DecisionState.APPROVED_CONTINUE}),
+        (True, {"decision_state": DecisionState.APPROVED_QUIT, "status": RunStatus.FAILED}),
+        (False, {"decision_state": DecisionState.PENDING}),
+        (False, {"decision_state": CHANGES}),
+        (False, {"decision_state": DecisionState.REJECTED}),
+        (False, {"status": RunStatus.FAILED}),
+        (False, {"status": RunStatus.PAUSED}),
+        (True, {"status": RunStatus.PAUSED, "superseded_by": f"{OVERTAKEN_BY_STATUS}done"}),
+        (False, {"status": RunStatus.PAUSED, "superseded_by": f"{OVERTAKEN_BY_STATUS}todo"}),
+        (False, {"decision_state": DecisionState.REJECTED, "superseded_by": OVERTAKEN_BY_RETRY}),
+    ],
+)
+def test_which_runs_finish_a_task(finishes: bool, fields: dict[str, Any]) -> None:
+    assert finished_the_task(run(1, **fields)) == finishes
+
+
+def test_latest_newest_and_live_are_no_reviewers() -> None:
+    live = run(1, RunStatus.RUNNING)
+    gone = run(2, RunStatus.FAILED, superseded_at=LATER)
+    both = history(live, gone, run(3, run_type="review"), run(4, run_type="spec_review"))
+    assert (both.latest, both.newest, both.live, both.own) == (live, gone, live, (live, gone))
+    assert (History().latest, History().newest, History().live) == (None, None, None)
+
+
+def test_the_change_begins_after_the_last_run_that_finished_the_task() -> None:
+    first, second, third = run(1), run(2, RunStatus.FAILED), run(3, decision_state=DecisionState.PENDING)
+    assert since_done(history(first)) == (first,)
+    assert since_done(history(first, second)) == (second,)
+    assert since_done(history(first, second, third)) == (second, third)
+    assert since_done(history()) == ()
+
+
+def test_requests_messages_and_answers_are_owed_oldest_first_and_once() -> None:
+    told = history(
+        run(1, RunStatus.PAUSED, message="be quick"),
+        run(2, decision_state=CHANGES, decision_feedback="more tests", message="be quick"),
+        asks(3, "db"),
+        answered(4, db="postgres"),
+    )
+    owed = owed_words(told)
+    assert owed.texts == ("be quick", "more tests")
+    assert [(one.id, one.prompt) for one in owed.questions] == [("db", "db of 3?")]
+    assert [(one.id, one.value) for one in owed.answers] == [("db", "postgres")]
+
+
+def test_an_overtaken_request_stays_owed_and_an_overtaken_decision_does_not() -> None:
+    gone: dict[str, Any] = {"superseded_at": LATER, "superseded_by": OVERTAKEN_BY_RETRY}
+    told = history(
+        run(1, decision_state=CHANGES, decision_feedback="more tests", **gone),
+        run(2, decision_state=DecisionState.REJECTED, decision_feedback="overtaken by retry", **gone),
+    )
+    assert owed_words(told).texts == ("more tests",)
+
+
+def test_an_id_that_is_asked_again_keeps_each_answer_with_its_question() -> None:
+    told = history(asks(1, "q1", "x"), answered(2, q1="postgres", x="yes"), asks(3, "q1"))
+    halfway = owed_words(told)
+    assert [one.prompt for one in halfway.questions] == ["q1 of 1?", "x of 1?"]
+    whole = owed_words(history(*told.runs, answered(4, q1="80")))
+    assert {one.id: one.prompt for one in whole.questions} == {
+        "q1 (0000000000000001)": "q1 of 1?",
+        "x": "x of 1?",
+        "q1 (0000000000000003)": "q1 of 3?",
+    }
+    assert {one.id: one.value for one in whole.answers} == {
+        "q1 (0000000000000001)": "postgres",
+        "x": "yes",
+        "q1 (0000000000000003)": "80",
+    }
+
+
+def test_the_last_answer_to_one_question_counts() -> None:
+    told = history(asks(1, "q"), answered(2, RunStatus.FAILED, q="no"), answered(3, q="yes"))
+    assert [one.value for one in owed_words(told).answers] == ["yes"]
+
+
+def test_an_answer_whose_question_is_gone_is_still_told() -> None:
+    owed = owed_words(history(answered(1, q="yes")))
+    assert (owed.questions, [one.value for one in owed.answers]) == ((), ["yes"])
+
+
+def test_owed_words_are_true_when_there_is_something_to_say() -> None:
+    assert not OwedWords()
+    assert OwedWords(("more",))
+
+
+STATUSES = st.sampled_from([status for status in RunStatus if status != RunStatus.RUNNING])
+DECISIONS = st.none() | st.sampled_from(list(DecisionState))
+OVERTAKEN = st.sampled_from(
+    [None, OVERTAKEN_BY_RETRY, f"{OVERTAKEN_BY_STATUS}done", f"{OVERTAKEN_BY_STATUS}todo"]
+)
+LEGS = st.lists(st.tuples(STATUSES, DECISIONS, OVERTAKEN, st.booleans()), max_size=8)
+
+
+def _told(number: int, leg: tuple[RunStatus, DecisionState | None, str | None, bool]) -> Run:
+    """A run that says its number in every way a run can be told something."""
+    status, decision, overtaken, is_review = leg
+    return run(
+        number,
+        status,
+        run_type="review" if is_review else "execute",
+        decision_state=decision,
+        decision_feedback=f"request {number}" if decision == CHANGES else None,
+        superseded_by=overtaken,
+        superseded_at=LATER if overtaken else None,
+        message=f"message {number}",
+        questions=[{"id": f"q{number}", "prompt": "?"}],
+        answers=[{"id": f"q{number - 1}", "value": f"answer {number}"}],
+    )
+
+
+@given(LEGS)
+@settings(max_examples=300, deadline=None)
+def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]) -> None:
+    runs = [_told(number, leg) for number, leg in enumerate(legs, start=1)]
+    own = [one for one in runs if not one.is_review]
+    ends = [place for place, one in enumerate(own) if finished_the_task(one)]
+    after = own[ends[-1] + 1 :] if ends else own
+    owed = owed_words(History(tuple(runs)))
+    expected = [text for one in after for text in (one.message, one.decision_feedback) if text]
+    assert list(owed.texts) == expected
+    assert [one.value for one in owed.answers] == [answer.value for one in after for answer in one.answers]
+
+
+@given(LEGS)
+@settings(max_examples=200, deadline=None)
+def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None:
+    runs = tuple(_told(number, leg) for number, leg in enumerate(legs, start=1))
+    told = History(runs)
+    change = since_done(told)
+    assert change == told.own[len(told.own) - len(change) :]
+    assert not any(map(finished_the_task, change[:-1]))
+    before = told.own[: len(told.own) - len(change)]
+    assert not before or finished_the_task(before[-1])
+    assert (change == ()) == (told.own == ())
+
+
+def test_a_session_chain_follows_resumes_and_survives_a_loop() -> None:
+    first = run(1, resumes=f"{3:016x}")
+    second = run(2, resumes=first.id)
+    other = run(4)
+    third = run(3, resumes=second.id)
+    assert session_chain(history(first, second, third, other), second)[-1] == second
+    straight = run(1)
+    assert session_chain(history(straight, second, other), second) == (straight, second)
+    orphan = run(5, resumes=RunId("0" * 16))
+    assert session_chain(history(orphan), orphan) == (orphan,)
+
+
+def test_costs_add_up_where_they_were_told() -> None:
+    assert total_cost([run(1, cost_usd=0.25), run(2), run(3, cost_usd=0.5)]) == 0.75
+    assert total_cost([run(1)]) is None

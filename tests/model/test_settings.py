@@ -1,0 +1,259 @@
+"""Configuration: layers, types, ranges, and what a clone may not choose."""
+
+import shlex
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from git_blackbird.model.settings import (
+    KEYS,
+    Given,
+    Kind,
+    Layer,
+    Problem,
+    Settings,
+    find_key,
+    flatten,
+    merge_layers,
+    nearest_key,
+)
+
+LAYERS = [layer for layer in Layer if layer != Layer.DEFAULT]
+STOP = "execution.stopAfterEachTask"
+MINUTES = "execution.timeoutMinutes"
+
+
+def told(key: str, value: object, layer: Layer = Layer.GIT_LOCAL) -> Settings:
+    return merge_layers([Given(key, value, layer, "somewhere")])
+
+
+def the_problem(found: Settings) -> Problem:
+    (problem,) = found.problems
+    return problem
+
+
+def test_every_key_has_a_default_of_its_own_kind_within_its_range() -> None:
+    found = merge_layers([])
+    assert found.problems == ()
+    for name, key in KEYS.items():
+        setting = found.values[name]
+        assert (setting.value, setting.layer) == (key.default, Layer.DEFAULT)
+        if key.kind is Kind.INTEGER:
+            assert isinstance(key.default, int)
+            assert key.low <= key.default <= key.high
+
+
+def test_each_layer_wins_over_the_weaker_ones_and_says_where_it_is_from() -> None:
+    given_values = [Given(MINUTES, str(layer + 1), layer, f"from {layer.name}") for layer in LAYERS]
+    given_values = [
+        Given(one.key, int(str(one.value)), one.layer, one.origin)
+        if one.layer in {Layer.PROJECT, Layer.GLOBAL}
+        else one
+        for one in given_values
+    ]
+    for place in range(len(LAYERS)):
+        for order in (given_values[place:], given_values[place:][::-1]):
+            setting = merge_layers(order).values[MINUTES]
+            assert (setting.value, setting.layer) == (LAYERS[place] + 1, LAYERS[place])
+            assert setting.origin == f"from {LAYERS[place].name}"
+
+
+def test_the_last_value_within_a_layer_counts_as_in_git() -> None:
+    twice = [Given(MINUTES, value, Layer.GIT_LOCAL, "git") for value in ("5", "6")]
+    assert merge_layers(twice).number(MINUTES) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *((text, True) for text in ("true", "TRUE", "yes", "On", "1", "2", "-1", "1k", "0x1", "007")),
+        *((text, False) for text in ("false", "No", "OFF", "0", "", "00", "0x0", "0k")),
+    ],
+)
+def test_booleans_are_read_as_git_reads_them(text: str, value: bool) -> None:
+    found = told(STOP, text)
+    assert (found.flag(STOP), found.problems) == (value, ())
+
+
+@pytest.mark.parametrize("text", ["y", "n", "t", "maybe", "1.0", "tru", " ", "1 0", "true "])
+def test_what_git_takes_for_no_boolean(text: str) -> None:
+    problem = the_problem(told(STOP, text))
+    assert (problem.what, problem.fatal) == (f'"{text}" is not a boolean', True)
+    assert problem.hint == "it takes a boolean"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("90", 90), ("+90", 90), ("1k", 1024), ("1K", 1024), ("0x10", 16), ("010", 8), (" 5", 5)],
+)
+def test_integers_are_read_as_git_reads_them(text: str, value: int) -> None:
+    assert told(MINUTES, text).number(MINUTES) == value
+
+
+@pytest.mark.parametrize("text", ["64m", "64M", "67108864", "65536k", "0x4000000"])
+def test_integers_with_units(text: str) -> None:
+    assert told("snapshot.maxUntrackedBytes", text).number("snapshot.maxUntrackedBytes") == 64 * 1024**2
+
+
+def test_gigabytes() -> None:
+    assert told("snapshot.maxUntrackedBytes", "2g").number("snapshot.maxUntrackedBytes") == 2 * 1024**3
+
+
+@pytest.mark.parametrize("text", ["", "k", "x", "1.5", "1_000", "1e3", "1kk", "1 k", "\u0663", "09", "--1"])
+def test_what_git_takes_for_no_integer(text: str) -> None:
+    problem = the_problem(told(MINUTES, text))
+    assert (problem.what, problem.fatal) == (f'"{text}" is not an integer', True)
+    assert problem.hint == "it takes an integer from 1 to 1440"
+
+
+@pytest.mark.parametrize(("text", "value"), [("0", 1), ("-5", 1), ("99999", 1440), ("9" * 40, 1440)])
+def test_what_is_out_of_range_is_clamped_with_a_warning(text: str, value: int) -> None:
+    found = told(MINUTES, text)
+    problem = the_problem(found)
+    assert found.number(MINUTES) == value
+    assert problem.what == f"{int(text)} is out of range; {value} is used"
+    assert (problem.hint, problem.fatal) == ("it takes 1 to 1440", False)
+
+
+def test_a_clamped_value_still_wins_over_weaker_layers() -> None:
+    found = merge_layers(
+        [Given(MINUTES, 0, Layer.PROJECT, "project"), Given(MINUTES, 30, Layer.GLOBAL, "global")]
+    )
+    assert (found.number(MINUTES), found.values[MINUTES].origin) == (1, "project")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "shown", "kind"),
+    [
+        (STOP, "true", '"true"', "boolean"),
+        (STOP, 1, "1", "boolean"),
+        (STOP, None, "null", "boolean"),
+        (STOP, {"x": 1}, '{"x": 1}', "boolean"),
+        (MINUTES, "60", '"60"', "integer"),
+        (MINUTES, True, "true", "integer"),
+        (MINUTES, 1.5, "1.5", "integer"),
+        ("claude.model", 5, "5", "text"),
+        ("claude.model", [], "[]", "text"),
+    ],
+)
+@pytest.mark.parametrize("layer", [Layer.PROJECT, Layer.GLOBAL])
+def test_w12_a_wrong_type_in_a_file_is_named_and_fatal(
+    key: str, value: object, shown: str, kind: str, layer: Layer
+) -> None:
+    found = told(key, value, layer)
+    problem = the_problem(found)
+    assert (problem.origin, problem.key, problem.what, problem.fatal) == (
+        "somewhere",
+        key,
+        f"{shown} is no {kind}",
+        True,
+    )
+    assert found.values[key].layer == Layer.DEFAULT
+
+
+@pytest.mark.parametrize("value", ["-v", [1], ["a", None], {"a": "b"}])
+def test_a_list_in_a_file_is_a_list_of_texts(value: object) -> None:
+    assert the_problem(told("claude.args", value, Layer.GLOBAL)).fatal
+    assert told("claude.args", ["-v", "a b"], Layer.GLOBAL).words("claude.args") == ("-v", "a b")
+
+
+def test_a_list_in_git_is_split_as_a_shell_splits() -> None:
+    assert told("claude.args", "-v 'a b'").words("claude.args") == ("-v", "a b")
+    assert the_problem(told("claude.args", "'never closed")).what == '"\'never closed": No closing quotation'
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("execution.stopAfterEachTasks", f"did you mean {STOP}?"),
+        ("Execution.stop_after_each_task", f"did you mean {STOP}?"),
+        ("agnet", "did you mean agent?"),
+        ("zzzzzz", "`git blackbird config` lists every key"),
+    ],
+)
+def test_w12_an_unknown_key_is_named_with_the_nearest_one(typed: str, meant: str) -> None:
+    problem = the_problem(told(typed, "x"))
+    assert (problem.key, problem.what, problem.hint, problem.fatal) == (typed, "unknown key", meant, True)
+    assert nearest_key(typed) == meant
+
+
+def test_keys_are_compared_as_git_compares_them() -> None:
+    assert told("EXECUTION.STOPAFTEREACHTASK", "true").flag(STOP)
+    assert find_key("Claude.Path") is KEYS["claude.path"]
+    assert find_key("claude") is None
+
+
+UNSAFE = sorted(name for name, key in KEYS.items() if not key.clone_safe)
+
+
+def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
+    assert UNSAFE == ["claude.args", "claude.path", "claude.permissionMode", "command.run"]
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_the_project_file_cannot_choose_what_runs_here(name: str) -> None:
+    found = told(
+        name.upper(), ["x; rm"] if KEYS[name].kind is Kind.WORDS else "evil; rm -rf ~", Layer.PROJECT
+    )
+    problem = the_problem(found)
+    assert found.values[name].layer == Layer.DEFAULT
+    assert (problem.key, problem.fatal) == (name, False)
+    assert problem.what == "ignored: a repository's own file must not choose what runs on this machine"
+    assert problem.hint.startswith(f"to use it in this clone: git config blackbird.{name} '")
+
+
+def test_the_command_that_trusts_a_value_keeps_it_as_it_is() -> None:
+    hint = the_problem(told("claude.args", ["-v", "a b", "it's"], Layer.PROJECT)).hint
+    command = "to use it in this clone: git config blackbird.claude.args "
+    assert hint == command + "'-v '\\''a b'\\'' '\\''it'\\''\\'\\'''\\''s'\\'''"
+    (value,) = shlex.split(hint.removeprefix(command))
+    assert told("claude.args", value).words("claude.args") == ("-v", "a b", "it's")
+
+
+def test_an_unknown_choice_is_named_with_the_choices() -> None:
+    problem = the_problem(told("agent", "gpt"))
+    assert problem.what == "unknown value 'gpt'"
+    assert problem.hint == "it takes one of: claude, command, demo"
+    assert str(problem) == "somewhere: agent: unknown value 'gpt'"
+
+
+def test_a_file_becomes_dotted_keys() -> None:
+    document = {
+        "schemaVersion": 1,
+        "agent": "demo",
+        "execution": {"stopAfterEachTask": {"deep": 1}},
+        "tui": {},
+    }
+    assert flatten(document, Layer.PROJECT, "f") == [
+        Given("agent", "demo", Layer.PROJECT, "f"),
+        Given(STOP, {"deep": 1}, Layer.PROJECT, "f"),
+    ]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.sampled_from(sorted(KEYS)) | st.text(max_size=10)
+
+
+@given(st.lists(st.tuples(NAMES, JSON, st.sampled_from(LAYERS)), max_size=6))
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_configured_every_key_keeps_a_usable_value(
+    values: list[tuple[str, object, Layer]],
+) -> None:
+    found = merge_layers([Given(name, value, layer, "x") for name, value, layer in values])
+    for name, key in KEYS.items():
+        setting = found.values[name]
+        match key.kind:
+            case Kind.BOOLEAN:
+                assert isinstance(found.flag(name), bool)
+            case Kind.INTEGER:
+                assert key.low <= found.number(name) <= key.high
+            case Kind.TEXT:
+                assert found.text(name) is None or isinstance(setting.value, str)
+            case Kind.WORDS:
+                assert all(isinstance(word, str) for word in found.words(name))
+    assert all(str(problem) and problem.hint for problem in found.problems)
