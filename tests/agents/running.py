@@ -11,7 +11,8 @@ from git_blackbird.agents.protocol import Agent, Assignment, JsonObject, Launch,
 from git_blackbird.agents.runner import TMP_FOLDER, Ended, HeldChild, Limits, LogFiles, hold
 from git_blackbird.model.conversation import Progress, Reading
 
-RUN_ID = "0123456789abcdef"
+# Processes are found by this id: tests that run side by side must not stop each other's.
+RUN_ID = f"{os.getpid():016x}"
 PATIENT = Limits(wall_seconds=60, idle_seconds=60, grace_seconds=5)
 MEGABYTE = 1024 * 1024
 

@@ -25,6 +25,8 @@ GOLDEN = Path(__file__).with_name("golden")
 UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
 FIRST_MOMENT = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z
 SECOND = 1_000_000_000
+RUN_ID_BITS = 16
+_RUN_ID = re.compile(r"\b(019b7c[0-9a-f]{6})([0-9a-f]{4})\b")
 _UNSTEADY = (
     (re.compile(r"process \d+"), "process PID"),
     (re.compile(r'"pid": \d+'), '"pid": 0'),
@@ -44,12 +46,22 @@ class Program:
     transcript: list[str] = field(default_factory=list)
     clock: "itertools.count[int]" = field(default_factory=lambda: itertools.count(FIRST_MOMENT, SECOND))
     bits: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    endings: dict[str, str] = field(default_factory=dict)
 
     def world(self) -> World:
         return World(self.environ, self.cwd, lambda: next(self.clock), self._random_bits)
 
     def _random_bits(self, bits: int) -> int:
-        return next(self.bits) % (1 << bits)
+        number = next(self.bits)
+        if bits != RUN_ID_BITS:
+            return number
+        # Agents are found by their run's id: tests that run side by side must not stop each other's.
+        own = (number + os.getpid() * 31) % (1 << RUN_ID_BITS)
+        self.endings[f"{own:04x}"] = f"{number:04x}"
+        return own
+
+    def _steady_id(self, match: re.Match[str]) -> str:
+        return match[1] + self.endings.get(match[2], match[2])
 
     def run(self, *args: str, **variables: str) -> int:
         """Run one command line and keep what it printed and its exit code."""
@@ -76,6 +88,7 @@ class Program:
         text = "".join(self.transcript)
         for real, shown in self.hidden.items():
             text = text.replace(real, shown)
+        text = _RUN_ID.sub(self._steady_id, text)
         for pattern, shown in _UNSTEADY:
             text = pattern.sub(shown, text)
         return text
