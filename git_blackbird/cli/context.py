@@ -7,8 +7,8 @@ from typing import Any, Concatenate, ParamSpec
 
 import click
 
-from git_blackbird.cli.main import Root
 from git_blackbird.cli.output import Output
+from git_blackbird.cli.root import Root
 from git_blackbird.controller.world import World
 from git_blackbird.errors import ExitCode
 

@@ -1,18 +1,16 @@
 """The program's edge: one group of commands, loaded when they are called, and the way every call ends."""
 
-import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
 from git_blackbird import __version__
+from git_blackbird.cli.root import Root
 from git_blackbird.cli.streams import open_closed_streams
-from git_blackbird.errors import BlackbirdError, ExitCode, UsageError
+from git_blackbird.errors import ExitCode
 
 if TYPE_CHECKING:
     from git_blackbird.controller.world import World
@@ -43,19 +41,6 @@ COMMANDS = {
     "validate": Entry("plan_commands:validate", "Check the plan file; every fault in one go."),
 }
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-
-@dataclass
-class Root:
-    """What the edge hands to the commands, and learns from them: whether errors must speak JSON."""
-
-    make_world: "Callable[[], World]"
-    as_json: bool = False
-
-    @cached_property
-    def world(self) -> "World":
-        """The world, made when a command first looks at it."""
-        return self.make_world()
 
 
 class LazyGroup(click.Group):
@@ -93,15 +78,9 @@ def cli(context: click.Context) -> ExitCode | None:
 
     Without a command it prints what `status` prints.
     """
-    if context.invoked_subcommand is None:
-        return run_status(context)
-    return None
-
-
-def run_status(context: click.Context) -> ExitCode:
-    """Do what ``status`` does."""
-    from git_blackbird.cli.read_commands import status  # noqa: PLC0415  # --help must not pay for it
-
+    status = None if context.invoked_subcommand else cli.get_command(context, "status")
+    if status is None:
+        return None
     code: ExitCode = context.invoke(status, as_json=False, no_input=False)
     return code
 
@@ -121,42 +100,10 @@ def main(args: Sequence[str], make_world: "Callable[[], World]") -> int:
     try:
         code = cli.main(args=list(args), prog_name="git blackbird", standalone_mode=False, obj=root)
         sys.stdout.flush()
-        return int(code or 0)
     except click.exceptions.Exit as leave:
         return leave.exit_code
-    except click.ClickException as error:
-        return _usage(error, as_json=root.as_json or "--json" in args)
-    except (KeyboardInterrupt, click.Abort, EOFError):
-        return _interrupted()
-    except BrokenPipeError:
-        return _broken_pipe()
-    except BlackbirdError as error:
-        from git_blackbird.cli.output import print_error  # noqa: PLC0415  # only who fails pays for it
+    except BaseException as error:  # noqa: BLE001  # the edge: however a call ends, it ends with a code
+        from git_blackbird.cli.endings import end  # noqa: PLC0415  # only who fails pays for it
 
-        print_error(error, as_json=root.as_json)
-        return int(error.exit_code)
-    except Exception as error:  # noqa: BLE001  # the edge: a bug is reported with its place, not shown raw
-        from git_blackbird.cli.bug_report import report_bug  # noqa: PLC0415  # only a bug pays for it
-
-        return report_bug(error, args, root.world)
-
-
-def _usage(error: click.ClickException, *, as_json: bool) -> int:
-    from git_blackbird.cli.output import print_error  # noqa: PLC0415  # only who errs pays for it
-
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "git blackbird"
-    print_error(UsageError(error.format_message(), hint=f"{command} -h"), as_json=as_json)
-    return int(ExitCode.USAGE)
-
-
-def _interrupted() -> int:
-    click.echo("interrupted", err=True)
-    return int(ExitCode.INTERRUPTED)
-
-
-def _broken_pipe() -> int:
-    """End quietly when the reader went away, as git does under a pager that was left."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
-    return int(ExitCode.OK)
+        return end(error, args, root)
+    return int(code or 0)

@@ -1,9 +1,10 @@
 """The one place that prints: text for people, envelopes for programs, errors as git words them."""
 
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -76,6 +77,22 @@ class Output:
         """Print a warning on standard error."""
         click.echo(f"warning: {clean(text)}", err=True)
         _hints(hint)
+
+
+def drop_output() -> None:
+    """Let what is still printed go nowhere: the reader has left, as under a pager that was closed."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Print something whose reader may be gone: what was done, and its exit code, stay what they are."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
 
 
 def wants_color(world: World, *, is_tty: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import Output, reader_may_leave
 from git_blackbird.controller.decide import Recorded
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.plan import Task
@@ -13,13 +13,19 @@ from git_blackbird.model.text import clean, clean_line
 _DECIDED = {
     DecisionState.APPROVED_CONTINUE: "approved {}",
     DecisionState.APPROVED_QUIT: "approved {}",
-    DecisionState.CHANGES_REQUESTED: "changes requested of {}; `git blackbird execute` or `resume` carries them out",
+    DecisionState.CHANGES_REQUESTED: "changes requested of {}; `git blackbird execute` carries them out",
     DecisionState.REJECTED: "rejected {}; no file was changed",
 }
 
 
 def show_stop(output: Output, stop: Stop) -> ExitCode:
     """Say why the call ended and what to do next; gives the exit code."""
+    with reader_may_leave():
+        _print_stop(output, stop)
+    return stop.exit_code
+
+
+def _print_stop(output: Output, stop: Stop) -> None:
     output.say(clean_line(stop.text, 400))
     for step in stop.next_steps:
         output.say(f"next step: {clean(step)}")
@@ -36,7 +42,6 @@ def show_stop(output: Output, stop: Stop) -> ExitCode:
             "exitCode": int(stop.exit_code),
         },
     )
-    return stop.exit_code
 
 
 def show_forecast(output: Output, order: Sequence[Task]) -> ExitCode:

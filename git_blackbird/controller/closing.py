@@ -165,7 +165,7 @@ def summarize_leg(workspace: Workspace, face: Face, run: Run) -> tuple[Summary, 
 
 
 def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, Any]) -> Run:
-    """Save a closed record, then the plan, under one lock; what others wrote on the record meanwhile stays."""
+    """Save a closed record, then the plan, under one lock; what others wrote on it meanwhile stays."""
     with workspace.store.transaction() as transaction:
         check = check_plan(transaction, run.id)
         stored = next((one for one in transaction.history(run.task_id).runs if one.id == run.id), run)

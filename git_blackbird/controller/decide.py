@@ -18,7 +18,7 @@ from git_blackbird.storage.store import Image, Transaction
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a decision led to: the record, paths that look different by now, how a rejected change is undone."""
+    """What a decision led to: the record, paths that differ by now, how a rejected change is undone."""
 
     run: Run
     moved: tuple[str, ...] = ()

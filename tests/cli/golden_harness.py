@@ -85,10 +85,9 @@ class Program:
         self.transcript.append(f"# {text}\n\n")
 
     def text(self) -> str:
-        text = "".join(self.transcript)
+        text = _RUN_ID.sub(self._steady_id, "".join(self.transcript))
         for real, shown in self.hidden.items():
             text = text.replace(real, shown)
-        text = _RUN_ID.sub(self._steady_id, text)
         for pattern, shown in _UNSTEADY:
             text = pattern.sub(shown, text)
         return text

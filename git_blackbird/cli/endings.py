@@ -1,0 +1,37 @@
+"""How a call ends that did not simply end: every error becomes words and an exit code here."""
+
+from collections.abc import Sequence
+
+import click
+
+from git_blackbird.cli.bug_report import report_bug
+from git_blackbird.cli.output import drop_output, print_error
+from git_blackbird.cli.root import Root
+from git_blackbird.errors import BlackbirdError, ExitCode, UsageError
+
+
+def end(error: BaseException, args: Sequence[str], root: Root) -> int:
+    """Say what happened and give the exit code."""
+    match error:
+        case click.Abort() | KeyboardInterrupt() | EOFError():
+            click.echo("interrupted", err=True)
+            return int(ExitCode.INTERRUPTED)
+        case click.ClickException():
+            fault = UsageError(error.format_message(), hint=f"{_command_of(error)} -h")
+            print_error(fault, as_json=root.as_json or "--json" in args)
+            return int(fault.exit_code)
+        case BrokenPipeError():
+            drop_output()
+            return int(ExitCode.OK)
+        case BlackbirdError():
+            print_error(error, as_json=root.as_json)
+            return int(error.exit_code)
+        case Exception():
+            return report_bug(error, args, root.world)
+        case _:
+            raise error
+
+
+def _command_of(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return context.command_path if context is not None else "git blackbird"
