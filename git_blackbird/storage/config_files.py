@@ -51,13 +51,16 @@ def _load_document(path: Path) -> dict[str, Any]:
 
 
 def load_agent_choice(path: Path) -> list[Given]:
-    """Read the Go program's ``agent.json``; anything wrong with it counts as no choice, as there."""
+    """Read the Go program's ``agent.json``; a file that is wrong counts as no choice, as there.
+
+    Its other agent, codex, is a choice all the same: another agent must not silently take its place.
+    """
     try:
         document = _load_document(path)
     except (OSError, JsonFault):
         return []
     name = document.get("selectedAgent")
-    return [Given("agent", name, Layer.AGENT_CHOICE, str(path))] if name == "claude" else []
+    return [Given("agent", name, Layer.AGENT_CHOICE, str(path))] if name in GO_AGENTS else []
 
 
 def with_key(path: Path, dotted: str, value: object | None) -> bytes:

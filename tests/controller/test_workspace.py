@@ -1,0 +1,40 @@
+"""Opening a worktree: which agent is chosen, and by whom."""
+
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.workspace import open_workspace
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.settings import Given, Layer
+from tests.controller.support import make_world, open_at
+from tests.support import git, write
+
+CODEX = {".blackbird/agent.json": '{"schemaVersion": 1, "selectedAgent": "codex"}'}
+
+
+def test_the_agents_choice_first_found(repo: Path) -> None:
+    write(repo, {".blackbird/agent.json": '{"schemaVersion": 1, "selectedAgent": "claude"}'})
+    assert open_at(repo).settings.values["agent"].layer == Layer.AGENT_CHOICE
+    git(repo, "config", "blackbird.agent", "demo")
+    assert open_at(repo).settings.text("agent") == "demo"
+    assert open_at(repo, BLACKBIRD_AGENT_PROVIDER="claude").settings.text("agent") == "claude"
+    both = {"BLACKBIRD_AGENT_PROVIDER": "claude", "BLACKBIRD_AGENT_CMD": "true"}
+    assert open_at(repo, **both).settings.text("agent") == "command"
+    flag = Given("agent", "demo", Layer.FLAG, "command line")
+    assert open_workspace(make_world(repo, **both), [flag]).settings.text("agent") == "demo"
+
+
+def test_an_agent_this_program_has_not_is_never_silently_another(repo: Path) -> None:
+    write(repo, CODEX)
+    with pytest.raises(UnusableError, match="unknown value 'codex'"):
+        open_at(repo).require_settings()
+    git(repo, "config", "blackbird.agent", "demo")
+    open_at(repo).require_settings()
+
+
+def test_a_broken_choice_of_the_go_program_counts_as_none(repo: Path) -> None:
+    write(repo, {".blackbird/agent.json": "{"})
+    workspace = open_at(repo)
+    workspace.require_settings()
+    assert workspace.settings.text("agent") == "claude"
