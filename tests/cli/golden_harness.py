@@ -24,10 +24,12 @@ from git_blackbird.storage.store import Store
 GOLDEN = Path(__file__).with_name("golden")
 UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
 FIRST_MOMENT = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z
-SECOND = 1_000_000_000
+MILLISECOND = 1_000_000
 RUN_ID_BITS = 16
-_RUN_ID = re.compile(r"\b(019b7c[0-9a-f]{6})([0-9a-f]{4})\b")
+# What the clock makes: how often it is read is nobody's promise.
+_RUN_ID = re.compile(r"\b019b7ca9[0-9a-f]{8}\b")
 _UNSTEADY = (
+    (re.compile(r"2026-01-02T03:04:05\.\d+Z"), "2026-01-02T03:04:05Z"),
     (re.compile(r"process \d+"), "process PID"),
     (re.compile(r'"pid": \d+'), '"pid": 0'),
     (re.compile(r'"seconds": \d+\.\d+'), '"seconds": 0.0'),
@@ -44,9 +46,8 @@ class Program:
     hidden: Mapping[str, str]
     environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     transcript: list[str] = field(default_factory=list)
-    clock: "itertools.count[int]" = field(default_factory=lambda: itertools.count(FIRST_MOMENT, SECOND))
+    clock: "itertools.count[int]" = field(default_factory=lambda: itertools.count(FIRST_MOMENT, MILLISECOND))
     bits: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
-    endings: dict[str, str] = field(default_factory=dict)
 
     def world(self) -> World:
         return World(self.environ, self.cwd, lambda: next(self.clock), self._random_bits)
@@ -56,12 +57,7 @@ class Program:
         if bits != RUN_ID_BITS:
             return number
         # Agents are found by their run's id: tests that run side by side must not stop each other's.
-        own = (number + os.getpid() * 31) % (1 << RUN_ID_BITS)
-        self.endings[f"{own:04x}"] = f"{number:04x}"
-        return own
-
-    def _steady_id(self, match: re.Match[str]) -> str:
-        return match[1] + self.endings.get(match[2], match[2])
+        return (number + os.getpid() * 31) % (1 << RUN_ID_BITS)
 
     def run(self, *args: str, **variables: str) -> int:
         """Run one command line and keep what it printed and its exit code."""
@@ -85,7 +81,10 @@ class Program:
         self.transcript.append(f"# {text}\n\n")
 
     def text(self) -> str:
-        text = _RUN_ID.sub(self._steady_id, "".join(self.transcript))
+        text = "".join(self.transcript)
+        ids = dict.fromkeys(_RUN_ID.findall(text))
+        named = {run_id: f"{number:016x}" for number, run_id in enumerate(ids, 1)}
+        text = _RUN_ID.sub(lambda found: named[found[0]], text)
         for real, shown in self.hidden.items():
             text = text.replace(real, shown)
         for pattern, shown in _UNSTEADY:
