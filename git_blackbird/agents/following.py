@@ -165,7 +165,8 @@ class Following:
             loop.call_soon_threadsafe(self._wake.set)
 
     def _stop(self, cause: EndCause) -> None:
-        if self._stopping is None:
+        # What has ended by itself is not stopped any more: its end stays what it was.
+        if self._stopping is None and not self._watch.over:
             self._cause = cause
             self._stopping = _Stopping(self._limits.grace_seconds)
 

@@ -1,0 +1,125 @@
+"""What a killed program leaves: found, named, stopped, and gone on with."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.requests import ResumeRequest, resume_loop
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.stop import StopReason
+from tests.controller.support import (
+    Person,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    put_plan,
+    run_to_stop,
+    runs_of,
+    status,
+)
+from tests.support import commit
+
+PATIENCE_SECONDS = 60.0
+
+
+@pytest.fixture
+def cut_off(repo: Path) -> Path:
+    """A repository in which the program was killed while its agent, still alive, had edited a file."""
+    commit(repo, {"a.txt": "one\n"})
+    put_plan(repo, leaf("a"), leaf("b", deps=["a"]))
+    script = 'cat >/dev/null; test -n "$BLACKBIRD_RESUME" || { echo two >>a.txt; echo edited; sleep 600; }'
+    configure(repo, agent="command", command__run=script, execution__stopGraceSeconds="0")
+    program = subprocess.Popen(
+        [sys.executable, "-m", "git_blackbird", "execute"],
+        cwd=repo,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for(lambda: any(path.read_text() for path in repo.glob(".blackbird/runs/a/logs/*.stdout")))
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    return repo
+
+
+def wait_for(condition: object) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def lives(pid: int | None) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def only_run(repo: Path) -> Run:
+    (run,) = runs_of(repo, "a")
+    return run
+
+
+def test_w18_a_run_is_on_disk_before_its_agent_works(cut_off: Path) -> None:
+    run = only_run(cut_off)
+    assert run.status == RunStatus.RUNNING
+    assert lives(run.pid)
+    assert status(cut_off, "a") == Status.IN_PROGRESS
+    execute(cut_off)
+
+
+def test_an_orphan_is_named_and_stopped_and_its_work_is_kept(cut_off: Path) -> None:
+    run, person = only_run(cut_off), Person()
+    folders = list(Path(tempfile.gettempdir()).glob(f"git-blackbird-{run.id}-*"))
+    stop = execute(cut_off, person)
+    assert person.notices()[:2] == [
+        f"a: the agent of run {run.id} still works (process {named(person)}); it is being stopped",
+        f"a: run {run.id} was cut off; it is paused now",
+    ]
+    assert str(run.pid) in named(person)
+    assert not lives(run.pid)
+    assert len(folders) == 1
+    assert not folders[0].exists()
+    closed = only_run(cut_off)
+    assert (closed.status, closed.terminal_reason) == (RunStatus.PAUSED, TerminalReason.CONTROLLER_LOST)
+    assert closed.review_summary is not None
+    assert closed.review_summary.files == ("a.txt",)
+    assert (stop.reason, stop.next_steps) == (StopReason.COMPLETED, ("git blackbird resume a",))
+
+
+def named(person: Person) -> str:
+    return person.notices()[0].split("(process ")[1].split(")")[0]
+
+
+def test_a_cut_off_run_goes_on_in_its_session(cut_off: Path) -> None:
+    execute(cut_off)
+    workspace = open_at(cut_off)
+    stop = run_to_stop(workspace, resume_loop(workspace, Person(), ResumeRequest("a")))
+    first, second = runs_of(cut_off, "a")
+    assert stop.reason == StopReason.COMPLETED
+    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert status(cut_off, "a") == Status.DONE
+
+
+def test_readers_report_what_was_cut_off_and_change_nothing(cut_off: Path) -> None:
+    before = {path: path.read_bytes() for path in cut_off.glob(".blackbird/runs/*/*.json")}
+    said = subprocess.run(
+        [sys.executable, "-m", "git_blackbird", "status"],
+        cwd=cut_off,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    assert "nobody watches over it" in said
+    assert {path: path.read_bytes() for path in before} == before
+    execute(cut_off)
