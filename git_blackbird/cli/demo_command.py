@@ -14,8 +14,8 @@ from git_blackbird.cli.faces import build_face
 from git_blackbird.cli.json_face import JsonFace
 from git_blackbird.cli.line_face import LineFace
 from git_blackbird.cli.main import cli
-from git_blackbird.cli.root import Root
 from git_blackbird.cli.resets import show_reset
+from git_blackbird.cli.root import Root
 from git_blackbird.cli.running import run_loop
 from git_blackbird.cli.stops import show_stop
 from git_blackbird.cli.writer import running_writer
