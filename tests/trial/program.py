@@ -1,0 +1,69 @@
+"""The program as its user starts it: a process of its own, in a real repository."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support import git
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = (sys.executable, "-m", "git_blackbird")
+PATIENCE_SECONDS = 120.0
+Record = dict[str, Any]
+
+
+@dataclass
+class Trial:
+    """One worktree and the program in it; ``environ`` is what its processes get beyond the sealed one."""
+
+    repo: Path
+    environ: dict[str, str] = field(default_factory=dict)
+
+    def all_variables(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(ROOT), **self.environ}
+
+    def start(self, *args: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*PROGRAM, *args],
+            cwd=cwd or self.repo,
+            env=self.all_variables(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="surrogateescape",
+        )
+
+    def run(self, *args: str, stdin: str = "", cwd: Path | None = None) -> tuple[int, str]:
+        """Give the exit code and all that was said."""
+        process = self.start(*args, cwd=cwd)
+        said, _ = process.communicate(stdin, timeout=PATIENCE_SECONDS)
+        return process.returncode, said
+
+    def expect(self, code: int, *args: str, stdin: str = "", cwd: Path | None = None) -> str:
+        """Run a command that must end so, and give all that it said."""
+        seen, said = self.run(*args, stdin=stdin, cwd=cwd)
+        assert seen == code, said
+        return said
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        for key, value in settings.items():
+            git(self.repo, "config", f"blackbird.{key}", value)
+
+    def command(self, script: str) -> None:
+        """Let a shell script be the agent."""
+        self.configure({"agent": "command", "command.run": script, "execution.stopGraceSeconds": "0"})
+
+    def records(self, task: str) -> list[Record]:
+        """The records of a task, oldest first."""
+        folder = self.repo / ".blackbird" / "runs" / task
+        return [json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
+
+    def statuses(self) -> dict[str, str]:
+        plan = json.loads((self.repo / "blackbird.plan.json").read_bytes())
+        return {task: item["status"] for task, item in sorted(plan["items"].items())}
