@@ -35,7 +35,7 @@ def load_layer(path: Path | None, layer: Layer) -> tuple[list[Given], list[Probl
     version = document.get("schemaVersion", 1)
     if version != 1 or isinstance(version, bool):
         hint = "write 1 or leave it out"
-        return [], [Problem(str(path), "schemaVersion", f"is {version!r}, not 1", hint)]
+        return [], [Problem(str(path), "schemaVersion", f"is {shown_value(version)}, not 1", hint)]
     return flatten(document, layer, str(path)), []
 
 

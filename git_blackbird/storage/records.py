@@ -18,7 +18,7 @@ from git_blackbird.storage.json_text import dump_json, load_bounded_json
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.reading import load_bytes
 
-_ALWAYS = frozenset({"context", "provider", "review_summary"})
+_ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
 # Two writes within one tick of the file system's clock leave the same time on a folder.
 _TICK_NANOSECONDS = 100_000_000
 _COARSE_TICK_NANOSECONDS = 2_100_000_000

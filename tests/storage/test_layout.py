@@ -1,0 +1,91 @@
+"""Where things lie, and that links never lead the state elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.storage.layout import Layout
+from tests.storage.building import all_files, make_layout
+
+IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return make_layout(tmp_path)
+
+
+def test_the_places(layout: Layout) -> None:
+    task, run = TaskId("a task"), RunId("0199f3a0c0000001")
+    root = layout.state_root
+    assert layout.plan == root / "blackbird.plan.json"
+    assert layout.config == root / ".blackbird/config.json"
+    assert layout.agent_choice == root / ".blackbird/agent.json"
+    assert layout.record(task, run) == root / ".blackbird/runs/a task/0199f3a0c0000001.json"
+    assert layout.log(task, run, "stderr") == root / ".blackbird/runs/a task/logs/0199f3a0c0000001.stderr"
+
+
+@pytest.mark.parametrize("name", ["../../x", "..", ".", "", "a/b", "a\\b", "a\0", "a\n", " a", "x" * 129])
+def test_w21_no_id_leaves_the_folder_of_runs(layout: Layout, name: str) -> None:
+    with pytest.raises(UnusableError) as raised:
+        layout.record(TaskId(name), RunId("0" * 16))
+    assert raised.value.message.startswith(f"task id {name!a} cannot name a folder: it ")
+
+
+def test_the_ignore_file_is_written_with_the_first_folder_and_never_again(layout: Layout) -> None:
+    layout.make_folder(layout.tmp)
+    ignore = layout.state / ".gitignore"
+    assert ignore.read_text() == IGNORED
+    ignore.write_text("mine\n")
+    layout.make_folder(layout.task_runs(TaskId("t")) / "logs")
+    assert ignore.read_text() == "mine\n"
+    ignore.write_text("")
+    layout.make_folder(layout.tmp)
+    assert ignore.read_text() == ""
+
+
+def test_a_state_of_the_go_program_gets_the_ignore_file_too(layout: Layout) -> None:
+    layout.runs.mkdir(parents=True)
+    layout.make_folder(layout.runs)
+    assert all_files(layout.state) == [".gitignore"]
+
+
+def test_an_ignore_file_that_is_a_link_is_not_written_through(layout: Layout, tmp_path: Path) -> None:
+    layout.state.mkdir()
+    (layout.state / ".gitignore").symlink_to(tmp_path / "elsewhere")
+    layout.make_folder(layout.tmp)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+STEPS = [".blackbird", ".blackbird/runs", ".blackbird/runs/t"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("dangling", [False, True])
+def test_a_link_in_the_way_is_refused_and_nothing_is_written_behind_it(
+    layout: Layout, tmp_path: Path, step: str, dangling: bool
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    if not dangling:
+        elsewhere.mkdir()
+    link = layout.state_root / step
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(elsewhere)
+    with pytest.raises(UnusableError) as raised:
+        layout.make_folder(layout.task_runs(TaskId("t")))
+    assert raised.value.message == f"{link} is a symbolic link, not a folder"
+    assert raised.value.hint == "move it away; state is kept there"
+    assert elsewhere.exists() != dangling
+    assert dangling or all_files(elsewhere) == []
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_file_in_the_way_is_refused(layout: Layout, step: str) -> None:
+    path = layout.state_root / step
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("mine")
+    with pytest.raises(UnusableError, match="is a file, not a folder"):
+        layout.make_folder(layout.task_runs(TaskId("t")))
+    assert path.read_text() == "mine"

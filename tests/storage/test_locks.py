@@ -1,0 +1,153 @@
+"""One runs agents, one writes; the second is told who holds the lock."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.errors import ExitCode, LockedError, UnusableError
+from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.locks import controller_holder, controller_lock, lock_path, store_lock
+from tests.storage.building import STAMP, make_layout
+
+ROOT = Path(__file__).parents[2]
+HOLDER = """
+import subprocess, sys
+from pathlib import Path
+from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.locks import controller_lock
+
+layout = Layout(Path(sys.argv[1]), Path(sys.argv[2]))
+with controller_lock(layout, "git blackbird execute", "2026-01-01T00:00:00Z"):
+    child = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    print(child.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return make_layout(tmp_path)
+
+
+@pytest.fixture
+def holder(layout: Layout) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """Another process that holds the controller lock, and the pid of a child of its."""
+    arguments = [sys.executable, "-c", HOLDER, str(layout.state_root), str(layout.private)]
+    process = subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    yield process, child
+    os.kill(child, 9)
+    process.kill()
+    process.communicate()
+
+
+def refusal(layout: Layout) -> LockedError:
+    with pytest.raises(LockedError) as raised, controller_lock(layout, "git blackbird resume t", STAMP):
+        pass
+    return raised.value
+
+
+def test_a_second_holder_is_told_who_holds_the_lock_since_when(
+    layout: Layout, holder: tuple["subprocess.Popen[str]", int]
+) -> None:
+    process, _ = holder
+    said = f"git blackbird execute (process {process.pid}) since 2026-01-01T00:00:00Z"
+    error = refusal(layout)
+    assert error.message == f"another git-blackbird works here: {said}"
+    assert error.hint == "wait for it, or answer it from here with `git blackbird decide`"
+    assert error.exit_code == ExitCode.LOCKED
+    assert controller_holder(layout) == said
+
+
+def test_the_lock_is_free_once_its_holder_is_killed_though_its_child_lives(
+    layout: Layout, holder: tuple["subprocess.Popen[str]", int]
+) -> None:
+    process, child = holder
+    process.kill()
+    process.wait()
+    os.kill(child, 0)
+    assert controller_holder(layout) is None
+    with controller_lock(layout, "git blackbird execute", STAMP):
+        assert controller_holder(layout) == f"git blackbird execute (process {os.getpid()}) since {STAMP}"
+    assert controller_holder(layout) is None
+
+
+def test_the_file_stays_and_a_shorter_name_leaves_nothing_of_a_longer_one(layout: Layout) -> None:
+    for command in ("git blackbird execute " + "t" * 500, "x"):
+        with controller_lock(layout, command, STAMP):
+            assert json.loads(lock_path(layout).read_text()) == {
+                "command": command,
+                "pid": os.getpid(),
+                "since": STAMP,
+            }
+    assert lock_path(layout).exists()
+    assert lock_path(layout).stat().st_mode & 0o777 == 0o600
+
+
+def test_nobody_holds_what_was_never_locked(layout: Layout) -> None:
+    assert controller_holder(layout) is None
+    assert not layout.private.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff", b"null"])
+def test_a_holder_that_has_not_said_who_it_is(layout: Layout, content: bytes) -> None:
+    with controller_lock(layout, "x", STAMP):
+        lock_path(layout).write_bytes(content)
+        assert "a process that is just starting" in refusal(layout).message
+
+
+def test_the_two_locks_are_two(layout: Layout) -> None:
+    with controller_lock(layout, "x", STAMP), store_lock(layout):
+        assert controller_holder(layout) is not None
+
+
+def test_a_lock_is_let_go_when_its_command_fails(layout: Layout) -> None:
+    with pytest.raises(ZeroDivisionError), controller_lock(layout, "x", STAMP), store_lock(layout):
+        _ = 1 / 0
+    with controller_lock(layout, "x", STAMP), store_lock(layout):
+        pass
+
+
+PROBING = """
+import sys
+from pathlib import Path
+from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.locks import controller_holder
+
+layout = Layout(Path(sys.argv[1]), Path(sys.argv[2]))
+print("probing", flush=True)
+for _ in range(2000):
+    holder = controller_holder(layout)
+    assert holder is None or "the test" in holder or "just starting" in holder, holder
+"""
+
+
+def test_who_only_asks_for_the_holder_is_in_nobodys_way(layout: Layout) -> None:
+    with controller_lock(layout, "the test", STAMP):
+        pass
+    arguments = [sys.executable, "-c", PROBING, str(layout.state_root), str(layout.private)]
+    probes = [subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(2)]
+    for probe in probes:
+        assert probe.stdout is not None
+        probe.stdout.readline()
+    while any(probe.poll() is None for probe in probes):
+        with controller_lock(layout, "the test", STAMP):
+            pass
+    for probe in probes:
+        probe.communicate()
+    assert [probe.returncode for probe in probes] == [0, 0]
+
+
+def test_a_git_folder_that_cannot_be_written_is_reported(layout: Layout) -> None:
+    layout.private.parent.mkdir()
+    layout.private.write_text("a file")
+    for lock in (controller_lock(layout, "x", STAMP), store_lock(layout)):
+        with pytest.raises(UnusableError, match=r"cannot write .*\.lock: ") as raised, lock:
+            pass
+        assert raised.value.hint == "make it writable"

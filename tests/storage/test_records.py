@@ -1,0 +1,387 @@
+"""Run records: read tolerantly, written whole, with nothing lost that is not ours."""
+
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.history import RecordFault
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.run import RECORDER, DecisionState, Run, RunStatus, RunType
+from git_blackbird.storage.atomic import write_atomic
+from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.newest import load_newest, stray_files
+from git_blackbird.storage.records import Records, load_record, render_record
+from git_blackbird.storage.store import Store
+from tests.storage.building import STAMP, broken, make_layout
+
+T = TaskId("t1")
+GO_ID = "9f86d081884c7d65"
+GO_RECORD: dict[str, Any] = {
+    "id": GO_ID,
+    "taskId": "t1",
+    "run_type": "execute",
+    "provider": "claude",
+    "provider_session_ref": "6e6fa9a5-4a39-4c2e-9c2a-0d6b7f7ff0aa",
+    "startedAt": "2026-01-02T03:04:05.123456789Z",
+    "completedAt": "2026-01-02T03:05:05.1Z",
+    "status": "success",
+    "exitCode": 0,
+    "stdout": "done <ok> & \ufffd\n",
+    "stderr": "warning\n",
+    "context": {
+        "schemaVersion": 1,
+        "task": {"id": "t1", "title": "One", "acceptanceCriteria": ["works"]},
+        "dependencies": [{"id": "t0", "title": "Zero", "status": "done"}],
+        "projectSnapshot": "a project",
+        "systemPrompt": "You are …",
+    },
+    "decision_required": True,
+    "decision_state": "pending",
+    "decision_requested_at": "2026-01-02T03:05:05.2Z",
+    "review_summary": {
+        "files": ["a.py"],
+        "diffstat": " a.py | 1 +",
+        "snippets": [{"file": "a.py", "snippet": "+x"}],
+    },
+}
+GO_REVIEW: dict[str, Any] = {
+    "id": "0000000000000abc",
+    "taskId": "t1",
+    "run_type": "review",
+    "provider": "codex",
+    "provider_session_ref": "0000000000000abc",
+    "startedAt": "2026-01-02T03:04:05Z",
+    "completedAt": "2026-01-02T03:04:06Z",
+    "status": "success",
+    "exitCode": 0,
+    "stdout": "{}",
+    "context": {
+        "schemaVersion": 1,
+        "task": {"id": "t1", "title": "One"},
+        "parentReview": {"parentTaskId": "t1"},
+    },
+    "parent_review_passed": False,
+    "parent_review_resume_task_ids": ["a", "b"],
+    "parent_review_feedback": "again",
+    "parent_review_results": {"a": {"task_id": "a", "status": "failed", "feedback": "again"}},
+    "parent_review_completion_signature": "parent-review:v1:00",
+}
+GO_MISSING: dict[str, Any] = {
+    "id": "00000000deadbeef",
+    "taskId": "t1",
+    "provider": "claude",
+    "startedAt": "2026-01-02T03:04:05Z",
+    "completedAt": "2026-01-02T03:04:05Z",
+    "status": "failed",
+    "context": {"schemaVersion": 1, "task": {"id": "t1", "title": "One"}},
+    "error": 'exec: "claude": executable file not found in $PATH',
+    "review_summary": {},
+}
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return make_layout(tmp_path)
+
+
+def put(layout: Layout, record: dict[str, Any] | bytes, name: str | None = None, task: str = "t1") -> Path:
+    folder = layout.runs / task
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (name or f"{record['id'] if isinstance(record, dict) else 'x'}.json")
+    path.write_bytes(record if isinstance(record, bytes) else json.dumps(record).encode())
+    return path
+
+
+def ours(run_id: str = "0199f3a0c0000001", **fields: Any) -> Run:
+    whole = {"id": run_id, "taskId": "t1", "startedAt": STAMP, "recorder": RECORDER, "status": "success"}
+    return Run.model_validate(whole | fields)
+
+
+def history_faults(layout: Layout) -> list[tuple[str, str]]:
+    faults = Records(layout).history(T).faults
+    return [(str(Path(fault.path).relative_to(layout.runs)), fault.what) for fault in faults]
+
+
+@pytest.mark.parametrize("record", [GO_RECORD, GO_REVIEW, GO_MISSING], ids=["run", "review", "missing"])
+def test_records_of_the_go_program_are_read_and_written_back_whole(
+    layout: Layout, record: dict[str, Any]
+) -> None:
+    found = load_record(put(layout, record), T)
+    assert isinstance(found, Run)
+    assert not found.is_ours
+    written = json.loads(render_record(found))
+    assert {name: written[name] for name in record if name != "review_summary"} == {
+        name: value for name, value in record.items() if name != "review_summary"
+    }
+    summary = record.get("review_summary")
+    if summary is not None:
+        assert {name: written["review_summary"][name] for name in summary} == summary
+    assert written.keys() - record.keys() <= {"run_type"}
+    go_order = [name for name in written if name in record and not name.startswith("parent_review")]
+    assert go_order == [name for name in record if not name.startswith("parent_review")]
+
+
+@pytest.mark.parametrize(
+    ("given_type", "expected"),
+    [
+        ({}, RunType.EXECUTE),
+        ({"run_type": "execute"}, RunType.EXECUTE),
+        ({"run_type": "review"}, RunType.REVIEW),
+    ],
+)
+def test_a_record_without_a_type_is_an_execute(
+    layout: Layout, given_type: dict[str, str], expected: RunType
+) -> None:
+    record = {name: value for name, value in GO_RECORD.items() if name != "run_type"} | given_type
+    found = load_record(put(layout, record), T)
+    assert isinstance(found, Run)
+    assert found.run_type == expected
+
+
+def test_what_was_read_is_what_counts(layout: Layout) -> None:
+    found = load_record(put(layout, GO_RECORD), T)
+    assert isinstance(found, Run)
+    assert (found.status, found.exit_code, found.decision_state) == (
+        RunStatus.SUCCESS,
+        0,
+        DecisionState.PENDING,
+    )
+    assert found.started_at == "2026-01-02T03:04:05.123456789Z"
+    assert found.context == GO_RECORD["context"]
+    assert found.review_summary is not None
+    assert found.review_summary.snippets[0].snippet == "+x"
+
+
+UNKNOWN: dict[str, Any] = {
+    "nothing": None,
+    "empty": [],
+    "text": "",
+    "zero": 0,
+    "deep": {"nothing": None, "list": [None, {}, [], ""], "big": 10**40, "<&>": "\u2028"},
+    "error": "kept",
+    "context": {"nothing": None, "list": [], "answers": [{"id": "q", "value": None}]},
+    "review_summary": {
+        "files": ["a"],
+        "nothing": None,
+        "more": {"x": None},
+        "changes": [{"status": "A", "path": "a", "nothing": None, "empty": ""}],
+        "totals": {"files": 1, "additions": 0, "deletions": 0, "nothing": None},
+    },
+    "questions": [{"id": "q", "prompt": "p", "nothing": None, "more": [None]}],
+    "usage": {"input_tokens": 1, "nothing": None},
+}
+
+
+def _lost(before: Any, after: Any, place: str = "$") -> list[str]:
+    """The places of ``before`` that ``after`` no longer has."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        gone = [f"{place}.{name}" for name in before.keys() - after.keys()]
+        return gone + [
+            lost
+            for name in before.keys() & after.keys()
+            for lost in _lost(before[name], after[name], f"{place}.{name}")
+        ]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [lost for one, other in zip(before, after, strict=True) for lost in _lost(one, other, place)]
+    return [] if before == after else [place]
+
+
+def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(layout: Layout) -> None:
+    record = GO_RECORD | UNKNOWN
+    found = load_record(put(layout, record), T)
+    assert isinstance(found, Run)
+    with Store(layout).transaction() as transaction:
+        transaction.save_run(found.with_fields(decision_state=DecisionState.APPROVED_QUIT))
+    again = json.loads(layout.record(T, found.id).read_bytes())
+    assert _lost(record | {"decision_state": "approved_quit"}, again) == []
+    twice = load_record(layout.record(T, found.id), T)
+    assert isinstance(twice, Run)
+    assert json.loads(render_record(twice)) == again
+
+
+def test_our_own_record_is_short_and_comes_back_equal() -> None:
+    run = ours(prompt="", stdout="", notes=(), context={}, decision_required=False)
+    assert json.loads(render_record(run)) == {
+        "id": run.id,
+        "taskId": "t1",
+        "run_type": "execute",
+        "provider": "",
+        "startedAt": STAMP,
+        "status": "success",
+        "context": {},
+        "decision_required": False,
+        "recorder": RECORDER,
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "Expecting value at line 1, column 1"),
+        (b"{", "Expecting property name enclosed in double quotes at line 1, column 2"),
+        (b"\xff", "not UTF-8 at byte 0"),
+        (b"[]", "the record: Input should be a valid dictionary or instance of Run"),
+        (b"{}", "id: Field required"),
+        (b"[" * 9999, "nested too deeply"),
+        (json.dumps(GO_RECORD | {"status": "odd"}).encode(), None),
+        (json.dumps(GO_RECORD | {"taskId": "t2"}).encode(), "it is of task 't2', but lies with 't1'"),
+        (json.dumps(GO_RECORD).encode(), f"it is of run '{GO_ID}', but has another name"),
+        (json.dumps(GO_RECORD | {"id": "../../x"}).encode(), "it is of run '../../x', but has another name"),
+        (json.dumps(GO_RECORD | {"more": 5}).replace("5", "NaN").encode(), None),
+    ],
+    ids=range(11),
+)
+def test_w22_a_corrupt_or_foreign_file_is_named_and_the_others_are_read(
+    layout: Layout, data: bytes, what: str | None
+) -> None:
+    put(layout, GO_RECORD)
+    put(layout, data, "broken.json")
+    assert [run.id for run in Records(layout).history(T).runs] == [GO_ID]
+    ((name, said),) = history_faults(layout)
+    assert name == "t1/broken.json"
+    assert said == what or (what is None and said)
+
+
+def test_w22_files_that_are_no_records_by_their_name_are_no_runs(layout: Layout) -> None:
+    put(layout, b"{}", "notes.txt")
+    put(layout, b"{}", ".x.swp")
+    (layout.runs / "t1" / "logs").mkdir()
+    (layout.runs / "t1" / "folder.json").mkdir()
+    assert Records(layout).history(T) == type(Records(layout).history(T))()
+    assert stray_files(layout, T) == [
+        str(layout.runs / "t1" / ".x.swp"),
+        str(layout.runs / "t1" / "notes.txt"),
+    ]
+
+
+def test_w22_stray_files_beside_the_folders_of_tasks_hide_nothing(layout: Layout) -> None:
+    put(layout, GO_RECORD)
+    (layout.runs / "stray.txt").write_text("{}")
+    (layout.runs / ".hidden").mkdir()
+    (layout.runs / "gone").symlink_to("nowhere")
+    (layout.runs / "loop").symlink_to("loop")
+    Path(os.fsdecode(os.fsencode(layout.runs) + b"/\xff")).mkdir()
+    histories = Records(layout).histories()
+    assert {name: len(found.runs) for name, found in histories.items() if found.runs} == {"t1": 1}
+    assert [fault.path for fault in histories[TaskId("loop")].faults] == [str(layout.runs / "loop")]
+    runs, faults = load_newest(layout, 20, 1_800_000_000 * 10**9)
+    assert ([run.id for run in runs], faults) == ([GO_ID], [])
+
+
+def test_pipes_and_devices_in_the_place_of_a_record_do_not_hang(layout: Layout) -> None:
+    folder = put(layout, GO_RECORD).parent
+    os.mkfifo(folder / "pipe.json")
+    (folder / "zero.json").symlink_to("/dev/zero")
+    (folder / "gone.json").symlink_to("nowhere")
+    assert history_faults(layout) == [
+        ("t1/gone.json", "No such file or directory"),
+        ("t1/pipe.json", "not a regular file"),
+        ("t1/zero.json", "not a regular file"),
+    ]
+
+
+def test_there_are_no_runs_where_there_is_no_folder(layout: Layout) -> None:
+    records = Records(layout)
+    assert (records.tasks(), records.histories(), records.history(T).runs) == ([], {}, ())
+    layout.state.mkdir()
+    layout.runs.write_text("a file")
+    assert records.histories() == {}
+
+
+@pytest.mark.parametrize("name", ["../../x", "..", "a/b", "", ".hidden"])
+def test_w21_an_id_that_would_leave_its_folder_has_no_records(layout: Layout, name: str) -> None:
+    with pytest.raises(UnusableError, match="cannot name a folder"):
+        Records(layout).history(TaskId(name))
+    with (
+        pytest.raises(UnusableError, match="cannot name a folder"),
+        Store(layout).transaction() as transaction,
+    ):
+        transaction.save_run(ours().with_fields(task_id=TaskId(name)))
+    assert list(layout.state_root.rglob("*.json")) == []
+
+
+def test_runs_come_in_the_order_of_their_start_not_of_their_ids(layout: Layout) -> None:
+    starts = {
+        "ffffffffffffffff": "2026-01-02T03:04:05.000000001Z",
+        "0000000000000001": "2026-01-02T03:04:05.000000002Z",
+        "00000000000000ff": "2026-01-02T05:04:05+02:00",
+        "1111111111111111": "not a time",
+    }
+    for run_id, start in starts.items():
+        put(layout, GO_RECORD | {"id": run_id, "startedAt": start})
+    assert [run.id for run in Records(layout).history(T).runs] == [
+        "1111111111111111",
+        "00000000000000ff",
+        "ffffffffffffffff",
+        "0000000000000001",
+    ]
+
+
+def test_a_record_is_for_its_owner_only(layout: Layout) -> None:
+    old = os.umask(0)
+    try:
+        with Store(layout).transaction() as transaction:
+            transaction.save_run(ours())
+    finally:
+        os.umask(old)
+    assert layout.record(T, ours().id).stat().st_mode & 0o777 == 0o600
+
+
+def test_two_writers_within_one_tick_of_the_clock_are_both_seen(layout: Layout) -> None:
+    reader, number = Records(layout), 0
+    for number in range(60):
+        run = ours(f"{number:016x}")
+        write_atomic(layout, layout.record(T, run.id), render_record(run), mode=0o600)
+        assert len(reader.history(T).runs) == number + 1
+    for state in DecisionState:
+        run = ours(f"{number:016x}", decision_state=state)
+        write_atomic(layout, layout.record(T, run.id), render_record(run), mode=0o600)
+        assert reader.history(T).runs[-1].decision_state == state
+
+
+def test_a_folder_from_a_clock_that_is_ahead_is_read_each_time(layout: Layout) -> None:
+    folder = put(layout, GO_RECORD).parent
+    ahead = (time.time_ns() // 10**9 + 3600) * 10**9
+    os.utime(folder, ns=(ahead, ahead))
+    reader = Records(layout)
+    assert len(reader.history(T).runs) == 1
+    put(layout, GO_RECORD | {"id": "0" * 16})
+    os.utime(folder, ns=(ahead, ahead))
+    assert len(reader.history(T).runs) == 2
+
+
+def test_an_unchanged_folder_is_not_read_again(layout: Layout) -> None:
+    put(layout, GO_RECORD)
+    folder = layout.task_runs(T)
+    os.utime(folder, ns=(1, 1))
+    reader = Records(layout)
+    first = reader.history(T)
+    assert reader.history(T) is first
+    put(layout, GO_RECORD | {"id": "0" * 16})
+    assert len(reader.history(T).runs) == 2
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=400, deadline=None)
+def test_a_record_broken_anywhere_is_read_or_named_and_what_is_read_can_be_saved(seed: int) -> None:
+    record = broken(json.loads(json.dumps(GO_RECORD | UNKNOWN)), seed)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"{GO_ID}.json")
+        path.write_text(json.dumps(record))
+        found = load_record(path, T)
+        if isinstance(found, RecordFault):
+            assert found.what
+            assert found.path == str(path)
+            return
+        path.write_bytes(render_record(found))
+        again = load_record(path, T)
+        assert isinstance(again, Run)
+        assert render_record(again) == render_record(found)
