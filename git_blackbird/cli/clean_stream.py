@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from git_blackbird.model.text import clean
@@ -14,6 +15,11 @@ _MAX_HELD = 4096
 # The beginnings of what model.text takes out, and of a Windows line end.
 _UNFINISHED = re.compile(r"(?:\r|\x1b(?:\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|\[[0-?]*[ -/]*|[ -/]*))\Z")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
+_COLOR = re.compile(r"(\x1b\[[0-9;]*m)")
+# Not the eighth of the 256 colours.
+_CONCEALS = re.compile(r"(?<![34]8;5)[\[;]0*8[;m]")
+# A Windows line end, which git colours by itself.
+_LINE_END = re.compile(r"\r(?=(?:\x1b\[[0-9;]*m)*\n)")
 
 
 class CleanStream:
@@ -51,6 +57,28 @@ class CleanStream:
         if shown:
             self._ends_line = shown.endswith("\n")
         return shown
+
+
+class ColoredStream(CleanStream):
+    """Cleans what a program of the user's colours, as git does a diff: colours stay, unless they conceal."""
+
+    def _shown(self, text: str) -> str:
+        parts = _COLOR.split(_LINE_END.sub("", text))
+        shown = "".join(
+            clean(part) if index % 2 == 0 else "" if _CONCEALS.search(part) else part
+            for index, part in enumerate(parts)
+        )
+        if shown:
+            self._ends_line = True
+        return shown
+
+
+def colored_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Make coloured output harmless for a terminal."""
+    stream = ColoredStream()
+    for data in pieces:
+        yield stream.feed(data).encode()
+    yield stream.finish().encode()
 
 
 class RawOutput:

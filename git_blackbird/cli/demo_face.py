@@ -50,8 +50,8 @@ class RehearsedFace:
         """Decide by what the checkpoint shows."""
         self._say("\n".join(["", TITLE, *(line.text for line in render_checkpoint(checkpoint)), ""]))
         choice = _choice(checkpoint)
-        command = next(offer.command for offer in CHOICES if offer.choice is choice)
-        command = command.format(task=checkpoint.task.id, run=checkpoint.run.id)
+        offer = next(offer for offer in CHOICES if offer.choice is choice)
+        command = offer.command_for(checkpoint.task.id)
         feedback = CHANGE_REQUEST if choice is Choice.REQUEST_CHANGES else None
         self._say_command(command.replace("TEXT", shlex.quote(feedback)) if feedback else command)
         await self._shown.decide(checkpoint)

@@ -132,7 +132,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
             {
                 "choice": offer.choice.value,
                 "label": offer.label,
-                "command": offer.command.format(task=task.id, run=run.id),
+                "command": offer.command_for(task.id),
                 "obstacle": checkpoint.obstacle(offer.choice),
             }
             for offer in checkpoint.offers()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from git_blackbird.cli.clean_stream import CleanStream
+from git_blackbird.cli.clean_stream import CleanStream, colored_pieces
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.runs_view import run_lines, run_row, runs_of_all_table, runs_table
 from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_strays
@@ -135,9 +135,11 @@ def _show_mode(
 
 def _show_diff(workspace: Workspace, history: History, task_id: str, run_id: str | None) -> ExitCode:
     if run_id is None:
-        code = run_views.show_change(workspace, history, task_id)
+        code = run_views.show_change(workspace, history, task_id, colored_pieces)
     else:
-        code = run_views.show_run_diff(workspace, run_views.find_run(history, task_id, run_id))
+        code = run_views.show_run_diff(
+            workspace, run_views.find_run(history, task_id, run_id), colored_pieces
+        )
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE
 
 

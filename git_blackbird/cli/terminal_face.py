@@ -158,7 +158,7 @@ class TerminalFace:
             return
         try:
             with signals_to_pager():
-                page_diff(self._workspace, checkpoint.pair)
+                page_diff(self._workspace, checkpoint.pair, colored_pieces)
             # The pager's keys are no choice from the list.
             self._prompts.forget_typed()
         except BlackbirdError as error:

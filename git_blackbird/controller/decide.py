@@ -9,6 +9,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.changes import restore_command
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.choices import Decision
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.due import is_decision_alive
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import RunId, TaskId
@@ -78,7 +79,7 @@ def _check_request(workspace: Workspace, image: Image, run: Run, decision: Decis
     if obstacle is not None:
         raise RequestError(
             f"changes cannot be requested: {obstacle}",
-            hint=f"git blackbird restart {run.task_id} -m TEXT    # a new session, told TEXT",
+            hint=task_command("restart", run.task_id, " -m TEXT    # a new session, told TEXT"),
         )
 
 

@@ -18,6 +18,7 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
+from git_blackbird.model.commands import answer_options, task_command
 from git_blackbird.model.due import (
     Ask,
     Call,
@@ -174,7 +175,7 @@ class Loop:
             return Stop(
                 StopReason.INTERRUPTED,
                 f"{run.task_id} is paused",
-                (f"git blackbird resume {run.task_id}",),
+                (task_command("resume", run.task_id),),
                 run.task_id,
             )
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
@@ -182,7 +183,7 @@ class Loop:
         if run.terminal_reason is TerminalReason.SESSION_LOST:
             self._unmet = True
             text = f"{run.provider} refuses session {run.provider_session_ref} of run {run.resumes}"
-            hint = f"git blackbird restart {run.task_id}    # a new session, with everything owed"
+            hint = task_command("restart", run.task_id, "    # a new session, with everything owed")
             self._face.notify(Notice(Weight.ERROR, f"{run.task_id}: {text}", hint, run.task_id))
         if run.status is RunStatus.WAITING_USER:
             self._call = replace(self._call, asked=self._call.asked | {run.id})
@@ -191,7 +192,7 @@ class Loop:
     def _refused(self, run: Run) -> Stop:
         paused = run.status is RunStatus.PAUSED
         state = "is paused" if paused else "was not charged"
-        again = f"git blackbird resume {run.task_id}" if paused else "git blackbird execute"
+        again = task_command("resume", run.task_id) if paused else "git blackbird execute"
         why = run.error or (run.notes[0] if run.notes else "it refused to work")
         return Stop(
             StopReason.AGENT_UNAVAILABLE,
@@ -220,15 +221,13 @@ class Loop:
             return Stop(
                 StopReason.INTERRUPTED,
                 f"the decision on {task.id} is left open",
-                (f"git blackbird decide {task.id}",),
+                (task_command("decide", task.id),),
                 task.id,
             )
         return Stop(
             StopReason.DECISION_REQUIRED,
             f"a decision is due on {task.id}",
-            tuple(
-                dict.fromkeys(offer.command.format(task=task.id, run=run.id) for offer in checkpoint.offers())
-            ),
+            tuple(dict.fromkeys(offer.command_for(task.id) for offer in checkpoint.offers())),
             task.id,
         )
 
@@ -237,7 +236,7 @@ class Loop:
             return Stop(
                 StopReason.FAILED,
                 f"{run.task_id} was rejected",
-                (f"git blackbird retry {run.task_id}", f"git blackbird restart {run.task_id} -m TEXT"),
+                (task_command("retry", run.task_id), task_command("restart", run.task_id, " -m TEXT")),
                 run.task_id,
             )
         if run.decision_state is DecisionState.APPROVED_QUIT:
@@ -262,7 +261,7 @@ class Loop:
         return Stop(
             reason,
             f"{task.id} waits for answers",
-            tuple(f"git blackbird resume {task.id} --answer {one.id}=VALUE" for one in questions),
+            (task_command("resume", task.id, answer_options(questions)),),
             task.id,
         )
 
@@ -308,7 +307,7 @@ class Loop:
         failed = [task_id for task_id in sorted(self._touched) if _counts_as_failed(image, task_id)]
         if failed or self._unmet:
             text = f"failed: {', '.join(failed)}" if failed else "a request could not be met"
-            steps = tuple(f"git blackbird runs {task_id}" for task_id in failed)
+            steps = tuple(task_command("runs", task_id) for task_id in failed)
             return Stop(StopReason.FAILED, text, steps, blocked=due.blocked)
         owed = owed_by_person(image.plan, image.histories)
         steps = tuple(one.command for one in owed if self._call.covers(one.task.id))

@@ -13,6 +13,7 @@ from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.work_folders import remove_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Reading
 from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.history import RecordFault
@@ -35,7 +36,7 @@ def repair(workspace: Workspace, face: Face) -> None:
         transaction.sweep()
     for task_id, (was, became) in sorted(moved.items()):
         text = f"{task_id}: the plan said {was}; its runs say {became}"
-        hint = f"`git blackbird set-status {task_id} STATUS` sets one by hand"
+        hint = f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand"
         face.notify(Notice(Weight.INFO, text, hint, task_id))
 
 
@@ -72,6 +73,7 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
             "provider_session_ref": session,
             "head_tree": head_tree,
             "head_late": True,
+            "notes": ("it was cut off; what was edited before that was found is in its summary",),
             "review_summary": summary,
             "result": reading.final_text or None,
             "usage": reading.usage,
@@ -86,7 +88,7 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
         Notice(
             Weight.WARNING,
             f"{run.task_id}: run {run.id} was cut off; it is {status} now",
-            f"git blackbird {way} {run.task_id}",
+            task_command(way, run.task_id),
             run.task_id,
         )
     )

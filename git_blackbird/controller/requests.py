@@ -17,6 +17,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
+from git_blackbird.model.commands import answer_options, task_command
 from git_blackbird.model.due import Ask, Call
 from git_blackbird.model.graph import ancestors, dependents, readiness, unmet
 from git_blackbird.model.history import History, since_done
@@ -69,14 +70,14 @@ def _require_ready(image: Image, task: Task) -> None:
     run = image.history(task.id).latest
     ways = [*readable.ways_out]
     if run is not None and run.is_pending:
-        ways.append(f"git blackbird decide {task.id}")
+        ways.append(task_command("decide", task.id))
     elif task.status == Status.WAITING_USER:
-        ways.append(f"git blackbird resume {task.id}")
+        ways.append(task_command("resume", task.id))
     elif task.status == Status.FAILED:
-        ways.append(f"git blackbird retry {task.id}")
+        ways.append(task_command("retry", task.id))
     raise RequestError(
         f"{task.id} is not ready: {'; '.join(readable.reasons)}",
-        hint="\n".join(ways) or f"git blackbird show {task.id}",
+        hint="\n".join(ways) or task_command("show", task.id),
     )
 
 
@@ -95,13 +96,13 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
     history = image.history(task.id)
     run = history.latest
     if run is None:
-        raise RequestError(f"no runs found for {task.id}", hint=f"git blackbird execute {task.id}")
+        raise RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
     if run.is_pending:
         _request_changes(workspace, task, run, request)
         return None
     _require_session(workspace, history, task, run)
     if request.answers and run.status is not RunStatus.WAITING_USER:
-        raise RequestError(f"{task.id} has asked nothing", hint=f"git blackbird resume {task.id} -m TEXT")
+        raise RequestError(f"{task.id} has asked nothing", hint=task_command("resume", task.id, " -m TEXT"))
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         _, summary = change_of(workspace, image, run, since_done(history))
         return order_changes(run, task, history, request.message, summary)
@@ -117,7 +118,7 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
     if not request.message:
         raise RequestError(
             f"a decision is due on {task.id} (run {run.id})",
-            hint=f"git blackbird decide {task.id} --approve, or resume it with -m TEXT to request changes",
+            hint=task_command("decide", task.id, " --approve, or resume it with -m TEXT to request changes"),
         )
     if run.provider_session_ref is not None:
         probe(workspace, agent_of(workspace, run))
@@ -130,7 +131,7 @@ def _require_session(workspace: Workspace, history: History, task: Task, run: Ru
     if obstacle is not None:
         raise RequestError(
             f"{task.id} cannot be resumed: {obstacle}",
-            hint=f"git blackbird restart {task.id}    # a new session, with everything owed",
+            hint=task_command("restart", task.id, "    # a new session, with everything owed"),
         )
 
 
@@ -141,7 +142,7 @@ def _answer(task: Task, run: Run, history: History, request: ResumeRequest) -> O
     if request.message is not None:
         raise RequestError(
             f"{task.id} waits for answers; -m alone answers nothing",
-            hint=" ".join(f"--answer {question.id}=VALUE" for question in questions_of(run)),
+            hint=answer_options(questions_of(run)).strip(),
         )
     return Ask(task, run)
 
@@ -204,7 +205,7 @@ def _require_resettable(transaction: Transaction, task: Task) -> None:
     if task.status not in _RETRIABLE:
         raise RequestError(
             f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
-            hint=f"`git blackbird set-status {task.id} todo` does it all the same",
+            hint=f"`{task_command('set-status', task.id, ' todo')}` does it all the same",
         )
 
 

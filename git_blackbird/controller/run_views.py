@@ -156,17 +156,17 @@ def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:
     return True
 
 
-def show_run_diff(workspace: Workspace, run: Run) -> int:
+def show_run_diff(workspace: Workspace, run: Run, harmless: "Filter") -> int:
     """Show what one run changed, through git's own pager; gives git's exit status.
 
     Raises RequestError when its snapshots are not there.
     """
     if run.leg is None:
         raise RequestError(f"run {run.id} has no pair of snapshots to compare")
-    return _show(workspace, run.leg)
+    return _show(workspace, run.leg, harmless)
 
 
-def show_change(workspace: Workspace, history: History, task_id: str) -> int:
+def show_change(workspace: Workspace, history: History, task_id: str, harmless: "Filter") -> int:
     """Show the change a decision would be about: all runs of a task since it was last approved.
 
     Raises RequestError when there is no run with snapshots.
@@ -176,10 +176,10 @@ def show_change(workspace: Workspace, history: History, task_id: str) -> int:
     legs = [run.leg for run in since_done(history) if run.leg is not None]
     if not legs:
         raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")
-    return _show(workspace, compose(workspace.repo, legs))
+    return _show(workspace, compose(workspace.repo, legs), harmless)
 
 
-def _show(workspace: Workspace, pair: TreePair) -> int:
+def _show(workspace: Workspace, pair: TreePair, harmless: "Filter") -> int:
     from git_blackbird.controller.viewing import page_diff  # noqa: PLC0415  # only a diff pays for it
 
-    return page_diff(workspace, pair)
+    return page_diff(workspace, pair, harmless)

@@ -1,7 +1,7 @@
 """Looking at a change in full, and at what there is to name in a request."""
 
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.git.changes import diff_text, show_diff
+from git_blackbird.git.changes import Filter, diff_text, show_diff
 from git_blackbird.git.paths import list_paths
 from git_blackbird.model.change import TreePair
 
@@ -11,9 +11,9 @@ def full_diff(workspace: Workspace, pair: TreePair) -> str:
     return diff_text(workspace.repo, pair).decode(errors="replace")
 
 
-def page_diff(workspace: Workspace, pair: TreePair) -> int:
-    """Show the whole diff in the user's pager; gives git's exit status."""
-    return show_diff(workspace.repo, pair)
+def page_diff(workspace: Workspace, pair: TreePair, harmless: Filter) -> int:
+    """Show the whole diff in the user's pager, on a terminal through ``harmless``; gives git's exit status."""
+    return show_diff(workspace.repo, pair, harmless)
 
 
 def paths_of(workspace: Workspace) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from git_blackbird.errors import RequestError, UsageError
+from git_blackbird.model.commands import answer_options
 from git_blackbird.model.conversation import Answer, Question
 
 
@@ -38,7 +39,7 @@ def match_answer(question: Question, given: Mapping[str, str]) -> str:
     if not text:
         raise RequestError(
             f'answer required for question "{question.id}": {question.prompt}',
-            hint=f"--answer {question.id}=VALUE",
+            hint=answer_options([question]).strip(),
         )
     if not question.options or text in question.options:
         return text

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.model.run import DecisionState
+from git_blackbird.model.text import shell_word
 
 
 class Choice(StrEnum):
@@ -23,6 +24,10 @@ class ChoiceText:
     choice: Choice
     label: str
     command: str
+
+    def command_for(self, task_id: str) -> str:
+        """Give the command line for one task, safe to paste."""
+        return self.command.format(task=shell_word(task_id))
 
 
 CHOICES = (

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from git_blackbird.model.commands import answer_options
 from git_blackbird.model.graph import blockers, is_ready
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
@@ -205,7 +206,6 @@ def _command(kind: OwedKind, run: Run) -> str:
         case OwedKind.NEW_SESSION:
             return f"git blackbird restart {task}"
         case OwedKind.ANSWERS:
-            asked = (f" --answer {shell_word(question.id)}=VALUE" for question in run.questions)
-            return f"git blackbird resume {task}{''.join(asked)}"
+            return f"git blackbird resume {task}{answer_options(run.questions)}"
         case OwedKind.CHANGE_REQUEST | OwedKind.WORD:
             return f"git blackbird resume {task}"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.text import task_command
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def readiness(plan: Plan, task: Task) -> Readiness:
 
 def _skipped_ways(dep: Task, task: Task) -> Iterator[str]:
     if dep.status == Status.SKIPPED:
-        yield f"git blackbird set-status {dep.id} done    # what {task.id} waits for exists after all"
+        yield task_command("set-status", dep.id, f" done    # what {task.id} waits for exists after all")
         yield task_command("set-status", dep.id, " todo    # do it after all")
 
 

@@ -35,8 +35,3 @@ def shell_word(text: str) -> str:
     if _PLAIN_WORD.fullmatch(text):
         return text
     return "'" + text.replace("'", "'\\''") + "'"
-
-
-def task_command(verb: str, task_id: str, rest: str = "") -> str:
-    """Write the command line that does ``verb`` to a task, safe to paste whatever the id is."""
-    return f"git blackbird {verb} {shell_word(task_id)}{rest}"
