@@ -172,12 +172,7 @@ class Loop:
     def _after(self, run: Run) -> Stop | None:
         if run.terminal_reason is TerminalReason.INTERRUPTED:
             self._interrupted = True
-            return Stop(
-                StopReason.INTERRUPTED,
-                f"{run.task_id} is paused",
-                (task_command("resume", run.task_id),),
-                run.task_id,
-            )
+            return Stop(StopReason.INTERRUPTED, f"{run.task_id} is paused", (_again(run),), run.task_id)
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return self._refused(run)
         if run.terminal_reason is TerminalReason.SESSION_LOST:
@@ -192,12 +187,12 @@ class Loop:
     def _refused(self, run: Run) -> Stop:
         paused = run.status is RunStatus.PAUSED
         state = "is paused" if paused else "was not charged"
-        again = task_command("resume", run.task_id) if paused else "git blackbird execute"
+        again = _again(run) if paused else "git blackbird execute"
         why = run.error or (run.notes[0] if run.notes else "it refused to work")
         return Stop(
             StopReason.AGENT_UNAVAILABLE,
             f"{run.provider}: {why}; {run.task_id} {state}",
-            (again,),
+            (run.way_out, again) if run.way_out else (again,),
             run.task_id,
         )
 
@@ -312,6 +307,11 @@ class Loop:
         owed = owed_by_person(image.plan, image.histories)
         steps = tuple(one.command for one in owed if self._call.covers(one.task.id))
         return Stop(StopReason.COMPLETED, _completed_text(image), steps, blocked=due.blocked)
+
+
+def _again(run: Run) -> str:
+    """Give the command that goes on with a paused run: in its session, if its agent came to have one."""
+    return task_command("resume" if run.provider_session_ref else "restart", run.task_id)
 
 
 def _counts_as_failed(image: Image, task_id: TaskId) -> bool:

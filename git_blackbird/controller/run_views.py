@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -15,6 +16,10 @@ from git_blackbird.model.text import shell_word
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.newest import load_newest, stray_files
 from git_blackbird.storage.saved_streams import SavedStream
+
+if TYPE_CHECKING:
+    # Only a diff pays for loading it.
+    from git_blackbird.git.changes import Filter
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
@@ -159,7 +164,7 @@ def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:
 def show_run_diff(workspace: Workspace, run: Run, harmless: "Filter") -> int:
     """Show what one run changed, through git's own pager; gives git's exit status.
 
-    Raises RequestError when its snapshots are not there.
+    ``harmless`` cleans it for a terminal. Raises RequestError when its snapshots are not there.
     """
     if run.leg is None:
         raise RequestError(f"run {run.id} has no pair of snapshots to compare")

@@ -12,7 +12,7 @@ def full_diff(workspace: Workspace, pair: TreePair) -> str:
 
 
 def page_diff(workspace: Workspace, pair: TreePair, harmless: Filter) -> int:
-    """Show the whole diff in the user's pager, on a terminal through ``harmless``; gives git's exit status."""
+    """Show the whole diff, on a terminal through ``harmless`` and the pager; gives git's exit status."""
     return show_diff(workspace.repo, pair, harmless)
 
 

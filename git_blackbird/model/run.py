@@ -101,6 +101,7 @@ class Run(Recorded):
     superseded_at: str | None = None
     superseded_by: str | None = None
     terminal_reason: TerminalReason | None = None
+    way_out: str | None = None
     last_completion_status: RunStatus | None = None
     repo_root: str | None = None
     branch: str | None = None

@@ -311,6 +311,10 @@ def test_w28_an_agent_that_refuses_is_not_charged_to_the_task(demo: Path) -> Non
     stop = execute(demo)
     assert (stop.reason, stop.exit_code) == (StopReason.AGENT_UNAVAILABLE, 8)
     assert [status(demo, task) for task in "ab"] == [Status.TODO, Status.TODO]
+    assert stop.next_steps == (
+        "start claude and log in with /login, or set a valid ANTHROPIC_API_KEY",
+        "git blackbird execute",
+    )
     run = only_run(demo, "a")
     assert (run.terminal_reason, run.superseded_by) == (TerminalReason.AGENT_UNAVAILABLE, "unavailable")
     configure(demo, agent="demo")
