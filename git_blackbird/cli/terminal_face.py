@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
-from git_blackbird.cli.clean_stream import RawOutput
+from git_blackbird.cli.clean_stream import RawOutput, colored_pieces
 from git_blackbird.cli.display import Activity, Display
 from git_blackbird.cli.event_text import render_notice, render_step
 from git_blackbird.cli.output import Output

@@ -2,11 +2,15 @@
 
 import contextlib
 import shlex
+import signal
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
+from git_blackbird.git.pager import page, pager_command
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.summary import summarize
 from git_blackbird.git.trees import SUBMODULE, Entry, Trees, parents
@@ -24,7 +28,10 @@ __all__ = [
     "touched",
 ]
 
+Filter = Callable[[Iterator[bytes]], Iterator[bytes]]
+
 _MAX_NAMED_PATHS = 20
+_CHUNK = 64 * 1024
 # The plain patch, whatever the user configured for looking at diffs.
 _PATCH = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color")
 
@@ -138,11 +145,14 @@ def diff_args(pair: TreePair) -> list[str]:
     return ["diff", pair.base, pair.head, "--"]
 
 
-def show_diff(repo: Repository, pair: TreePair) -> int:
-    """Show the whole diff on the terminal, in the user's pager and colours.
+def show_diff(repo: Repository, pair: TreePair, harmless: Filter | None = None) -> int:
+    """Show the whole diff in the user's colours; on a terminal through ``harmless`` and the user's pager.
 
-    Gives git's exit status; 128 and the signal's number when one ended it, as Ctrl+C in the pager does.
+    Elsewhere it is the patch as it is. Gives git's exit status; 128 and the signal's number when one ended
+    it, as Ctrl+C in the pager does.
     """
+    if harmless is not None and sys.stdout.isatty():
+        return _page_diff(repo, pair, harmless)
     command = ["git", *repo.git_options, *diff_args(pair)]
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
         while True:
@@ -150,6 +160,27 @@ def show_diff(repo: Repository, pair: TreePair) -> int:
             with contextlib.suppress(KeyboardInterrupt):
                 status = process.wait()
                 return status if status >= 0 else 128 - status
+
+
+def _page_diff(repo: Repository, pair: TreePair, harmless: Filter) -> int:
+    verb, *rest = diff_args(pair)
+    color = repo.git("config", "--get-colorbool", "color.diff", "true", check=False).out.strip() == b"true"
+    command = ["git", *repo.git_options, verb, f"--color={'always' if color else 'never'}", *rest]
+    # In a group of its own: Ctrl+C in the pager is none of git's.
+    with subprocess.Popen(
+        command, cwd=repo.top, env=repo.git_environ, stdout=subprocess.PIPE, process_group=0
+    ) as process:
+        assert process.stdout is not None  # noqa: S101  # a pipe was asked for
+        page(repo, pager_command(repo, "diff") or "cat", harmless(_pieces(process.stdout)))
+        process.stdout.close()
+        status = process.wait()
+    # Who leaves the pager before the end has seen what they wanted.
+    return 0 if status == -signal.SIGPIPE else status if status >= 0 else 128 - status
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    while data := stream.read(_CHUNK):
+        yield data
 
 
 def diff_text(repo: Repository, pair: TreePair) -> bytes:

@@ -9,12 +9,22 @@ from git_blackbird.git.repository import Repository
 
 # What git itself gives pagers whose user has not said how they shall behave.
 _MANNERS = {"LESS": "FRX", "LV": "-c"}
+_NO = frozenset({"false", "no", "off", "0"})
+_YES = frozenset({"true", "yes", "on", "1"})
 
 
-def pager_command(repo: Repository) -> str | None:
-    """Give the pager's shell command: ``GIT_PAGER``, ``core.pager``, ``PAGER``, git's own; None for none."""
+def pager_command(repo: Repository, verb: str = "log") -> str | None:
+    """Give the pager's shell command: ``GIT_PAGER``, ``core.pager``, ``PAGER``, git's own; None for none.
+
+    For the git command ``verb``, what ``pager.VERB`` says comes first, as with git.
+    """
     if repo.environ.get("GIT_PAGER_IN_USE"):
         return None
+    own = os.fsdecode(repo.git("config", f"pager.{verb}", check=False).out).strip()
+    if own.lower() in _NO:
+        return None
+    if own and own.lower() not in _YES:
+        return None if own == "cat" else own
     said = os.fsdecode(repo.git("var", "GIT_PAGER", check=False).out).strip()
     return None if said in {"", "cat"} else said
 
