@@ -33,7 +33,7 @@ from tests.controller.support import (
 from tests.support import commit
 
 WANTED = "say it in French"
-SHARES = 4
+SHARES = 8
 
 
 class Reviewer(Person):
