@@ -9,6 +9,7 @@ from git_blackbird.model.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_
 from git_blackbird.model.plan import Plan, Status, Task, with_status
 from git_blackbird.model.validation import Fault, plan_faults
 from git_blackbird.storage.plan_format import InvalidPlanError
+from git_blackbird.storage.store import BROKEN_BY_AGENT
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,13 @@ class NewTask:
 def init_plan(workspace: Workspace) -> bool:
     """Make an empty plan where there is none; gives whether one was made.
 
-    Raises SaveError.
+    Raises SaveError, or RequestError where an agent has just removed one.
     """
     with workspace.store.transaction() as transaction:
         if workspace.store.plan_bytes() is not None:
             return False
+        if transaction.known_plan() is not None:
+            raise RequestError(f"the plan file is gone: {workspace.layout.plan}", hint=BROKEN_BY_AGENT)
         transaction.save_plan(Plan())
         return True
 

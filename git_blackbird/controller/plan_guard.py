@@ -26,6 +26,13 @@ def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
     if known is None:
         return PlanCheck()
     before = parse_plan(known, "the plan before the run")
+    replacement = transaction.plan_replacement()
+    if replacement is not None:
+        aside = transaction.set_plan_aside(run_id, known)
+        return PlanCheck(
+            warning=f"the plan file was replaced by {replacement} during the run; "
+            f"that is kept as {aside.name}, and the last valid plan has been restored"
+        )
     try:
         after: Plan | None = transaction.plan_if_there()
         fault = None
@@ -41,3 +48,16 @@ def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
         warning=f"the plan was made invalid during the run ({fault}); "
         f"it is kept as {aside.name}, and the last valid plan has been restored"
     )
+
+
+def settle_plan(transaction: Transaction) -> None:
+    """Forget a plan kept for a run that is closed; should the file be gone, restore it first.
+
+    For when no agent works: a crash just after a record was closed leaves such a copy behind.
+    """
+    known = transaction.known_plan()
+    if known is None:
+        return
+    if transaction.plan_replacement() is None and transaction.plan_bytes() is None:
+        transaction.restore_plan(known)
+    transaction.forget_plan()

@@ -1,6 +1,6 @@
 """Repair: what a crash left half done is finished, and each thing done is said in one line (DESIGN.md 5)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from git_blackbird.agents import processes
@@ -9,6 +9,7 @@ from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.plan_guard import settle_plan
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.work_folders import remove_work_folders
 from git_blackbird.controller.workspace import Workspace
@@ -16,9 +17,9 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Reading
 from git_blackbird.model.events import Notice, Weight
-from git_blackbird.model.history import RecordFault
+from git_blackbird.model.history import History
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
-from git_blackbird.storage.store import Image
 
 _CHUNK = 1024 * 1024
 _TAIL = 16 * 1024
@@ -29,9 +30,11 @@ def repair(workspace: Workspace, face: Face) -> None:
 
     Raises SaveError, UnusableError.
     """
-    for run in running_records(workspace.store.image()):
+    # By the records alone: an agent whose program was killed may have broken the plan as well.
+    for run in running_records(workspace.store.records.histories()):
         _close_lost(workspace, face, run)
     with workspace.store.transaction() as transaction:
+        settle_plan(transaction)
         moved = save_statuses(workspace, transaction)
         transaction.sweep()
     for task_id, (was, became) in sorted(moved.items()):
@@ -40,18 +43,12 @@ def repair(workspace: Workspace, face: Face) -> None:
         face.notify(Notice(Weight.INFO, text, hint, task_id))
 
 
-def running_records(image: Image) -> Iterator[Run]:
+def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
     """Every record that says an agent is at work, of tasks in the plan or not."""
-    for task_id in sorted(image.histories):
-        for run in image.histories[task_id].runs:
+    for task_id in sorted(histories):
+        for run in histories[task_id].runs:
             if run.status == RunStatus.RUNNING:
                 yield run
-
-
-def unreadable_records(image: Image) -> Iterator[RecordFault]:
-    """Every file among the records that is none."""
-    for task_id in sorted(image.histories):
-        yield from image.histories[task_id].faults
 
 
 def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:

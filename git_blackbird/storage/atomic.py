@@ -118,6 +118,18 @@ def copy_private(path: Path, data: bytes) -> None:
         raise SaveError(path, error) from error
 
 
+def move_aside(layout: Layout, path: Path, aside: Path) -> None:
+    """Give whatever is at ``path`` another name below ``.blackbird/``.
+
+    Raises SaveError.
+    """
+    try:
+        layout.make_folder(aside.parent)
+        path.rename(aside)
+    except OSError as error:
+        raise SaveError(aside, error) from error
+
+
 def sweep_temporaries(layout: Layout) -> int:
     """Remove what crashed saves left in the temporary folder; gives how many.
 

@@ -60,6 +60,11 @@ class Layout:
         """The plan as this program last knew it, while an agent works."""
         return self.private / "plan-known.json"
 
+    @property
+    def known_place(self) -> Path:
+        """Where the plan file really lay then, when it is a link; a text."""
+        return self.private / "plan-known.place"
+
     def task_runs(self, task_id: TaskId) -> Path:
         """Give the folder of one task's records.
 

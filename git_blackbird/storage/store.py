@@ -1,6 +1,8 @@
 """One worktree's state: read at any time, written only inside a transaction."""
 
 import contextlib
+import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +12,17 @@ from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan
 from git_blackbird.model.run import Run
-from git_blackbird.storage.atomic import copy_private, sweep_temporaries, write_atomic
+from git_blackbird.storage.atomic import copy_private, move_aside, sweep_temporaries, write_atomic
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import store_lock
 from git_blackbird.storage.plan_format import parse_plan, render_plan
 from git_blackbird.storage.reading import load_bytes
 from git_blackbird.storage.records import Records, render_record
+
+BROKEN_BY_AGENT = (
+    "this happened while an agent worked: the plan is restored at the end of its run, "
+    "or by the next `git blackbird execute`"
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,14 @@ class Store:
 
         Raises UnusableError when there is none, InvalidPlanError with all faults when it is not valid.
         """
+        try:
+            return self._plan()
+        except UnusableError as error:
+            if self.layout.known_plan.exists():
+                error.hint = BROKEN_BY_AGENT
+            raise
+
+    def _plan(self) -> Plan:
         data = self.plan_bytes()
         if data is None:
             raise UnusableError(
@@ -126,6 +141,9 @@ class Transaction:
         data = self._store.plan_bytes()
         if data is not None:
             copy_private(self._store.layout.known_plan, data)
+            copy_private(
+                self._store.layout.known_place, os.fsencode(os.path.realpath(self._store.layout.plan))
+            )
 
     def known_plan(self) -> bytes | None:
         """Give that copy; None when no agent works."""
@@ -137,6 +155,34 @@ class Transaction:
     def forget_plan(self) -> None:
         """Remove that copy."""
         self._store.layout.known_plan.unlink(missing_ok=True)
+        self._store.layout.known_place.unlink(missing_ok=True)
+
+    def plan_replacement(self) -> str | None:
+        """Say what stands in the plan file's place when that is not the file, or the link, it was.
+
+        None also where nothing stands there.
+        """
+        plan = self._store.layout.plan
+        try:
+            kind = plan.lstat().st_mode
+        except FileNotFoundError:
+            return None
+        if stat.S_ISREG(kind):
+            return None
+        if not stat.S_ISLNK(kind):
+            return "a folder" if stat.S_ISDIR(kind) else "what is no file"
+        where = os.path.realpath(plan)
+        return None if where == self._known_place() and plan.is_file() else f"a link to {where}"
+
+    def _known_place(self) -> str | None:
+        try:
+            return os.fsdecode(self._store.layout.known_place.read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def plan_bytes(self) -> bytes | None:
+        """Give the plan file as it lies there; None when there is none."""
+        return self._store.plan_bytes()
 
     def plan_if_there(self) -> Plan | None:
         """Give the plan; None when the file is gone.
@@ -155,10 +201,14 @@ class Transaction:
     def set_plan_aside(self, run_id: RunId, replacement: bytes) -> Path:
         """Keep the plan file under another name and put ``replacement`` in its place; gives that name.
 
-        Raises SaveError.
+        What replaced the file is moved as it is: nothing is written through a link of an agent's. Raises
+        SaveError.
         """
         aside = self._store.layout.state / f"plan-set-aside-{run_id}.json"
-        write_atomic(self._store.layout, aside, self._store.plan_bytes() or b"")
+        if self.plan_replacement() is None:
+            write_atomic(self._store.layout, aside, self._store.plan_bytes() or b"")
+        else:
+            move_aside(self._store.layout, self._store.layout.plan, aside)
         self.restore_plan(replacement)
         return aside
 

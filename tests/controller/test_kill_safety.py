@@ -83,7 +83,7 @@ def finish(repo: Path) -> None:
         stop = execute(repo, Reviewer(repo))
         image = open_at(repo).store.image()
         assert derive_leaves(image.plan, image.histories) == {}
-        assert not list(running_records(image))
+        assert not list(running_records(image.histories))
         if all(task.status == Status.DONE for task in image.plan.tasks.values()):
             return
         assert stop.reason in {StopReason.COMPLETED, StopReason.FAILED}, stop

@@ -284,7 +284,7 @@ class Machine(RuleBasedStateMachine):
             repair(workspace, Person())
         image = self.image()
         assert derive_leaves(image.plan, image.histories) == {}
-        assert not list(running_records(image))
+        assert not list(running_records(image.histories))
 
     def help_along(self, image: Image) -> None:
         """Do the one thing a person owes each task that is not done."""

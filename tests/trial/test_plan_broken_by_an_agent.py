@@ -1,0 +1,86 @@
+"""An agent that breaks the plan file, whether or not the program lives to see it: the plan comes back."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit
+from tests.trial.program import PATIENCE_SECONDS, Trial
+
+BREAKS = {
+    "invalid": ("echo '{' >blackbird.plan.json", "the plan was made invalid during the run"),
+    "deleted": ("rm blackbird.plan.json", "the plan file was deleted during the run; it has been restored"),
+    "folder": ("rm blackbird.plan.json; mkdir blackbird.plan.json", "the plan file was replaced by a folder"),
+    "pipe": (
+        "rm blackbird.plan.json; mkfifo blackbird.plan.json",
+        "the plan file was replaced by what is no file",
+    ),
+    "link": ("ln -sf ../outside blackbird.plan.json", "the plan file was replaced by a link to "),
+}
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {"old.txt": "old\n"})
+    (repo.parent / "outside").write_text("someone else's\n")
+    trial = Trial(repo)
+    trial.expect(0, "init")
+    trial.expect(0, "add", "--id", "a", "--title", "A")
+    return trial
+
+
+@pytest.mark.parametrize("kind", BREAKS)
+def test_the_plan_comes_back_at_the_end_of_the_run(trial: Trial, kind: str) -> None:
+    script, said = BREAKS[kind]
+    trial.command(script)
+    told = trial.expect(0, "execute", "--no-input")
+    assert said in told
+    assert "every task is done" in told
+    assert trial.statuses() == {"a": "done"}
+    assert (trial.repo.parent / "outside").read_text() == "someone else's\n"
+    kept = list((trial.repo / ".blackbird").glob("plan-set-aside-*.json"))
+    assert len(kept) == (kind != "deleted")
+
+
+@pytest.mark.parametrize("kind", ["invalid", "deleted", "folder"])
+def test_the_plan_comes_back_when_the_program_was_killed(trial: Trial, kind: str) -> None:
+    script, said = BREAKS[kind]
+    trial.command(f"{script}; touch broken; sleep 600")
+    process = trial.start("execute", "--no-input")
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (trial.repo / "broken").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    told = trial.expect(128, "status")
+    assert "hint: this happened while an agent worked: the plan is restored" in told
+    assert trial.run("init")[0] != 0 or kind == "invalid"
+    told = trial.expect(0, "execute", "--no-input")
+    assert "still works" in told
+    assert said in told
+    assert trial.statuses() == {"a": "waiting_user"}
+    trial.command("true")
+    trial.expect(0, "resume", "a", "--no-input")
+    assert trial.statuses() == {"a": "done"}
+
+
+def test_a_plan_that_is_its_owners_link_stays_one(trial: Trial) -> None:
+    plan, home = trial.repo / "blackbird.plan.json", trial.repo.parent / "plans.json"
+    plan.rename(home)
+    plan.symlink_to(home)
+    trial.command("echo '{' >blackbird.plan.json")
+    assert "the plan was made invalid during the run" in trial.expect(0, "execute", "--no-input")
+    assert plan.readlink() == home
+    assert trial.statuses() == {"a": "done"}
+
+
+def test_a_copy_left_by_a_crash_after_the_end_does_not_bring_an_old_plan_back(trial: Trial) -> None:
+    private = trial.repo / ".git" / "blackbird"
+    (private / "plan-known.json").write_bytes((trial.repo / "blackbird.plan.json").read_bytes())
+    trial.command("true")
+    trial.expect(0, "add", "--id", "b", "--title", "B")
+    trial.expect(0, "execute", "--no-input")
+    assert trial.statuses() == {"a": "done", "b": "done"}
+    assert not (private / "plan-known.json").exists()
