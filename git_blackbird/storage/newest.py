@@ -71,10 +71,15 @@ def _folders(layout: Layout) -> list[tuple[int, str]]:
 def _candidates(folder: str, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
     """Give the records of one folder; the start of one is in its id, or else in the time of its file.
 
-    Ids of the Go program are random and name no time.
+    Ids of the Go program are random and name no time. A folder that cannot be read is named by what
+    looks at its task.
     """
     first, last = own_ids
-    for name in os.listdir(folder):
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
         if not name.endswith(_ENDING):
             continue
         stamp = name[:_STAMP_DIGITS]

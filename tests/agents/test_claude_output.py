@@ -166,6 +166,7 @@ def model_usage(cost: float, output_tokens: int) -> dict[str, Any]:
         ({"total_cost_usd": None}, None),
         ({"total_cost_usd": "much"}, None),
         ({"total_cost_usd": float("nan")}, None),
+        ({"total_cost_usd": 10**400}, None),
     ],
 )
 def test_cost_is_that_of_this_run(result: dict[str, Any], cost: float | None) -> None:
