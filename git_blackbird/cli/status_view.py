@@ -115,6 +115,12 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
         yield f"      git blackbird retry {shell_word(one.task.id)}"
     if len(overview.failed) > MAX_LISTED:
         yield f"  and {len(overview.failed) - MAX_LISTED} more failed (`git blackbird list --status failed`)"
+    for stuck in overview.stuck[:MAX_LISTED]:
+        words = stuck.task.status.value.replace("_", " ")
+        yield _headline(stuck.task, f"{words}, but no run of it is there", columns)
+        yield f"      {stuck.command}"
+    if len(overview.stuck) > MAX_LISTED:
+        yield f"  and {len(overview.stuck) - MAX_LISTED} more without a run"
     if overview.ready:
         yield fit(f"  ready: {_ids(overview.ready)}", columns)
         yield "      git blackbird execute"
@@ -179,7 +185,12 @@ def status_data(overview: Overview) -> dict[str, Any]:
             {"task": one.run.task_id, "run": one.run.id, "pid": one.run.pid, "alive": one.alive}
             for one in overview.running
         ],
-        "due": [*map(_owed_data, overview.owed), *_retries(overview), *_starts(overview)],
+        "due": [
+            *map(_owed_data, overview.owed),
+            *_retries(overview),
+            *_stuck_data(overview),
+            *_starts(overview),
+        ],
         "blocked": {task_id: list(deps) for task_id, deps in sorted(overview.blocked.items())},
         "skipped": list(overview.skipped),
         "waysOut": list(overview.ways_out),
@@ -206,6 +217,11 @@ def _retries(overview: Overview) -> Iterator[dict[str, Any]]:
     for one in overview.failed:
         command = f"git blackbird retry {shell_word(one.task.id)}"
         yield {"kind": "failed", "task": one.task.id, "why": one.why, "command": command}
+
+
+def _stuck_data(overview: Overview) -> Iterator[dict[str, Any]]:
+    for one in overview.stuck:
+        yield {"kind": "stuck", "task": one.task.id, "command": one.command}
 
 
 def _starts(overview: Overview) -> Iterator[dict[str, Any]]:

@@ -168,6 +168,7 @@ def summarize_leg(workspace: Workspace, face: Face, run: Run) -> tuple[Summary, 
 def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, Any]) -> Run:
     """Save a closed record, then the plan, under one lock; what others wrote on it meanwhile stays."""
     with workspace.store.transaction() as transaction:
+        replaced = transaction.clear_way(run)
         check = check_plan(transaction, run.id)
         stored = next((one for one in transaction.history(run.task_id).runs if one.id == run.id), run)
         notes = (*fields.get("notes", ()), *((check.warning,) if check.warning else ()))
@@ -177,6 +178,9 @@ def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, An
         transaction.save_run(closed)
         save_statuses(workspace, transaction)
         transaction.forget_plan()
+    for was, aside in replaced:
+        text = f"{was} was replaced during the run: what is there now is kept as {aside.name}"
+        face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
     if check.warning:
         face.notify(Notice(Weight.WARNING, check.warning, task_id=run.task_id))
     for change in check.changes:

@@ -29,6 +29,7 @@ from git_blackbird.model.due import (
     Start,
     next_due,
     owed_by_person,
+    stuck_tasks,
 )
 from git_blackbird.model.events import Decided, Notice, Weight
 from git_blackbird.model.history import since_done
@@ -305,7 +306,9 @@ class Loop:
             steps = tuple(task_command("runs", task_id) for task_id in failed)
             return Stop(StopReason.FAILED, text, steps, blocked=due.blocked)
         owed = owed_by_person(image.plan, image.histories)
-        steps = tuple(one.command for one in owed if self._call.covers(one.task.id))
+        waits = {one.task.id: one.command for one in owed}
+        waits |= {one.task.id: one.command for one in stuck_tasks(image.plan, image.histories)}
+        steps = tuple(command for task_id, command in waits.items() if self._call.covers(task_id))
         return Stop(StopReason.COMPLETED, _completed_text(image), steps, blocked=due.blocked)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.model.due import Owed, owed_by_person
+from git_blackbird.model.due import Owed, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.graph import (
     Readiness,
     blockers,
@@ -59,6 +59,7 @@ class Overview:
     owed: tuple[Owed, ...]
     ready: tuple[Task, ...]
     failed: tuple[Failed, ...]
+    stuck: tuple[Stuck, ...]
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
     skipped: tuple[TaskId, ...]
     ways_out: tuple[str, ...]
@@ -88,6 +89,7 @@ def build_overview(workspace: Workspace) -> Overview:
             for task in leaves
             if task.status == Status.FAILED and task.id not in asked
         ),
+        stuck=stuck_tasks(plan, image.histories),
         blocked=waits,
         skipped=tuple(sorted({dep for deps in waits.values() for dep in deps if _is_skipped(plan, dep)})),
         ways_out=tuple(

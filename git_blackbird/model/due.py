@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from git_blackbird.model.commands import answer_options
+from git_blackbird.model.commands import answer_options, task_command
 from git_blackbird.model.graph import blockers, is_ready
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.status import speaks
 from git_blackbird.model.text import shell_word
 
 
@@ -148,6 +149,9 @@ def _startable(plan: Plan, call: Call) -> Task | None:
     return min((task for task in candidates if is_ready(plan, task)), key=lambda task: task.id, default=None)
 
 
+_HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
+
+
 class OwedKind(StrEnum):
     """What can be owed to a task, in the order in which it is listed."""
 
@@ -183,6 +187,37 @@ def owed_by_person(plan: Plan, histories: Mapping[TaskId, History]) -> tuple[Owe
         if run is not None and kind is not None:
             others.append(Owed(task, run, kind, _command(kind, run)))
     return (*owed, *sorted(others, key=lambda one: list(OwedKind).index(one.kind)))
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A leaf that the plan says is worked on or waits, though no record says why; and the way out."""
+
+    task: Task
+    command: str
+
+
+def stuck_tasks(plan: Plan, histories: Mapping[TaskId, History]) -> tuple[Stuck, ...]:
+    """Tasks that nothing would ever get on: their records were deleted, or a hand set their status."""
+    owed = {one.task.id for one in owed_by_person(plan, histories)}
+    return tuple(
+        Stuck(task, _way_on(task))
+        for task in plan.leaves()
+        if task.status in _HELD
+        and task.id not in owed
+        and _is_silent(task, histories.get(task.id, History()))
+    )
+
+
+def _is_silent(task: Task, history: History) -> bool:
+    run = history.latest
+    return not history.faults and history.live is None and (run is None or not speaks(run, task))
+
+
+def _way_on(task: Task) -> str:
+    if task.status == Status.QUEUED:
+        return task_command("set-status", task.id, " todo")
+    return task_command("retry", task.id)
 
 
 def _owed_kind(task: Task, history: History, run: Run) -> OwedKind | None:

@@ -98,6 +98,18 @@ class Layout:
         if not os.path.lexists(ignore):
             ignore.write_text(_IGNORED, encoding="utf-8")
 
+    def clear_way(self, folder: Path, name: str) -> Path | None:
+        """Rename what stands in the way of a folder at or below ``.blackbird/``; gives its new place.
+
+        For what an agent put there during a run, which ``name`` tells. Raises OSError.
+        """
+        here = self.state_root
+        for step in folder.relative_to(self.state_root).parts:
+            here = here / step
+            if os.path.lexists(here) and not stat.S_ISDIR(here.lstat().st_mode):
+                return here.rename(here.with_name(f"{here.name}.set-aside-{name}"))
+        return None
+
 
 def _make_one(folder: Path) -> None:
     try:

@@ -12,7 +12,7 @@ from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan
 from git_blackbird.model.run import Run
-from git_blackbird.storage.atomic import copy_private, move_aside, sweep_temporaries, write_atomic
+from git_blackbird.storage.atomic import SaveError, copy_private, move_aside, sweep_temporaries, write_atomic
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import store_lock
 from git_blackbird.storage.plan_format import parse_plan, render_plan
@@ -135,6 +135,22 @@ class Transaction:
         """
         path = self._store.layout.record(run.task_id, run.id)
         write_atomic(self._store.layout, path, render_record(run), mode=0o600)
+
+    def clear_way(self, run: Run) -> tuple[tuple[Path, Path], ...]:
+        """Move aside what an agent put where folders for its record must be; gives old and new places.
+
+        Raises SaveError.
+        """
+        layout = self._store.layout
+        moved: list[tuple[Path, Path]] = []
+        for folder in (layout.tmp, layout.task_runs(run.task_id)):
+            try:
+                aside = layout.clear_way(folder, run.id)
+            except OSError as error:
+                raise SaveError(layout.record(run.task_id, run.id), error) from error
+            if aside is not None:
+                moved.append((aside.with_name(aside.name.removesuffix(f".set-aside-{run.id}")), aside))
+        return tuple(moved)
 
     def remember_plan(self) -> None:
         """Keep a copy of the plan that an agent cannot reach by mistake, for as long as one works."""
