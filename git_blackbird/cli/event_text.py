@@ -62,7 +62,7 @@ def render_totals(summary: Summary) -> str:
     totals = summary.totals
     files = max(totals.files, len(summary.files))
     if not files:
-        return "no changes"
+        return "no changes" if summary.minimal is None else "changes unknown"
     return f"{files} file{'' if files == 1 else 's'}, +{totals.additions} -{totals.deletions}"
 
 

@@ -95,7 +95,10 @@ def describe(event: Event) -> tuple[str, dict[str, Any]]:
 
 def _describe_run(event: RunEnded) -> dict[str, Any]:
     run = event.run
-    totals = None if run.review_summary is None else run.review_summary.totals.model_dump(mode="json")
+    summary = run.review_summary
+    totals = None
+    if summary is not None and summary.minimal is None:
+        totals = summary.totals.model_dump(mode="json")
     return {
         "task": run.task_id,
         "title": event.title,

@@ -16,6 +16,7 @@ _DECIDED = {
     DecisionState.CHANGES_REQUESTED: "changes requested of {}; `git blackbird execute` carries them out",
     DecisionState.REJECTED: "rejected {}; no file was changed",
 }
+_MAX_BLOCKED = 8
 
 
 def show_stop(output: Output, stop: Stop) -> ExitCode:
@@ -29,8 +30,10 @@ def _print_stop(output: Output, stop: Stop) -> None:
     output.say(clean_line(stop.text, 400))
     for step in stop.next_steps:
         output.say(f"next step: {clean(step)}")
-    for task_id, waits in sorted(stop.blocked.items()):
+    for task_id, waits in sorted(stop.blocked.items())[:_MAX_BLOCKED]:
         output.say(f"blocked: {task_id} waits for {', '.join(waits)}")
+    if len(stop.blocked) > _MAX_BLOCKED:
+        output.say(f"and {len(stop.blocked) - _MAX_BLOCKED} more blocked (`git blackbird list --blocked`)")
     output.event(
         "stop",
         {

@@ -18,7 +18,7 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
-from git_blackbird.model.commands import answer_options, task_command
+from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
 from git_blackbird.model.due import (
     Ask,
     Call,
@@ -32,6 +32,7 @@ from git_blackbird.model.due import (
     stuck_tasks,
 )
 from git_blackbird.model.events import Decided, Notice, Weight
+from git_blackbird.model.graph import ready
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
@@ -80,13 +81,13 @@ class Loop:
         Raises BlackbirdError when something cannot go on at all.
         """
         repair(self._workspace, self._face)
-        self._name_what_others_owe()
         try:
             stop = await self._open(opening)
             while stop is None:
                 stop = await self._turn()
         except AgentUnavailableError as error:
-            return self._unavailable(error)
+            stop = self._unavailable(error)
+        self._name_what_others_owe()
         return stop
 
     def _name_what_others_owe(self) -> None:
@@ -173,13 +174,13 @@ class Loop:
     def _after(self, run: Run) -> Stop | None:
         if run.terminal_reason is TerminalReason.INTERRUPTED:
             self._interrupted = True
-            return Stop(StopReason.INTERRUPTED, f"{run.task_id} is paused", (_again(run),), run.task_id)
+            return Stop(StopReason.INTERRUPTED, "interrupted", (_again(run),), run.task_id)
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return self._refused(run)
         if run.terminal_reason is TerminalReason.SESSION_LOST:
             self._unmet = True
             text = f"{run.provider} refuses session {run.provider_session_ref} of run {run.resumes}"
-            hint = task_command("restart", run.task_id, "    # a new session, with everything owed")
+            hint = restart_command(run.task_id)
             self._face.notify(Notice(Weight.ERROR, f"{run.task_id}: {text}", hint, run.task_id))
         if run.status is RunStatus.WAITING_USER:
             self._call = replace(self._call, asked=self._call.asked | {run.id})
@@ -217,7 +218,7 @@ class Loop:
             return Stop(
                 StopReason.INTERRUPTED,
                 f"the decision on {task.id} is left open",
-                (task_command("decide", task.id),),
+                (decide_command(task.id),),
                 task.id,
             )
         return Stop(
@@ -309,6 +310,8 @@ class Loop:
         waits = {one.task.id: one.command for one in owed}
         waits |= {one.task.id: one.command for one in stuck_tasks(image.plan, image.histories)}
         steps = tuple(command for task_id, command in waits.items() if self._call.covers(task_id))
+        if ready(image.plan):
+            steps = (*steps, "git blackbird execute")
         return Stop(StopReason.COMPLETED, _completed_text(image), steps, blocked=due.blocked)
 
 
@@ -328,4 +331,7 @@ def _completed_text(image: Image) -> str:
     leaves = image.plan.leaves()
     if all(task.status == Status.DONE for task in leaves):
         return "every task is done" if leaves else "the plan has no tasks"
+    left = len(ready(image.plan))
+    if left:
+        return f"this call is done; {left} {'task is' if left == 1 else 'tasks are'} ready"
     return "no ready tasks remaining"

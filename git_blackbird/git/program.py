@@ -149,12 +149,13 @@ def _not_started(error: OSError, cwd: Path) -> UnusableError:
 
 
 def _first_words(stderr: bytes) -> str:
-    """Pick git's ``fatal:`` or ``error:`` line, without that word; else the first line."""
+    """Pick git's ``fatal:`` or ``error:`` line, with what its colon announces; else the first line."""
     lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
     for word in ("fatal: ", "error: "):
-        for line in lines:
+        for number, line in enumerate(lines):
             if line.startswith(word):
-                return line.removeprefix(word)
+                more = lines[number + 1 : number + 2] if line.endswith(":") else []
+                return " ".join([line.removeprefix(word), *map(str.strip, more)])
     return lines[0] if lines else ""
 
 

@@ -1,0 +1,56 @@
+"""Words that must hold in odd places: an unknown change, a long plan, an odd repository."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit, git
+from tests.trial.program import Trial
+
+MANY = 60
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {"old.txt": "old\n"})
+    trial = Trial(repo)
+    trial.expect(0, "init")
+    trial.expect(0, "add", "--id", "a", "--title", "A")
+    trial.command("true")
+    return trial
+
+
+def test_a_change_that_could_not_be_seen_is_not_called_none(trial: Trial) -> None:
+    trial.command("echo garbage >.git/index; echo new >new.txt")
+    said = trial.expect(0, "execute", "--no-input")
+    assert "completed a: changes unknown, " in said
+    git(trial.repo, "read-tree", "HEAD")
+    trial.expect(0, "add", "--id", "b", "--title", "B")
+    lines = trial.expect(0, "execute", "--json").splitlines()
+    ended = [json.loads(line) for line in lines if line.startswith("{") and '"run_ended"' in line]
+    assert [one["changes"] for one in ended] == [None]
+
+
+def test_the_end_of_a_call_says_what_is_left_and_no_more_than_fits(trial: Trial) -> None:
+    path = trial.repo / "blackbird.plan.json"
+    plan = json.loads(path.read_bytes())
+    task = plan["items"].pop("a")
+    for number in range(MANY):
+        name = f"t{number:03}"
+        deps = [f"t{number - 1:03}"] if number % 3 else []
+        plan["items"][name] = {**task, "id": name, "deps": deps}
+    path.write_text(json.dumps(plan))
+    lines = trial.expect(0, "execute", "--limit", "3", "--no-input").splitlines()[6:]
+    assert lines == [
+        "this call is done; 19 tasks are ready",
+        "next step: git blackbird execute",
+        *(f"blocked: t{n:03} waits for t{n - 1:03}" for n in (4, 5, 7, 8, 10, 11, 13, 14)),
+        "and 30 more blocked (`git blackbird list --blocked`)",
+    ]
+
+
+def test_what_git_announces_with_a_colon_is_said_too(trial: Trial) -> None:
+    git(trial.repo, "config", "extensions.nonsense", "true")
+    git(trial.repo, "config", "core.repositoryFormatVersion", "1")
+    assert trial.expect(128, "status") == "fatal: unknown repository extension found: nonsense\n"
