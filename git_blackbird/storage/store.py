@@ -184,7 +184,7 @@ class Transaction:
         except FileNotFoundError:
             return None
         if stat.S_ISREG(kind):
-            return None
+            return None if _is_readable(plan) else "a file that cannot be read"
         if not stat.S_ISLNK(kind):
             return "a folder" if stat.S_ISDIR(kind) else "what is no file"
         where = os.path.realpath(plan)
@@ -231,3 +231,11 @@ class Transaction:
     def sweep(self) -> int:
         """Remove what crashed saves left behind; gives how many files."""
         return sweep_temporaries(self._store.layout)
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        load_bytes(path)
+    except OSError:
+        return False
+    return True

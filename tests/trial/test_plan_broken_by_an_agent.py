@@ -1,5 +1,6 @@
 """An agent that breaks the plan file, whether or not the program lives to see it: the plan comes back."""
 
+import os
 import time
 from pathlib import Path
 
@@ -63,6 +64,14 @@ def test_the_plan_comes_back_when_the_program_was_killed(trial: Trial, kind: str
     assert trial.statuses() == {"a": "waiting_user"}
     trial.command("true")
     trial.expect(0, "resume", "a", "--no-input")
+    assert trial.statuses() == {"a": "done"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+def test_a_plan_made_unreadable_comes_back(trial: Trial) -> None:
+    trial.command("chmod 000 blackbird.plan.json")
+    told = trial.expect(0, "execute", "--no-input")
+    assert "the plan file was replaced by a file that cannot be read" in told
     assert trial.statuses() == {"a": "done"}
 
 
