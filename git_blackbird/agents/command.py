@@ -27,7 +27,7 @@ SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
 RESUME_VARIABLE = "BLACKBIRD_RESUME"
 _FINAL_BYTES = 256 * 1024
 _NOT_FOUND_STATUS = 127
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+/-]+")
 # What the shell itself knows: no program of that name need exist.
 _SHELL_WORDS = frozenset(
     {"break", "case", "cd", "command", "continue", "eval", "exec", "exit", "export", "for", "if", "read"}
@@ -63,7 +63,8 @@ class CommandAgent:
         if not self._command:
             raise AgentUnavailableError("the agent 'command' has no command to run", hint=_HINT)
         word = self._program()
-        if word and shutil.which(word, path=environ.get("PATH")) is None:
+        is_relative = "/" in word and not word.startswith("/")  # to the worktree, which is not known here
+        if word and not is_relative and shutil.which(word, path=environ.get("PATH")) is None:
             raise AgentUnavailableError(
                 f"cannot find the program '{word}' of the agent's command", hint=_HINT
             )

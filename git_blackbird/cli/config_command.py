@@ -1,6 +1,7 @@
 """``config``: every key with its value and origin; reading, writing and removing one."""
 
 import json
+from collections.abc import Mapping
 
 import click
 
@@ -21,12 +22,12 @@ UNSET = "(unset)"
 @click.argument("name", metavar="[KEY", required=False)
 @click.argument("value", metavar="[VALUE]]", required=False)
 @click.option("--unset", is_flag=True, help="Remove KEY from the place named.")
-@click.option("--local", "scope", flag_value="local", help="This clone's git configuration; the default.")
-@click.option("--project", "scope", flag_value="project", help="The project's .blackbird/config.json.")
-@click.option("--global", "scope", flag_value="global", help="Your ~/.blackbird/config.json.")
+@click.option("--local", is_flag=True, help="This clone's git configuration; the default.")
+@click.option("--project", is_flag=True, help="The project's .blackbird/config.json.")
+@click.option("--global", is_flag=True, help="Your ~/.blackbird/config.json.")
 @command_options
 def config(
-    call: Invocation, *, name: str | None, value: str | None, unset: bool, scope: str | None
+    call: Invocation, /, *, name: str | None, value: str | None, unset: bool, **places: bool
 ) -> ExitCode:
     """Show every key, or read or write one.
 
@@ -34,6 +35,7 @@ def config(
     file, your git config, your file, the default.
     """
     writes = unset or value is not None
+    scope = _one_place(places)
     _check_usage(name, value, unset=unset, scope=scope, writes=writes)
     workspace = open_workspace(call.world)
     if name is not None and writes:
@@ -46,6 +48,13 @@ def config(
     _say_settings(call, workspace, name)
     warn_problems(call.output, workspace)
     return ExitCode.OK
+
+
+def _one_place(places: Mapping[str, bool]) -> str | None:
+    named = [name for name, is_named in places.items() if is_named]
+    if len(named) > 1:
+        raise UsageError(f"--{named[0]} and --{named[1]} are two places; name one")
+    return named[0] if named else None
 
 
 def _check_usage(

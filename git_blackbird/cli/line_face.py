@@ -112,15 +112,30 @@ class LineFace:
         """Read a change request, lines up to a blank one; None when it was given up."""
         for _ in range(_MAX_MISTAKES):
             self._say(f"Change request (end with a blank line, {CANCEL} to go back):")
-            lines: list[str] = []
-            while (line := await self._line("")).strip():
-                if line.strip() == CANCEL:
-                    return None
-                lines.append(line)
+            lines = await self._lines()
+            if lines is None:
+                return None
             if lines:
                 return "\n".join(lines)
             self._say("change request cannot be empty")
         raise NobodyHereError
+
+    async def _lines(self) -> list[str] | None:
+        """Read lines up to a blank one; None when they were given up.
+
+        Input that ends before may have been cut off: nothing is done with it, and that is said.
+        """
+        lines: list[str] = []
+        try:
+            while (line := await self._line("")).strip():
+                if line.strip() == CANCEL:
+                    return None
+                lines.append(line)
+        except NobodyHereError:
+            if lines:
+                self._say("not recorded: the input ended before the blank line that ends a change request")
+            raise
+        return lines
 
     async def _answer_one(self, question: Question) -> str:
         self._say(f"{clean_line(question.id)}: {clean(question.prompt)}")

@@ -11,7 +11,7 @@ def show_reset(output: Output, reset: Reset, headline: str) -> None:
     for run in reset.overtaken:
         if run.decision_state is DecisionState.PENDING:
             output.say(f"  the decision due on run {run.id} is dropped")
-        if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        if run.decision_state is DecisionState.CHANGES_REQUESTED and run.decision_feedback in reset.owed:
             output.say(f"  the change request on run {run.id} stays owed: the next start hears it")
     if reset.reopened:
         output.say(f"  changed with it: {', '.join(reset.reopened)}")
@@ -22,6 +22,7 @@ def show_reset(output: Output, reset: Reset, headline: str) -> None:
             "task": reset.task_id,
             "status": reset.status.value,
             "overtaken": [run.id for run in reset.overtaken],
+            "owed": list(reset.owed),
             "changed": list(reset.reopened),
             "notUndone": list(reset.dependents),
         }

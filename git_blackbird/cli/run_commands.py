@@ -25,7 +25,7 @@ from git_blackbird.controller.requests import (
 )
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.answers import parse_answer_option
+from git_blackbird.messages.answers import parse_answer_options
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import DecisionState
@@ -33,6 +33,11 @@ from git_blackbird.model.settings import AGENT_NAMES, Given, Layer
 
 Prepare = Callable[[Workspace, Face], tuple[Loop, Opening]]
 
+_DECISIONS = {
+    "approve": DecisionState.APPROVED_CONTINUE,
+    "request_changes": DecisionState.CHANGES_REQUESTED,
+    "reject": DecisionState.REJECTED,
+}
 agent_option = click.option("--agent", type=click.Choice(AGENT_NAMES), help="The agent for new runs.")
 stop_option = click.option(
     "--stop-after-each/--no-stop", "stop", default=None, help="Stop for a decision after each task, or not."
@@ -106,7 +111,7 @@ def resume(
 ) -> ExitCode:
     """Go on in the same agent session: answers, feedback, or just continue."""
     told = read_message(message, message_file)
-    request = ResumeRequest(task_id, told, dict(map(parse_answer_option, answers)))
+    request = ResumeRequest(task_id, told, parse_answer_options(answers))
     workspace = open_workspace(call.world, _flags(agent=None, stop=stop))
     return _run(call, workspace, lambda face: resume_loop(workspace, face, request), stream=stream)
 
@@ -150,35 +155,36 @@ def retry(call: Invocation, task_id: str) -> ExitCode:
 
 @click.command()
 @click.argument("task_id", metavar="TASK")
-@click.option("--approve", "state", flag_value="approved_continue", help="Take the change.")
-@click.option(
-    "--request-changes", "state", flag_value="changes_requested", help="Send -m TEXT to the session."
-)
-@click.option("--reject", "state", flag_value="rejected", help="Fail the task; no file is changed.")
+@click.option("--approve", is_flag=True, help="Take the change.")
+@click.option("--request-changes", is_flag=True, help="Send -m TEXT to the session.")
+@click.option("--reject", is_flag=True, help="Fail the task; no file is changed.")
 @click.option("--run", "run_id", metavar="RUN", help="Decide only if this is still the run in question.")
 @with_message
 @command_options
 def decide(
     call: Invocation,
+    /,
     task_id: str,
     *,
-    state: str | None,
     run_id: str | None,
     message: str | None,
     message_file: Path | None,
+    **wanted: bool,
 ) -> ExitCode:
     """Record a decision on a task's run, from anywhere.
 
     An execute that waits at its question goes on with it at once, else the next one does.
     """
     told = read_message(message, message_file)
-    if state is None:
-        raise UsageError("say what is decided", hint="one of --approve, --request-changes -m TEXT, --reject")
-    if told is not None and state != DecisionState.CHANGES_REQUESTED:
+    states = [_DECISIONS[name] for name, is_wanted in wanted.items() if is_wanted]
+    if len(states) != 1:
+        what = "say what is decided" if not states else "a decision is one thing"
+        raise UsageError(what, hint="one of --approve, --request-changes -m TEXT, --reject")
+    if told is not None and states[0] is not DecisionState.CHANGES_REQUESTED:
         raise UsageError("-m goes with --request-changes")
     workspace = open_workspace(call.world)
     workspace.require_settings()
-    decision = Decision(DecisionState(state), told)
+    decision = Decision(states[0], told)
     return show_recorded(
         call.output, record_decision(workspace, task_id, decision, None if run_id is None else RunId(run_id))
     )

@@ -2,12 +2,15 @@
 
 import asyncio
 import signal
+from collections.abc import Callable
+from typing import Protocol
 
 from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.stop import Stop
 
+_ONE_PRESS_SECONDS = 0.25
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -22,6 +25,35 @@ def run_loop(workspace: Workspace, command: str, loop: Loop, opening: Opening) -
 
 async def _run(loop: Loop, opening: Opening) -> Stop:
     events = asyncio.get_running_loop()
+    presses = Presses(loop, events.time)
     for number in _PAUSING:
-        events.add_signal_handler(number, loop.interrupt)
+        events.add_signal_handler(number, presses.signal)
     return await loop.run(opening)
+
+
+class Interruptible(Protocol):
+    """What a key press interrupts."""
+
+    def interrupt(self) -> None:
+        """Pause; asked a second time, kill."""
+        ...
+
+
+class Presses:
+    """Makes one interrupt of one key press.
+
+    Called as ``git blackbird``, a Ctrl+C comes twice: from the terminal, and passed on by git. The same
+    goes for a terminal that is closed.
+    """
+
+    def __init__(self, loop: Interruptible, now: Callable[[], float]) -> None:
+        self._loop = loop
+        self._now = now
+        self._last = float("-inf")
+
+    def signal(self) -> None:
+        """Take one signal; one that comes with the last is the same press."""
+        now = self._now()
+        if now - self._last >= _ONE_PRESS_SECONDS:
+            self._last = now
+            self._loop.interrupt()

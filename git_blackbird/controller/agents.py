@@ -4,7 +4,7 @@ from git_blackbird.agents.protocol import Agent, AgentSettings
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import restart_command
 from git_blackbird.model.run import Run
 
 
@@ -24,7 +24,7 @@ def agent_of(workspace: Workspace, run: Run) -> Agent:
         raise RequestError(
             f"run {run.id} of {run.task_id} is a conversation with {run.provider or 'an unnamed agent'}: "
             f"{error.message}",
-            hint=task_command("restart", run.task_id, "    # a new session, with everything owed"),
+            hint=restart_command(run.task_id),
         ) from error
 
 

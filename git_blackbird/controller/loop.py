@@ -237,9 +237,10 @@ class Loop:
                 run.task_id,
             )
         if run.decision_state is DecisionState.APPROVED_QUIT:
-            return Stop(
-                StopReason.COMPLETED, f"{run.task_id} is approved", ("git blackbird execute",), run.task_id
-            )
+            image = self._workspace.store.image()
+            is_over = isinstance(next_due(image.plan, image.histories, Call()), Nothing)
+            steps = () if is_over else ("git blackbird execute",)
+            return Stop(StopReason.COMPLETED, f"{run.task_id} is approved", steps, run.task_id)
         return None
 
     async def _ask(self, image: Image, task: Task, run: Run) -> Stop | None:

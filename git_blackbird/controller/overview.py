@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.due import Owed, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.graph import (
@@ -19,10 +20,10 @@ from git_blackbird.model.graph import (
 )
 from git_blackbird.model.history import History, OwedWords, RecordFault, owed_words
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Plan, Status, Task, with_status
+from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
-from git_blackbird.model.status import derive_leaves
+from git_blackbird.model.status import apply_statuses, derive_leaves
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.store import Image
 
@@ -223,14 +224,18 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
 
 
 def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -> list[Task]:
-    """Give the order in which an execute would start tasks if each of them succeeded."""
-    plan = workspace.store.plan()
-    only = {find_task(plan, task_id).id for task_id in task_ids}
+    """Give the order in which an execute would start tasks if each of them succeeded.
+
+    Raises RequestError for a task that is named and not ready, as the execute would.
+    """
+    image = workspace.store.image()
+    plan = image.plan
+    only = {require_ready(image, find_task(plan, task_id)).id for task_id in task_ids}
     order: list[Task] = []
     while limit is None or len(order) < limit:
         task = next((one for one in ready(plan) if not only or one.id in only), None)
         if task is None:
             break
         order.append(task)
-        plan = plan.replaced(with_status(task, Status.DONE, task.updated_at))
+        plan = apply_statuses(plan, {task.id: Status.DONE}, task.updated_at)
     return order

@@ -65,6 +65,8 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
         raise RequestError(f"the id {task_id!a} {fault}", hint=TASK_ID_RULE)
     if fold_task_id(task_id) in map(fold_task_id, plan.tasks):
         raise RequestError(f'there is a task "{task_id}" already, perhaps in other letter case')
+    if not all(text.strip() for text in new.acceptance_criteria):
+        raise RequestError("an acceptance criterion is empty", hint="--ac TEXT")
     if not new.title.strip():
         raise RequestError("a task needs a title", hint="--title TEXT")
     parent = None if new.parent is None else find_task(plan, new.parent).id

@@ -11,16 +11,17 @@ from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.overtaking import overtake_runs
+from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
-from git_blackbird.model.commands import answer_options, task_command
+from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
 from git_blackbird.model.due import Ask, Call
 from git_blackbird.model.graph import ancestors, dependents, readiness, unmet
-from git_blackbird.model.history import History, since_done
+from git_blackbird.model.history import History, owed_words, since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import (
@@ -57,28 +58,10 @@ def execute_loop(
 
     def check(image: Image) -> None:
         for task_id in task_ids:
-            _require_ready(image, find_task(image.plan, task_id))
+            require_ready(image, find_task(image.plan, task_id))
 
     only = frozenset(map(TaskId, task_ids)) if task_ids else None
     return Loop(workspace, face, Call(only=only, starts_left=limit)), Opening(check if task_ids else None)
-
-
-def _require_ready(image: Image, task: Task) -> None:
-    readable = readiness(image.plan, task)
-    if readable.is_ready:
-        return
-    run = image.history(task.id).latest
-    ways = [*readable.ways_out]
-    if run is not None and run.is_pending:
-        ways.append(task_command("decide", task.id))
-    elif task.status == Status.WAITING_USER:
-        ways.append(task_command("resume", task.id))
-    elif task.status == Status.FAILED:
-        ways.append(task_command("retry", task.id))
-    raise RequestError(
-        f"{task.id} is not ready: {'; '.join(readable.reasons)}",
-        hint="\n".join(ways) or task_command("show", task.id),
-    )
 
 
 def resume_loop(workspace: Workspace, face: Face, request: ResumeRequest) -> tuple[Loop, Opening]:
@@ -96,13 +79,13 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
     history = image.history(task.id)
     run = history.latest
     if run is None:
-        raise RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
+        raise _nothing_to_resume(image, task)
     if run.is_pending:
         _request_changes(workspace, task, run, request)
         return None
     _require_session(workspace, history, task, run)
     if request.answers and run.status is not RunStatus.WAITING_USER:
-        raise RequestError(f"{task.id} has asked nothing", hint=task_command("resume", task.id, " -m TEXT"))
+        raise RequestError(f"{task.id} asks nothing now", hint=task_command("resume", task.id, " -m TEXT"))
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         _, summary = change_of(workspace, image, run, since_done(history))
         return order_changes(run, task, history, request.message, summary)
@@ -113,12 +96,21 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
     return order_continue(run, task, history, request.message)
 
 
+def _nothing_to_resume(image: Image, task: Task) -> RequestError:
+    if not image.history(task.id).own:
+        return RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
+    return RequestError(
+        f"nothing to resume: no run of {task.id} counts any more; its status was set to {task.status}",
+        hint=restart_command(task.id),
+    )
+
+
 def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> None:
     """Record ``-m`` as a change request; carrying it out is due then."""
     if not request.message:
         raise RequestError(
             f"a decision is due on {task.id} (run {run.id})",
-            hint=task_command("decide", task.id, " --approve, or resume it with -m TEXT to request changes"),
+            hint=decide_command(task.id),
         )
     if run.provider_session_ref is not None:
         probe(workspace, agent_of(workspace, run))
@@ -131,7 +123,7 @@ def _require_session(workspace: Workspace, history: History, task: Task, run: Ru
     if obstacle is not None:
         raise RequestError(
             f"{task.id} cannot be resumed: {obstacle}",
-            hint=task_command("restart", task.id, "    # a new session, with everything owed"),
+            hint=restart_command(task.id),
         )
 
 
@@ -176,11 +168,15 @@ def _require_startable(plan: Plan, task: Task) -> None:
 
 @dataclass(frozen=True)
 class Reset:
-    """What a status change led to: the run overtaken last, and tasks that built on it and are not undone."""
+    """What a status change led to: the runs it overtook, and what the task must still hear.
+
+    ``dependents`` built on the task and are not undone; ``reopened`` parents changed with it.
+    """
 
     task_id: TaskId
     status: Status
     overtaken: tuple[Run, ...] = ()
+    owed: tuple[str, ...] = ()
     dependents: tuple[TaskId, ...] = ()
     reopened: tuple[TaskId, ...] = ()
 
@@ -243,6 +239,7 @@ def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Sta
         task.id,
         status,
         overtaken,
+        owed_words(transaction.history(task.id)).texts,
         tuple(one.id for one in _ran_after(before, task)) if leaves_done else (),
         tuple(one.id for one in ancestors(before, task) if after.tasks[one.id].status != one.status),
     )

@@ -1,21 +1,25 @@
 """What a person answers to an agent's questions, checked against what was asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.commands import answer_options
 from git_blackbird.model.conversation import Answer, Question
 
 
-def parse_answer_option(text: str) -> tuple[str, str]:
-    """Read ``ID=VALUE``.
+def parse_answer_options(texts: Iterable[str]) -> dict[str, str]:
+    """Read options of the form ``ID=VALUE``.
 
-    Raises UsageError when there is no ``=``.
+    Raises UsageError when one has no ``=``, or two answer the same question.
     """
-    name, separator, value = text.partition("=")
-    if not separator or not name:
-        raise UsageError(f"--answer {text!r} is not ID=VALUE")
-    return name, value
+    answers: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise UsageError(f"--answer {text!r} is not ID=VALUE")
+        if answers.setdefault(name, value) != value:
+            raise UsageError(f'--answer says two things for "{name}"')
+    return answers
 
 
 def match_answers(questions: Sequence[Question], given: Mapping[str, str]) -> tuple[Answer, ...]:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.run import DecisionState
-from git_blackbird.model.text import shell_word
 
 
 class Choice(StrEnum):
@@ -23,21 +23,20 @@ class ChoiceText:
 
     choice: Choice
     label: str
-    command: str
+    verb: str
+    options: str
 
     def command_for(self, task_id: str) -> str:
         """Give the command line for one task, safe to paste."""
-        return self.command.format(task=shell_word(task_id))
+        return task_command(self.verb, task_id, self.options)
 
 
 CHOICES = (
-    ChoiceText(Choice.APPROVE_CONTINUE, "Approve and continue", "git blackbird decide {task} --approve"),
-    ChoiceText(Choice.APPROVE_QUIT, "Approve and quit", "git blackbird decide {task} --approve"),
-    ChoiceText(
-        Choice.REQUEST_CHANGES, "Request changes", "git blackbird decide {task} --request-changes -m TEXT"
-    ),
-    ChoiceText(Choice.REJECT, "Reject changes", "git blackbird decide {task} --reject"),
-    ChoiceText(Choice.VIEW_DIFF, "View full diff", "git blackbird runs {task} --diff"),
+    ChoiceText(Choice.APPROVE_CONTINUE, "Approve and continue", "decide", " --approve"),
+    ChoiceText(Choice.APPROVE_QUIT, "Approve and quit", "decide", " --approve"),
+    ChoiceText(Choice.REQUEST_CHANGES, "Request changes", "decide", " --request-changes -m TEXT"),
+    ChoiceText(Choice.REJECT, "Reject changes", "decide", " --reject"),
+    ChoiceText(Choice.VIEW_DIFF, "View full diff", "runs", " --diff"),
 )
 
 STATE_OF = {

@@ -6,11 +6,24 @@ from git_blackbird.model.conversation import Question
 from git_blackbird.model.text import shell_word
 
 
-def task_command(verb: str, task_id: str, rest: str = "") -> str:
-    """Write the command line that does ``verb`` to a task."""
-    return f"git blackbird {verb} {shell_word(task_id)}{rest}"
+def task_command(verb: str, task_id: str, rest: str = "", *, remark: str = "") -> str:
+    """Write the command line that does ``verb`` to a task, with ``rest`` behind the id and a shell remark."""
+    behind = f"    # {remark}" if remark else ""
+    if task_id.startswith("-"):
+        return f"git blackbird {verb}{rest} -- {shell_word(task_id)}{behind}"
+    return f"git blackbird {verb} {shell_word(task_id)}{rest}{behind}"
 
 
 def answer_options(questions: Iterable[Question]) -> str:
     """Write the options that answer these questions, with a place for each answer."""
     return "".join(f" --answer {shell_word(question.id)}=VALUE" for question in questions)
+
+
+def decide_command(task_id: str) -> str:
+    """Write the command line that decides on a task's run; the other decisions stand in its remark."""
+    return task_command("decide", task_id, " --approve", remark="or --request-changes -m TEXT, or --reject")
+
+
+def restart_command(task_id: str) -> str:
+    """Write the command line that starts a task anew where its session cannot go on."""
+    return task_command("restart", task_id, remark="a new session, with everything owed")

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from git_blackbird.model.commands import answer_options, task_command
+from git_blackbird.model.commands import answer_options, decide_command, task_command
 from git_blackbird.model.graph import blockers, is_ready
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.status import speaks
-from git_blackbird.model.text import shell_word
 
 
 @dataclass(frozen=True)
@@ -234,13 +233,12 @@ def _owed_kind(task: Task, history: History, run: Run) -> OwedKind | None:
 
 
 def _command(kind: OwedKind, run: Run) -> str:
-    task = shell_word(run.task_id)
     match kind:
         case OwedKind.DECISION:
-            return f"git blackbird decide {task} --approve | --request-changes -m TEXT | --reject"
+            return decide_command(run.task_id)
         case OwedKind.NEW_SESSION:
-            return f"git blackbird restart {task}"
+            return task_command("restart", run.task_id)
         case OwedKind.ANSWERS:
-            return f"git blackbird resume {task}{answer_options(run.questions)}"
+            return task_command("resume", run.task_id, answer_options(run.questions))
         case OwedKind.CHANGE_REQUEST | OwedKind.WORD:
-            return f"git blackbird resume {task}"
+            return task_command("resume", run.task_id)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum, StrEnum
@@ -301,12 +301,26 @@ def _integer(raw: str) -> int:
 
 
 def _words(raw: str) -> tuple[str, ...]:
-    import shlex  # noqa: PLC0415  # only who sets a list pays for it
+    import json  # noqa: PLC0415  # only who sets a list pays for these two
+    import shlex  # noqa: PLC0415
 
+    if raw.lstrip().startswith("["):
+        return _listed(raw, json.loads)
     try:
         return tuple(shlex.split(raw))
     except ValueError as error:
         raise ValueError(f"{raw!r}: {error}") from None
+
+
+def _listed(raw: str, parse: Callable[[str], Any]) -> tuple[str, ...]:
+    """Read a list as it is shown: a JSON array of texts."""
+    try:
+        words = parse(raw)
+    except (ValueError, RecursionError):
+        words = None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"{_shown(raw)} is no JSON list of texts")
+    return tuple(words)
 
 
 def _convert_json(kind: Kind, raw: object) -> Value:

@@ -1,5 +1,6 @@
 """JSON in the Go program's dialect: strict reading, and its writer's escapes."""
 
+import codecs
 import json
 import math
 import re
@@ -16,7 +17,11 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class JsonFault(ValueError):  # noqa: N818  # a fault of a file, not of the program
-    """Text that is not one JSON value; says where."""
+    """Text that is not one JSON value; says where, and how to mend it."""
+
+    def __init__(self, what: str, fix: str = "make it valid JSON") -> None:
+        super().__init__(what)
+        self.fix = fix
 
 
 def load_json(data: bytes) -> Any:
@@ -24,6 +29,8 @@ def load_json(data: bytes) -> Any:
 
     Halves of surrogate pairs become U+FFFD, as the Go program reads them. Raises JsonFault.
     """
+    if data.startswith(codecs.BOM_UTF8):
+        raise JsonFault("begins with a byte order mark", "save it as UTF-8 without one")
     try:
         return _parse(data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -71,7 +78,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         uses = Counter(name for name, _ in pairs)
         twice = next(name for name, count in uses.items() if count > 1)
-        raise JsonFault(f"the key {json.dumps(twice)} stands twice in one object")
+        raise JsonFault(f"the key {json.dumps(twice)} stands twice in one object", "keep one of the two")
     return made
 
 

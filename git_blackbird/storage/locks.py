@@ -111,7 +111,7 @@ def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
 def _holder(descriptor: int) -> str:
     try:
         said = json.loads(os.pread(descriptor, 4096, 0))
-        return f"{said['command']} (process {said['pid']}) since {said['since']}"
+        return f"{said['command']} (process {said['pid']}) since {str(said['since'])[:19]}Z"
     except (ValueError, KeyError, TypeError):
         return "a process that is just starting"
 

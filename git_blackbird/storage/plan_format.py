@@ -68,6 +68,14 @@ _MENDS: Mapping[_Fits, str] = {
     _is_texts: "make it a list of strings",
     _is_texts_by_name: "make it an object of strings",
 }
+_LINKS = frozenset({"childIds", "deps"})
+_OPTIONAL_LINKS = frozenset({"parentId", "depRationale"})
+_NEUTRAL: Mapping[str, Any] = {
+    "title": "?",
+    "acceptanceCriteria": (),
+    "createdAt": "0001-01-01T00:00:00Z",
+    "updatedAt": "9999-12-31T23:59:59Z",
+}
 _STATUSES: Mapping[str, Status] = {status.value: status for status in Status}
 _NO_SUCH_FIELD = "remove it: the plan's schema has no such field"
 
@@ -81,7 +89,7 @@ def parse_plan(data: bytes, path: str) -> Plan:
         try:
             raw = load_json(data)
         except JsonFault as fault:
-            raise InvalidPlanError(path, [Fault("$", str(fault), "make it valid JSON")]) from None
+            raise InvalidPlanError(path, [Fault("$", str(fault), fault.fix)]) from None
         return _read_plan(raw, path)
 
 
@@ -107,7 +115,8 @@ def _read_plan(raw: Any, path: str) -> Plan:
         task = _read_task(key, items[key])
         if task is None:
             faults.extend(_item_faults(key, items[key]))
-        else:
+            task = _mended(key, items[key])
+        if task is not None:
             tasks[task.id] = task
     faults.extend(plan_faults(Plan(tasks), items.keys()))
     if faults:
@@ -136,6 +145,20 @@ def _read_task(key: str, raw: Any) -> Task | None:
         return None
     status = _STATUSES.get(raw["status"])
     return None if status is None else _task(raw, status)
+
+
+def _mended(key: str, raw: Any) -> Task | None:
+    """Give the task with neutral values for what is wrong in it alone, so that the rest is checked too.
+
+    None where its links to other tasks cannot be read: what follows from them would be guessed.
+    """
+    if not isinstance(raw, dict):
+        return None
+    fitting = {name: raw[name] for name, fits in _FIELDS.items() if name in raw and fits(raw[name])}
+    if not fitting.keys() >= _LINKS or not fitting.keys() >= raw.keys() & _OPTIONAL_LINKS:
+        return None
+    status = _STATUSES.get(fitting.get("status", ""), Status.TODO)
+    return _task({**_NEUTRAL, **fitting, "id": key}, status)
 
 
 def _item_faults(key: str, raw: Any) -> Iterator[Fault]:

@@ -53,7 +53,13 @@ class Store:
         try:
             return load_bytes(self.layout.plan)
         except FileNotFoundError:
-            return None
+            if not self.layout.plan.is_symlink():
+                return None
+            # Saving would write to wherever the link points, which a cloned repository may have chosen.
+            raise UnusableError(
+                f"{self.layout.plan} is a symbolic link to nothing",
+                hint="remove the link, or make its target",
+            ) from None
         except OSError as error:
             raise UnusableError(f"cannot read {self.layout.plan}: {error.strerror}") from error
 

@@ -11,6 +11,8 @@ import pytest
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.loop import Loop
+from git_blackbird.controller.overview import forecast
+from git_blackbird.controller.plan_edits import init_plan
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
@@ -22,6 +24,7 @@ from git_blackbird.controller.requests import (
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
+from git_blackbird.model.events import RunStarted
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.stop import Stop, StopReason
@@ -349,7 +352,8 @@ def test_w20_an_interrupted_run_is_paused_and_goes_on_in_its_session(demo: Path,
     put_plan(demo, leaf("a"))
     command(demo, 'cat >/dev/null; echo working; test -n "$BLACKBIRD_RESUME" || sleep 600')
     stop = interrupted_run(demo, times)
-    assert (stop.reason, stop.exit_code, stop.text) == (StopReason.INTERRUPTED, 130, "a is paused")
+    assert (stop.reason, stop.exit_code) == (StopReason.INTERRUPTED, 130)
+    assert stop.next_steps == ("git blackbird resume a",)
     run = only_run(demo, "a")
     assert (run.status, run.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
     assert status(demo, "a") == Status.WAITING_USER
@@ -523,3 +527,42 @@ def test_git_shows_what_a_run_changed(demo: Path) -> None:
     execute(demo)
     ref = f"refs/blackbird/runs/{only_run(demo, 'a').id}"
     assert git(demo, "diff", "--name-status", f"{ref}:base", f"{ref}:head") == "A\tx"
+
+
+def test_a_forecast_is_what_an_execute_starts(demo: Path) -> None:
+    put_plan(
+        demo,
+        parent_of("p", ["k1", "k2"]),
+        leaf("k1", "write k1.out 1", parent="p"),
+        leaf("k2", "write k2.out 1", parent="p", deps=["k1"]),
+        leaf("z", "write z.out 1", deps=["p"]),
+    )
+    foreseen = [task.id for task in forecast(open_at(demo), [], None)]
+    person = Person()
+    execute(demo, person)
+    assert foreseen == [event.task_id for event in person.events if isinstance(event, RunStarted)]
+    with pytest.raises(RequestError, match="z is not ready: its status is done, not todo"):
+        forecast(open_at(demo), ["z"], None)
+
+
+def test_a_request_that_was_heard_and_approved_is_not_owed_again(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    execute(gated, Person([changes("louder"), APPROVE]))
+    assert set_status(open_at(gated), "a", Status.TODO).owed == ()
+    execute(gated, Person([APPROVE]))
+    assert "feedback" not in runs_of(gated, "a")[2].context
+
+
+def test_a_plan_that_is_a_link_to_nothing_is_not_written_through(demo: Path, tmp_path: Path) -> None:
+    (demo / "blackbird.plan.json").symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(UnusableError, match="is a symbolic link to nothing"):
+        init_plan(open_at(demo))
+    assert not (tmp_path / "elsewhere.json").exists()
+
+
+def test_w28_a_command_by_its_path_that_is_not_there_is_not_charged(demo: Path) -> None:
+    put_plan(demo, leaf("a"), leaf("b"))
+    for script in ("/nowhere/agent --go", "./missing-agent"):
+        command(demo, script)
+        assert execute(demo).exit_code == 8
+        assert [status(demo, task) for task in "ab"] == [Status.TODO, Status.TODO]

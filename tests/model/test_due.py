@@ -181,7 +181,10 @@ def test_everything_owed_comes_with_its_command() -> None:
         run(4, RunStatus.PAUSED, "e", provider_session_ref=None),
     )
     assert [(one.kind.value, one.command) for one in owed_by_person(plan, runs)] == [
-        ("decision", "git blackbird decide 'it'\\''s' --approve | --request-changes -m TEXT | --reject"),
+        (
+            "decision",
+            "git blackbird decide 'it'\\''s' --approve    # or --request-changes -m TEXT, or --reject",
+        ),
         ("change_request", "git blackbird resume d"),
         ("new_session", "git blackbird restart e"),
         ("answers", "git blackbird resume c --answer 'q 1'=VALUE --answer q2=VALUE"),

@@ -17,7 +17,7 @@ from git_blackbird.storage.json_text import MAX_DEPTH, JsonFault, dump_json, loa
         (b"{", "Expecting property name enclosed in double quotes at line 1, column 2"),
         (b'{"a": 1} x', "Extra data at line 1, column 10"),
         (b'{"a": 1,\n}', None),
-        (b"\xef\xbb\xbf{}", "Unexpected UTF-8 BOM (decode using utf-8-sig) at line 1, column 1"),
+        (b"\xef\xbb\xbf{}", "begins with a byte order mark"),
         (b'"\xff"', "not UTF-8 at byte 1"),
         ('"ä"'.encode("utf-16"), "not UTF-8 at byte 0"),
         (b'"\xed\xa0\x80"', "not UTF-8 at byte 1"),

@@ -1,0 +1,29 @@
+"""Whether a task that is asked for by name may start, and what to do when it may not."""
+
+from git_blackbird.errors import RequestError
+from git_blackbird.model.commands import decide_command, task_command
+from git_blackbird.model.graph import readiness
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.storage.store import Image
+
+_WAYS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
+
+
+def require_ready(image: Image, task: Task) -> Task:
+    """Give the task when it is ready.
+
+    Raises RequestError with its reasons and the ways out.
+    """
+    found = readiness(image.plan, task)
+    if found.is_ready:
+        return task
+    run = image.history(task.id).latest
+    ways = [*found.ways_out]
+    if run is not None and run.is_pending:
+        ways.append(decide_command(task.id))
+    elif task.status in _WAYS:
+        ways.append(task_command(_WAYS[task.status], task.id))
+    raise RequestError(
+        f"{task.id} is not ready: {'; '.join(found.reasons)}",
+        hint="\n".join(ways) or task_command("show", task.id),
+    )
