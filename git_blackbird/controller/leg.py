@@ -1,6 +1,7 @@
 """One leg of a run: snapshot, gate, record, agent, record (DESIGN.md 5, step by step)."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.repository import head
 from git_blackbird.git.snapshot import Snapshot
+from git_blackbird.model.change import LeftOut
 from git_blackbird.model.events import Notice, RunEnded, RunPrinted, RunProgressed, RunStarted, Weight
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.ids import RunId, build_run_id
@@ -57,13 +59,18 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     same. Raises SaveError, SnapshotError, AgentUnavailableError or RequestError with nothing left running.
     """
     base = await asyncio.to_thread(snapshot, crew.workspace)
-    for left in base.left_out:
+    _name_left_out(crew, base.left_out)
+    run_id, started = _identify(crew, order)
+    with work_folder(crew.workspace.layout, run_id) as folder:
+        return await _Leg(crew, order, _opening(crew, order, base, run_id, started), folder).run(hurry)
+
+
+def _name_left_out(crew: Crew, left_out: Sequence[LeftOut]) -> None:
+    for left in left_out:
         if left.path not in crew.left_out:
             crew.left_out.add(left.path)
-            crew.face.notify(Notice(Weight.WARNING, f"not in the snapshot: {left.path} ({left.reason})"))
-    run_id, started = _identify(crew, order)
-    with work_folder(run_id) as folder:
-        return await _Leg(crew, order, _opening(crew, order, base, run_id, started), folder).run(hurry)
+            text = f"not in the snapshot: {left.path} ({left.reason})"
+            crew.face.notify(Notice(Weight.WARNING, text))
 
 
 def _identify(crew: Crew, order: Order) -> tuple[RunId, str]:
@@ -142,6 +149,8 @@ class _Leg:
             crew.agent.abilities, ended, gated=crew.stops_after_each or self._order.gated, order=self._order
         )
         closed = close_run(crew.workspace, crew.face, self._run, closing)
+        if closed.review_summary is not None:
+            _name_left_out(crew, closed.review_summary.left_out)
         crew.face.notify(RunEnded(closed, self._order.task.title, ended.duration_seconds))
         return closed
 

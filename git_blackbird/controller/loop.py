@@ -13,6 +13,7 @@ from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.leg import Crew, NoLongerReadyError, run_leg
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_start
 from git_blackbird.controller.repair import repair
+from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.answers import match_answers
@@ -81,6 +82,7 @@ class Loop:
         Raises BlackbirdError when something cannot go on at all.
         """
         repair(self._workspace, self._face)
+        sweep_work_folders(self._workspace.layout)
         try:
             stop = await self._open(opening)
             while stop is None:

@@ -11,7 +11,6 @@ from git_blackbird.controller.face import Face
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.plan_guard import settle_plan
 from git_blackbird.controller.statuses import save_statuses
-from git_blackbird.controller.work_folders import remove_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import task_command
@@ -53,7 +52,6 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
 
 def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
     _stop_orphans(workspace, face, run)
-    remove_work_folders(run.id)
     reading = read_log(workspace, run)
     session = reading.session or (run.provider_session_ref if run.resumes else None)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
