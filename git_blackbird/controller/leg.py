@@ -144,7 +144,13 @@ class _Leg:
         crew.face.notify(
             RunStarted(run.task_id, self._order.task.title, run.id, run.provider, run.resumes, child.pid)
         )
+        folder = self._records_folder()
         ended = await self._follow(child, hurry)
+        if self._records_folder() != folder:
+            text = (
+                "the folder of the run records was removed or replaced during the run; what was in it is gone"
+            )
+            crew.face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
         closing = Closing(
             crew.agent.abilities, ended, gated=crew.stops_after_each or self._order.gated, order=self._order
         )
@@ -153,6 +159,14 @@ class _Leg:
             _name_left_out(crew, closed.review_summary.left_out)
         crew.face.notify(RunEnded(closed, self._order.task.title, ended.duration_seconds))
         return closed
+
+    def _records_folder(self) -> tuple[int, int] | None:
+        """Which folder holds the records now: an agent may have taken it away."""
+        try:
+            found = self._crew.workspace.layout.runs.lstat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _hold(self) -> HeldChild:
         """Start the child at its gate; nothing of it is recorded yet, so nothing of it may work."""

@@ -566,3 +566,12 @@ def test_w28_a_command_by_its_path_that_is_not_there_is_not_charged(demo: Path) 
         command(demo, script)
         assert execute(demo).exit_code == 8
         assert [status(demo, task) for task in "ab"] == [Status.TODO, Status.TODO]
+
+
+def test_records_that_an_agent_removed_are_missed_aloud(demo: Path) -> None:
+    put_plan(demo, leaf("a"), leaf("b"))
+    command(demo, "cat >/dev/null; test $BLACKBIRD_TASK_ID = a || rm -rf .blackbird")
+    person = Person()
+    execute(demo, person)
+    assert "the run records were removed or replaced during the run: earlier ones are gone" in person.notices()
+    assert [run.status for run in runs_of(demo, "b")] == [RunStatus.SUCCESS]
