@@ -31,6 +31,7 @@ from git_blackbird.model.timestamps import format_timestamp
 
 _MEGABYTE = 1024 * 1024
 _MILLISECOND = 1_000_000
+_RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
 
 
 @dataclass(frozen=True)
@@ -147,10 +148,7 @@ class _Leg:
         folder = self._records_folder()
         ended = await self._follow(child, hurry)
         if self._records_folder() != folder:
-            text = (
-                "the folder of the run records was removed or replaced during the run; what was in it is gone"
-            )
-            crew.face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
+            crew.face.notify(Notice(Weight.WARNING, _RECORDS_GONE, task_id=run.task_id))
         closing = Closing(
             crew.agent.abilities, ended, gated=crew.stops_after_each or self._order.gated, order=self._order
         )

@@ -573,5 +573,6 @@ def test_records_that_an_agent_removed_are_missed_aloud(demo: Path) -> None:
     command(demo, "cat >/dev/null; test $BLACKBIRD_TASK_ID = a || rm -rf .blackbird")
     person = Person()
     execute(demo, person)
-    assert "the run records were removed or replaced during the run: earlier ones are gone" in person.notices()
+    said = "the run records were removed or replaced during the run: earlier ones are gone"
+    assert said in person.notices()
     assert [run.status for run in runs_of(demo, "b")] == [RunStatus.SUCCESS]
