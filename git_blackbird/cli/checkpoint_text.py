@@ -9,7 +9,7 @@ from git_blackbird.cli.event_text import render_cost, render_totals
 from git_blackbird.model.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.run import Run
-from git_blackbird.model.text import clean, clean_line
+from git_blackbird.model.text import clean, clean_line, visible
 
 TITLE = "Task review checkpoint"
 _MAX_LISTED = 10
@@ -94,7 +94,7 @@ def _summary(summary: Summary) -> Iterator[Line]:
     yield Line("  Snippets:", Tone.HEADING)
     for snippet in summary.snippets:
         yield Line(f"    {render_path(snippet.file)}", Tone.PLACE)
-        yield from (_diff_line(line) for line in clean(snippet.snippet).splitlines())
+        yield from (_diff_line(line) for line in visible(snippet.snippet).split("\n"))
     if not summary.snippets:
         yield Line("    (none)", Tone.FAINT)
 

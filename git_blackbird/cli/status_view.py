@@ -1,6 +1,6 @@
 """The screen of ``status``: where the plan stands, what runs, what is due and the command that answers it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -38,7 +38,7 @@ def status_lines(overview: Overview, output: Output) -> Iterator[str]:
     now = output.world.timestamp()
     yield _summary(overview)
     if overview.leaves:
-        yield _bar(overview.counts, overview.leaves)
+        yield _bar(overview, min(BAR_WIDTH, (output.columns or BAR_WIDTH) - 2))
     yield from _working(overview, now)
     yield from _headed("due", _due(overview, output.columns))
     yield from _headed("blocked", _blocked(overview, output.columns))
@@ -66,12 +66,13 @@ def _summary(overview: Overview) -> str:
     return f"{counted(overview.leaves, 'task')}{above}: {', '.join(parts)}"
 
 
-def _bar(counts: Mapping[Status, int], total: int) -> str:
+def _bar(overview: Overview, room: int) -> str:
     """Draw the bar; whatever there is of a status shows as one mark at least."""
+    counts = overview.counts
     wanted = [(mark, color, counts[status]) for status, mark, color in BAR if counts[status]]
-    widths = [max(1, BAR_WIDTH * count // total) for _, _, count in wanted]
+    widths = [max(1, room * count // overview.leaves) for _, _, count in wanted]
     largest = widths.index(max(widths))
-    widths[largest] += BAR_WIDTH - sum(widths)
+    widths[largest] += max(0, room - sum(widths))
     drawn = (
         click.style(mark * width, fg=color) if color else mark * width
         for (mark, color, _), width in zip(wanted, widths, strict=True)

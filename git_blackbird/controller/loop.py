@@ -66,12 +66,16 @@ class Loop:
         self._touched: set[TaskId] = set()
         self._versions: dict[str, str] = {}
         self._left_out: set[str] = set()
+        self._at_work: TaskId | None = None
         self._unmet = False
 
     def interrupt(self) -> None:
         """Pause what runs and stop; asked a second time, kill it."""
         if self._interrupted:
             self._hurry.set()
+        elif self._at_work is not None:
+            text = f"pausing {self._at_work}; a second Ctrl+C kills its agent"
+            self._face.notify(Notice(Weight.INFO, text, task_id=self._at_work))
         self._interrupted = True
         if self._step is not None:
             self._step.cancel()
@@ -159,7 +163,9 @@ class Loop:
             self._workspace.settings.flag("execution.stopAfterEachTask"),
             self._left_out,
         )
+        self._at_work = order.task.id
         run = await self._stoppable(run_leg(crew, order, self._hurry))
+        self._at_work = None
         if run is None:
             return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
         return self._after(run)
@@ -313,9 +319,18 @@ class Loop:
         waits = {one.task.id: one.command for one in owed}
         waits |= {one.task.id: one.command for one in stuck_tasks(image.plan, image.histories)}
         steps = tuple(command for task_id, command in waits.items() if self._call.covers(task_id))
+        steps += tuple(task_command("retry", one.id) for one in self._failed_before(image))
         if ready(image.plan):
             steps = (*steps, "git blackbird execute")
         return Stop(StopReason.COMPLETED, _completed_text(image), steps, blocked=due.blocked)
+
+    def _failed_before(self, image: Image) -> list[Task]:
+        """Leaves that failed in earlier calls: no failure of this one, but nothing gets on with them."""
+        return [
+            task
+            for task in image.plan.leaves()
+            if task.status == Status.FAILED and self._call.covers(task.id)
+        ]
 
 
 def _again(run: Run) -> str:

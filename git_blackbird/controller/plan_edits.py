@@ -4,12 +4,15 @@ from dataclasses import dataclass, replace
 
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.graph import ancestors
 from git_blackbird.model.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
 from git_blackbird.model.plan import Plan, Status, Task, with_status
 from git_blackbird.model.validation import Fault, plan_faults
 from git_blackbird.storage.plan_format import InvalidPlanError
-from git_blackbird.storage.store import BROKEN_BY_AGENT
+from git_blackbird.storage.store import BROKEN_BY_AGENT, Transaction
+
+_IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ def add_task(workspace: Workspace, new: NewTask) -> Task:
         plan = transaction.plan()
         now = workspace.world.timestamp()
         task = _build(workspace, plan, new, now)
+        _refuse_work_in_hand(transaction, plan, task)
         after = _placed(plan, task, new.index, now)
         faults = plan_faults(after, after.tasks.keys())
         if faults:
@@ -82,6 +86,18 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
         deps=tuple(find_task(plan, dep).id for dep in dict.fromkeys(new.deps)),
         notes=new.notes,
     )
+
+
+def _refuse_work_in_hand(transaction: Transaction, plan: Plan, task: Task) -> None:
+    """Only leaves are executed: what an agent or a person has in hand must not become a parent."""
+    parent = None if task.parent is None else plan.tasks[task.parent]
+    if parent is None or not parent.is_leaf or parent.status not in _IN_HAND:
+        return
+    if transaction.history(parent.id).own:
+        raise RequestError(
+            f"{parent.id} is {parent.status}, and a parent is not executed: nothing was added",
+            hint=f"finish it first, or give it up: {task_command('retry', parent.id)}",
+        )
 
 
 def _placed(plan: Plan, task: Task, index: int | None, now: str) -> Plan:

@@ -32,7 +32,7 @@ from git_blackbird.model.run import (
     Run,
     RunStatus,
 )
-from git_blackbird.model.status import apply_statuses
+from git_blackbird.model.status import apply_statuses, follows_done_children
 from git_blackbird.storage.store import Image, Transaction
 
 _RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})
@@ -99,9 +99,10 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
 def _nothing_to_resume(image: Image, task: Task) -> RequestError:
     if not image.history(task.id).own:
         return RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
+    is_over = task.status in {Status.DONE, Status.SKIPPED}
     return RequestError(
         f"nothing to resume: no run of {task.id} counts any more; its status was set to {task.status}",
-        hint=restart_command(task.id),
+        hint=task_command("set-status", task.id, " todo") if is_over else restart_command(task.id),
     )
 
 
@@ -212,8 +213,14 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
     """
     workspace.require_person("set a status")
     with workspace.store.transaction() as transaction:
-        task = find_task(transaction.plan(), task_id)
+        plan = transaction.plan()
+        task = find_task(plan, task_id)
         _refuse_live(transaction, task)
+        if status is not Status.DONE and follows_done_children(plan, task):
+            raise RequestError(
+                f"{task.id} follows its children, and all of them are done",
+                hint=f"set one of them: {', '.join(task.children)}",
+            )
         return _set(workspace, transaction, task, status, f"{OVERTAKEN_BY_STATUS}{status.value}")
 
 

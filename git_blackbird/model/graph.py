@@ -46,11 +46,17 @@ def readiness(plan: Plan, task: Task) -> Readiness:
         reasons.append(f"its status is {task.status}, not todo")
     for dep in unmet(plan, task):
         reasons.append(f"its dependency {dep} is {plan.tasks[dep].status}, not done")
-        ways.extend(_skipped_ways(plan.tasks[dep], task))
+        ways.extend(_skipped_ways(plan, plan.tasks[dep], task))
     return Readiness(tuple(reasons), tuple(ways))
 
 
-def _skipped_ways(dep: Task, task: Task) -> Iterator[str]:
+def _skipped_ways(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
+    """Ways on from a skipped dependency, or from a parent that cannot be done beside a skipped child."""
+    if dep.children and dep.status != Status.SKIPPED:
+        skipped = [leaf.id for leaf in subtree_leaves(plan, dep) if leaf.status == Status.SKIPPED]
+        if skipped:
+            yield task_command("set-status", dep.id, f" done    # done without {', '.join(skipped)}")
+            yield task_command("set-status", skipped[0], " todo    # do it after all")
     if dep.status == Status.SKIPPED:
         yield task_command("set-status", dep.id, f" done    # what {task.id} waits for exists after all")
         yield task_command("set-status", dep.id, " todo    # do it after all")

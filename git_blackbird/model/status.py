@@ -115,6 +115,11 @@ def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, *, reopened: bool
     return parent.status
 
 
+def follows_done_children(plan: Plan, task: Task) -> bool:
+    """Whether the task is a parent that is ``done`` because all of its children are."""
+    return bool(task.children) and all(plan.tasks[child].status == Status.DONE for child in task.children)
+
+
 def settled_parents(plan: Plan, now: str) -> Plan:
     """Give the plan with every parent ``done`` whose children all are, from the leaves up.
 

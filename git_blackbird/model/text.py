@@ -9,6 +9,7 @@ _CONTROL = re.compile(
     r"|\x1b[ -/]*[0-~]"  # other escapes
     r"|\r(?=\n)"
 )
+_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _REST = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -19,6 +20,11 @@ def clean(text: str) -> str:
     a diff read as another one.
     """
     return _REST.sub("\ufffd", _CONTROL.sub("", text))
+
+
+def visible(text: str) -> str:
+    """Make control characters visible as ``^[`` and the like: in a change they are part of what it does."""
+    return clean(_SHOWN.sub(lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text))
 
 
 def clean_line(text: str, limit: int = 200) -> str:

@@ -12,7 +12,7 @@ from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.loop import Loop
 from git_blackbird.controller.overview import forecast
-from git_blackbird.controller.plan_edits import init_plan
+from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
@@ -25,6 +25,7 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.events import RunStarted
+from git_blackbird.model.graph import readiness
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.stop import Stop, StopReason
@@ -576,3 +577,49 @@ def test_records_that_an_agent_removed_are_missed_aloud(demo: Path) -> None:
     said = "the run records were removed or replaced during the run: earlier ones are gone"
     assert said in person.notices()
     assert [run.status for run in runs_of(demo, "b")] == [RunStatus.SUCCESS]
+
+
+def test_a_parent_follows_its_done_children_whatever_is_set(demo: Path) -> None:
+    put_plan(demo, parent_of("p", ["a"]), leaf("a", "write x 1", parent="p"))
+    execute(demo)
+    with pytest.raises(RequestError, match="p follows its children, and all of them are done"):
+        set_status(open_at(demo), "p", Status.TODO)
+    assert status(demo, "p") == Status.DONE
+
+
+def test_what_someone_has_in_hand_does_not_become_a_parent(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    execute(gated)
+    with pytest.raises(RequestError, match="a is waiting_user, and a parent is not executed"):
+        add_task(open_at(gated), NewTask(title="B", id="b", parent="a"))
+    record_decision(open_at(gated), "a", APPROVE)
+    add_task(open_at(gated), NewTask(title="B", id="b", parent="a"))
+    assert status(gated, "a") == Status.IN_PROGRESS
+
+
+def test_what_failed_before_is_named_at_the_end(demo: Path) -> None:
+    put_plan(demo, leaf("a", "fail 2"))
+    assert execute(demo).exit_code == 1
+    stop = execute(demo)
+    assert (stop.exit_code, stop.next_steps) == (0, ("git blackbird retry a",))
+
+
+def test_a_skipped_child_is_named_with_the_ways_on(demo: Path) -> None:
+    put_plan(demo, parent_of("p", ["a"]), leaf("a", parent="p"), leaf("z", deps=["p"]))
+    set_status(open_at(demo), "a", Status.SKIPPED)
+    plan = open_at(demo).store.plan()
+    assert readiness(plan, plan.tasks[leaf("z").id]).ways_out == (
+        "git blackbird set-status p done    # done without a",
+        "git blackbird set-status a todo    # do it after all",
+    )
+
+
+def test_the_first_interrupt_is_answered_at_once(demo: Path) -> None:
+    put_plan(demo, leaf("a"))
+    command(demo, "cat >/dev/null; echo working; sleep 600")
+    workspace = open_at(demo)
+    person = interrupting("RunProgressed")()
+    loop, opening = execute_loop(workspace, person, [], None)
+    person.loop = loop  # type: ignore[attr-defined]
+    run_to_stop(workspace, (loop, opening))
+    assert "pausing a; a second Ctrl+C kills its agent" in person.notices()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.text import clean, clean_line, shell_word
+from git_blackbird.model.text import clean, clean_line, shell_word, visible
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,7 @@ def test_a_megabyte_of_escapes_is_cleaned_in_no_time() -> None:
 )
 def test_shell_words(text: str, word: str) -> None:
     assert shell_word(text) == word
+
+
+def test_what_a_change_holds_is_made_visible() -> None:
+    assert visible("+\x1b[31mred\x07\x00\ttab") == "+^[[31mred^G^@\ttab"
