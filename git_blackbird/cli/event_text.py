@@ -47,7 +47,9 @@ def render_end(run: Run, seconds: float) -> str:
             why = _WHY_PAUSED.get(run.terminal_reason, "") if run.terminal_reason is not None else ""
             return f"{run.task_id} is paused{why}"
         case _:
-            return f"failed {run.task_id}: {clean_line(run.error or 'no reason was given')}"
+            # What its agent refused to do is not the task's failure.
+            word = "failed" if run.superseded_by is None else "could not run"
+            return f"{word} {run.task_id}: {clean_line(run.error or 'no reason was given')}"
 
 
 def render_figures(run: Run, seconds: float) -> str:
