@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from git_blackbird.agents import processes
+from git_blackbird.agents.logs import LogFiles, read_saved, read_tail
 from git_blackbird.agents.protocol import Assignment
 from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.closing import save_closed, summarize_leg
@@ -19,9 +20,6 @@ from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
-
-_CHUNK = 1024 * 1024
-_TAIL = 16 * 1024
 
 
 def repair(workspace: Workspace, face: Face) -> None:
@@ -52,7 +50,7 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
 
 def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
     _stop_orphans(workspace, face, run)
-    reading = read_log(workspace, run)
+    reading, files = read_log(workspace, run), _saved_streams(workspace, run)
     session = reading.session or (run.provider_session_ref if run.resumes else None)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
     summary, head_tree = summarize_leg(workspace, face, run)
@@ -74,8 +72,8 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
             "usage": reading.usage,
             "cost_usd": reading.cost_usd,
             "raw_totals": reading.raw_totals or None,
-            "stdout": _tail(workspace, run, "stdout"),
-            "stderr": _tail(workspace, run, "stderr"),
+            "stdout": _tail(files.stdout),
+            "stderr": _tail(files.stderr),
         },
     )
     way = "resume" if session else "retry"
@@ -111,15 +109,16 @@ def read_log(workspace: Workspace, run: Run) -> Reading:
         agent = agent_of(workspace, run)
     except RequestError:
         return Reading(succeeded=False)
-    reader = agent.reader(_assignment(run))
-    path = workspace.layout.log(run.task_id, run.id, "stdout")
-    try:
-        with path.open("rb") as log:
-            while data := log.read(_CHUNK):
-                reader.feed(data)
-    except OSError:
+    files = _saved_streams(workspace, run)
+    if not all(path.is_file() or not path.exists() for path in (files.stdout, files.stderr)):
+        # An agent put something else in its place, which might never end.
         return Reading(succeeded=False)
-    return reader.finish(None, "")
+    return read_saved(agent.reader(_assignment(run)), files, None)
+
+
+def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
+    stdout, stderr = (workspace.layout.log(run.task_id, run.id, name) for name in ("stdout", "stderr"))
+    return LogFiles(stdout, stderr, 0)
 
 
 def _assignment(run: Run) -> Assignment:
@@ -133,11 +132,5 @@ def _assignment(run: Run) -> Assignment:
     )
 
 
-def _tail(workspace: Workspace, run: Run, stream: str) -> str | None:
-    path: Path = workspace.layout.log(run.task_id, run.id, stream)
-    try:
-        with path.open("rb") as log:
-            log.seek(max(0, path.stat().st_size - _TAIL))
-            return log.read(_TAIL).decode(errors="replace") or None
-    except OSError:
-        return None
+def _tail(path: Path) -> str | None:
+    return (read_tail(path) or None) if path.is_file() else None

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pydantic import Field
-
 from git_blackbird.model.change import Recorded
 
 
@@ -81,9 +79,3 @@ class Reading:
     cost_usd: float | None = None
     raw_totals: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-
-class ExchangeForm(Recorded):
-    """The one JSON form in which a headless agent may ask (``{"questions": [...]}``)."""
-
-    questions: tuple[Question, ...] = Field(min_length=1)

@@ -123,17 +123,6 @@ def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, 
     return tuple(questions.values()), tuple(answers.values())
 
 
-def session_chain(history: History, run: Run) -> tuple[Run, ...]:
-    """The runs of ``run``'s conversation up to and with it, oldest first."""
-    by_id = {other.id: other for other in history.runs}
-    chain = [run]
-    while chain[-1].resumes in by_id and len(chain) <= len(by_id):
-        earlier = chain[-1].resumes
-        assert earlier is not None  # noqa: S101  # by_id holds no None
-        chain.append(by_id[earlier])
-    return tuple(reversed(chain))
-
-
 def total_cost(runs: Sequence[Run]) -> float | None:
     """Dollars of these runs together; None when none of them told."""
     told = [run.cost_usd for run in runs if run.cost_usd is not None]

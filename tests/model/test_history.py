@@ -11,11 +11,9 @@ from git_blackbird.model.history import (
     OwedWords,
     finished_the_task,
     owed_words,
-    session_chain,
     since_done,
     total_cost,
 )
-from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import (
     OVERTAKEN_BY_RETRY,
     OVERTAKEN_BY_STATUS,
@@ -176,18 +174,6 @@ def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None
     before = told.own[: len(told.own) - len(change)]
     assert not before or finished_the_task(before[-1])
     assert (change == ()) == (told.own == ())
-
-
-def test_a_session_chain_follows_resumes_and_survives_a_loop() -> None:
-    first = run(1, resumes=f"{3:016x}")
-    second = run(2, resumes=first.id)
-    other = run(4)
-    third = run(3, resumes=second.id)
-    assert session_chain(history(first, second, third, other), second)[-1] == second
-    straight = run(1)
-    assert session_chain(history(straight, second, other), second) == (straight, second)
-    orphan = run(5, resumes=RunId("0" * 16))
-    assert session_chain(history(orphan), orphan) == (orphan,)
 
 
 def test_costs_add_up_where_they_were_told() -> None:
