@@ -170,7 +170,7 @@ def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, An
     with workspace.store.transaction() as transaction:
         replaced = transaction.clear_way(run)
         check = check_plan(transaction, run.id)
-        stored = next((one for one in transaction.history(run.task_id).runs if one.id == run.id), run)
+        stored = transaction.history(run.task_id).find(run.id) or run
         notes = (*fields.get("notes", ()), *((check.warning,) if check.warning else ()))
         closed = run.with_fields(**{**fields, "notes": notes, "plan_changes": check.changes})
         if stored.superseded_at is not None:

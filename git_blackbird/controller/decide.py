@@ -87,7 +87,7 @@ def _record(
     workspace: Workspace, transaction: Transaction, run: Run, decision: Decision, pair: TreePair | None
 ) -> Run:
     """Write the decision on the record as it is under the lock: someone may have been faster."""
-    stored = next((one for one in transaction.history(run.task_id).runs if one.id == run.id), None)
+    stored = transaction.history(run.task_id).find(run.id)
     if stored is None or not stored.is_pending:
         raise RequestError(f"run {run.id} of {run.task_id} was decided elsewhere meanwhile")
     rejected = decision.state is DecisionState.REJECTED

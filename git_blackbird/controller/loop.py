@@ -288,7 +288,7 @@ class Loop:
         while True:
             await asyncio.sleep(_WATCH_SECONDS)
             history = self._workspace.store.records.history(run.task_id)
-            stored = next((one for one in history.runs if one.id == run.id), None)
+            stored = history.find(run.id)
             if stored is not None and (
                 stored.decision_state != run.decision_state or stored.superseded_at is not None
             ):

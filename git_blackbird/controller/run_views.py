@@ -147,7 +147,7 @@ def is_at_work(workspace: Workspace, run: Run) -> bool:
 def reread(workspace: Workspace, run: Run) -> Run:
     """Give the record as it is by now."""
     history = workspace.store.records.history(run.task_id)
-    return next((one for one in history.runs if one.id == run.id), run)
+    return history.find(run.id) or run
 
 
 def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from git_blackbird.model.conversation import Answer, Question
+from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import (
     APPROVALS,
     OVERTAKEN_BY_STATUS,
@@ -48,6 +49,10 @@ class History:
     def live(self) -> Run | None:
         """The run that says an agent is at work."""
         return next((run for run in reversed(self.own) if run.status == RunStatus.RUNNING), None)
+
+    def find(self, run_id: RunId) -> Run | None:
+        """Give the run of that id, as it is recorded now."""
+        return next((run for run in self.runs if run.id == run_id), None)
 
 
 def finished_the_task(run: Run) -> bool:
