@@ -11,8 +11,10 @@ from git_blackbird.agents.protocol import (
     Abilities,
     AgentSettings,
     Assignment,
+    Inspection,
     Launch,
     build_session_uuid,
+    is_uuid,
 )
 from git_blackbird.errors import AgentUnavailableError
 
@@ -25,7 +27,15 @@ class ClaudeAgent:
     """Starts and resumes Claude Code with the prompt on standard input."""
 
     name = "claude"
-    abilities = Abilities(resume=True, schema=True, read_only=True, chooses_session=True, reports_cost=True)
+    abilities = Abilities(
+        resume=True,
+        schema=True,
+        read_only=True,
+        chooses_session=True,
+        reports_cost=True,
+        prints_events=True,
+    )
+    litter: tuple[str, ...] = ()
 
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
@@ -61,6 +71,17 @@ class ClaudeAgent:
             said = last_line(done.stderr.decode(errors="replace")) or exit_text(done.returncode)
             raise AgentUnavailableError(f"'{program} --version' did not work: {said}", hint=INSTALL_HINT)
         return one_line(done.stdout.decode(errors="replace")).partition(" ")[0]
+
+    def inspect(self, environ: Mapping[str, str]) -> Inspection:
+        """Find the program and what it says of itself."""
+        try:
+            return Inspection(self._settings.claude_path, self.probe(environ), powers="")
+        except AgentUnavailableError as error:
+            return Inspection(obstacle=error.message, hint=error.hint)
+
+    def accepts_session(self, session: str) -> bool:
+        """Only UUIDs: a title that fits would open some other conversation."""
+        return is_uuid(session)
 
     def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:  # noqa: ARG002  # the Protocol's
         """Say everything anew at each start: nothing but the session is remembered over a resume."""

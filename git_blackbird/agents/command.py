@@ -15,6 +15,7 @@ from git_blackbird.agents.protocol import (
     Abilities,
     AgentSettings,
     Assignment,
+    Inspection,
     JsonObject,
     Launch,
     build_session_uuid,
@@ -45,8 +46,14 @@ class CommandAgent:
 
     name = "command"
     abilities = Abilities(
-        resume=True, schema=False, read_only=False, chooses_session=True, reports_cost=False
+        resume=True,
+        schema=False,
+        read_only=False,
+        chooses_session=True,
+        reports_cost=False,
+        prints_events=False,
     )
+    litter: tuple[str, ...] = ()
 
     def __init__(self, settings: AgentSettings) -> None:
         self._command = (settings.command or "").strip()
@@ -69,6 +76,17 @@ class CommandAgent:
                 f"cannot find the program '{word}' of the agent's command", hint=_HINT
             )
         return ""
+
+    def inspect(self, environ: Mapping[str, str]) -> Inspection:
+        """Say whether there is a command, and what it is."""
+        try:
+            return Inspection(self._command, self.probe(environ), powers="runs with your rights")
+        except AgentUnavailableError as error:
+            return Inspection(obstacle=error.message, hint=error.hint)
+
+    def accepts_session(self, session: str) -> bool:
+        """Every name that is not empty: what it means is the command's business."""
+        return bool(session)
 
     def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:  # noqa: ARG002  # the Protocol's
         """Start it by the shell, with nothing added to it."""

@@ -13,6 +13,7 @@ from git_blackbird.agents.protocol import (
     Abilities,
     AgentSettings,
     Assignment,
+    Inspection,
     JsonObject,
     Launch,
     build_session_uuid,
@@ -29,7 +30,15 @@ class DemoAgent:
     """Does what the lines of a task's prompt say; see ``demo_agent``."""
 
     name = "demo"
-    abilities = Abilities(resume=True, schema=False, read_only=False, chooses_session=True, reports_cost=True)
+    abilities = Abilities(
+        resume=True,
+        schema=False,
+        read_only=False,
+        chooses_session=True,
+        reports_cost=True,
+        prints_events=True,
+    )
+    litter: tuple[str, ...] = ()
 
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
@@ -43,6 +52,21 @@ class DemoAgent:
         if not _PROGRAM.is_file():
             raise AgentUnavailableError(f"the demo agent is not installed: no {_PROGRAM}")
         return __version__
+
+    def inspect(self, environ: Mapping[str, str]) -> Inspection:
+        """Say that it is there: it is a part of this program."""
+        try:
+            return Inspection(
+                str(_PROGRAM),
+                self.probe(environ),
+                powers="does what a task's prompt lays down, with your rights",
+            )
+        except AgentUnavailableError as error:
+            return Inspection(obstacle=error.message, hint=error.hint)
+
+    def accepts_session(self, session: str) -> bool:
+        """Every name that is not empty: it keeps nothing of a session."""
+        return bool(session)
 
     def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:  # noqa: ARG002  # the Protocol's
         """Start it by its file, isolated: no module of the worktree or of PYTHONPATH can take its place."""

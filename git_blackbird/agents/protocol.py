@@ -1,5 +1,6 @@
 """What every agent is to the controller: what it can do, how it starts, how its output is read."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -7,17 +8,22 @@ from typing import Any, Protocol
 from git_blackbird.model.conversation import Progress, Reading
 
 JsonObject = dict[str, Any]
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a provider can do; the controller asks before it relies on it."""
+    """What a provider can do; the controller asks before it relies on it.
+
+    ``prints_events``: its standard output is an event stream for programs, and its standard error noise.
+    """
 
     resume: bool
     schema: bool
     read_only: bool
     chooses_session: bool
     reports_cost: bool
+    prints_events: bool
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,10 @@ class AgentSettings:
     claude_permission_mode: str = "bypassPermissions"
     claude_model: str | None = None
     claude_args: tuple[str, ...] = ()
+    codex_path: str = "codex"
+    codex_sandbox: str = "workspace-write"
+    codex_model: str | None = None
+    codex_args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class Assignment:
     ``session`` is the conversation to begin, where the agent lets us choose it, or, with ``resume``,
     the one to continue. ``prompt`` is the text for agents that read text, ``context`` the context pack
     for those that read JSON. ``previous_totals`` are the ``raw_totals`` of the run that is resumed.
+    ``folder`` is the top of the worktree, for paths to be shown without it.
     """
 
     task_id: str
@@ -47,6 +58,25 @@ class Assignment:
     context: JsonObject
     resume: bool = False
     previous_totals: Mapping[str, float] = field(default_factory=dict)
+    folder: str = ""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What can be found out about a provider here without a model being asked.
+
+    ``program`` is its path, None when it was not found. ``obstacle`` says why it cannot be started, with
+    ``hint``, the way out. ``login`` says whether it is logged in, in its own words where it has any.
+    ``powers`` says what it may do in a worktree as configured, ``remarks`` what else is worth knowing.
+    """
+
+    program: str | None = None
+    version: str = ""
+    obstacle: str | None = None
+    hint: str | None = None
+    login: str | None = None
+    powers: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,6 +105,8 @@ class Agent(Protocol):
 
     name: str
     abilities: Abilities
+    # Empty folders that it may leave at the top of a worktree when it is killed.
+    litter: tuple[str, ...]
 
     def new_session(self, random_hex: str) -> str | None:
         """Name a new conversation from 32 random hex digits; None when the agent names its own."""
@@ -85,6 +117,14 @@ class Agent(Protocol):
 
         Raises AgentUnavailableError.
         """
+        ...
+
+    def inspect(self, environ: Mapping[str, str]) -> Inspection:
+        """Find out what it can do here; starts the program, and asks no model. Never raises."""
+        ...
+
+    def accepts_session(self, session: str) -> bool:
+        """Whether this can be one of its sessions; what cannot is never passed on to the program."""
         ...
 
     def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:
@@ -101,3 +141,8 @@ def build_session_uuid(random_hex: str) -> str:
     digits = random_hex.lower().ljust(32, "0")[:32]
     variant = "89ab"[int(digits[16], 16) % 4]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+def is_uuid(session: str) -> bool:
+    """Whether a session's name is a UUID, as the programs write it."""
+    return _UUID.fullmatch(session) is not None

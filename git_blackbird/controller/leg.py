@@ -130,6 +130,7 @@ class _Leg:
             prompt=self._order.prompt,
             context=self._order.context,
             resume=resumed is not None,
+            folder=str(self._crew.workspace.repo.top),
             previous_totals={} if resumed is None else resumed.raw_totals or {},
         )
 
@@ -218,12 +219,13 @@ class _Leg:
             grace_seconds=float(settings.number("execution.stopGraceSeconds")),
         )
         task_id, run_id, face = self._run.task_id, self._run.id, self._crew.face
+        is_plain = not self._crew.agent.abilities.prints_events
         try:
             return await child.follow(
                 self._crew.agent.reader(self._assignment),
                 limits,
                 on_progress=lambda step: face.notify(RunProgressed(task_id, run_id, step)),
-                on_output=(lambda data: face.notify(RunPrinted(task_id, run_id, data)))
+                on_output=(lambda data: face.notify(RunPrinted(task_id, run_id, data, is_plain=is_plain)))
                 if face.wants_output
                 else None,
                 hurry=hurry,

@@ -30,7 +30,11 @@ class Usage(Recorded):
 
 
 class ProgressKind(StrEnum):
-    """What an agent is doing right now, as far as its output says."""
+    """What an agent is doing right now, as far as its output says.
+
+    ``PRINTS`` is the last line of an output that is no event stream, ``SPENDS`` a step that tells figures
+    and nothing else.
+    """
 
     SAYS = "says"
     READS = "reads"
@@ -38,14 +42,22 @@ class ProgressKind(StrEnum):
     RUNS = "runs"
     TOOL = "tool"
     NOTE = "note"
+    PRINTS = "prints"
+    SPENDS = "spends"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One readable step out of an agent's output, on one line."""
+    """One readable step out of an agent's output.
+
+    ``text`` has one line, but what an agent says may have several; it is bounded and may hold anything an
+    agent can print. ``usage`` and ``cost_usd`` are those of the run so far, where this step tells them.
+    """
 
     kind: ProgressKind
     text: str
+    usage: Usage | None = None
+    cost_usd: float | None = None
 
 
 class Refusal(StrEnum):
@@ -55,7 +67,12 @@ class Refusal(StrEnum):
     NOT_LOGGED_IN = "not_logged_in"
     USAGE_LIMIT = "usage_limit"
     FORBIDDEN = "forbidden"
+    UNKNOWN_MODEL = "unknown_model"
+    PROMPT_TOO_LONG = "prompt_too_long"
+    OUTAGE = "outage"
     SESSION_UNKNOWN = "session_unknown"
+    SESSION_BUSY = "session_busy"
+    TOO_OLD = "too_old"
     REFUSED = "refused"
 
 
@@ -65,7 +82,8 @@ class Reading:
 
     ``succeeded`` is true only when the output and the exit code both prove it. ``session`` is the
     conversation the agent named itself; None when it never named one. ``raw_totals`` keeps the
-    counters as printed, for the difference at the next resume.
+    counters as printed, for the difference at the next resume. ``blocked`` says that the agent was kept
+    from doing something: success without a change is none then.
     """
 
     succeeded: bool
@@ -79,3 +97,4 @@ class Reading:
     cost_usd: float | None = None
     raw_totals: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    blocked: str | None = None

@@ -31,11 +31,15 @@ class RunProgressed:
 
 @dataclass(frozen=True)
 class RunPrinted:
-    """Raw output of the agent, for who asked to see it."""
+    """Raw output of the agent, for who asked to see it.
+
+    Not ``is_plain``, it is an event stream for programs: ``RunProgressed`` says the same to people.
+    """
 
     task_id: TaskId
     run_id: RunId
     data: bytes
+    is_plain: bool = True
 
 
 @dataclass(frozen=True)
