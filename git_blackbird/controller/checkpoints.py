@@ -89,7 +89,9 @@ def request_obstacle(workspace: Workspace, history: History, run: Run) -> str | 
     if is_session_lost(history, run):
         return f"{run.provider} does not know session {run.provider_session_ref} of run {run.id} any more"
     try:
-        agent_of(workspace, run)
+        agent = agent_of(workspace, run)
     except RequestError as error:
         return error.message
+    if not agent.accepts_session(run.provider_session_ref):
+        return f"{run.provider_session_ref!a} of run {run.id} is no session of {run.provider}"
     return None

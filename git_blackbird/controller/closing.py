@@ -52,22 +52,37 @@ class Verdict:
     status: RunStatus
     reason: TerminalReason | None = None
     overtaken_by: str | None = None
+    error: str | None = None
 
 
-def judge(closing: Closing, *, worked: bool) -> Verdict:
+@dataclass(frozen=True)
+class Traces:
+    """What a run left: whether the worktree is another, and whether its model was at work at all."""
+
+    changed: bool
+    worked: bool
+
+
+def judge(closing: Closing, traces: Traces) -> Verdict:
     """Say what an end means. Unknown is never success; a refusal is never charged to the task."""
     ended, reading = closing.ended, closing.ended.reading
     if ended.cause in _LIMIT_REASONS:
         return Verdict(RunStatus.PAUSED, _LIMIT_REASONS[ended.cause])
-    if reading.refusal is Refusal.SESSION_UNKNOWN:
-        return Verdict(RunStatus.FAILED, TerminalReason.SESSION_LOST, OVERTAKEN_BY_LOST_SESSION)
     if reading.refusal is not None:
-        if worked and reading.session is not None:
-            return Verdict(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
-        return Verdict(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, OVERTAKEN_BY_UNAVAILABLE)
+        return _judge_refusal(reading, traces)
     if reading.questions:
         return Verdict(RunStatus.WAITING_USER)
+    if reading.succeeded and reading.blocked and not traces.changed:
+        return Verdict(RunStatus.FAILED, error=f"nothing was changed: {reading.blocked}")
     return Verdict(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
+
+
+def _judge_refusal(reading: Reading, traces: Traces) -> Verdict:
+    if reading.refusal is Refusal.SESSION_UNKNOWN:
+        return Verdict(RunStatus.FAILED, TerminalReason.SESSION_LOST, OVERTAKEN_BY_LOST_SESSION)
+    if traces.worked and reading.session is not None:
+        return Verdict(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
+    return Verdict(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, OVERTAKEN_BY_UNAVAILABLE)
 
 
 def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> Run:
@@ -77,8 +92,9 @@ def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> R
     """
     summary, head_tree = summarize_leg(workspace, face, run)
     usage = closing.ended.reading.usage
-    worked = head_tree != run.base_tree or (usage is not None and usage.output_tokens > 0)
-    verdict = judge(closing, worked=worked)
+    changed = head_tree is None or head_tree != run.base_tree
+    asked_model = usage is not None and usage.output_tokens > 0
+    verdict = judge(closing, Traces(changed, worked=changed or asked_model))
     now = workspace.world.timestamp()
     fields = {
         **_ending(run, closing, verdict, now),
@@ -108,7 +124,7 @@ def _ending(run: Run, closing: Closing, verdict: Verdict, now: str) -> dict[str,
         "exit_code": ended.exit_code,
         "stdout": ended.stdout_tail or None,
         "stderr": ended.stderr_tail or None,
-        "error": None if stopped or verdict.status is RunStatus.SUCCESS else _error(ended, reading),
+        "error": None if stopped or verdict.status is RunStatus.SUCCESS else _error(ended, verdict),
         "terminal_reason": verdict.reason,
         "way_out": reading.refusal_hint,
         "provider_session_ref": _session(run, closing),
@@ -131,9 +147,9 @@ def _session(run: Run, closing: Closing) -> str | None:
     return closing.ended.reading.session or (run.provider_session_ref if run.resumes else None)
 
 
-def _error(ended: Ended, reading: Reading) -> str | None:
-    if reading.error:
-        return reading.error
+def _error(ended: Ended, verdict: Verdict) -> str | None:
+    if verdict.error or ended.reading.error:
+        return verdict.error or ended.reading.error
     if ended.exit_code is None or ended.exit_code == 0:
         return None
     if ended.exit_code < 0:

@@ -1,9 +1,16 @@
-"""Holding the right to run agents in a worktree."""
+"""Holding the right to run agents in a worktree, and to go on in a session."""
 
+import contextlib
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
+from git_blackbird.controller.face import Face
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.storage.locks import controller_lock
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.events import Notice, Weight
+from git_blackbird.model.run import Run
+from git_blackbird.storage.config_files import global_config_path
+from git_blackbird.storage.locks import Session, controller_lock, session_lock
 
 
 def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:
@@ -12,3 +19,22 @@ def hold_controller(workspace: Workspace, command: str) -> AbstractContextManage
     Raises LockedError, saying who holds it since when.
     """
     return controller_lock(workspace.layout, command, workspace.world.timestamp())
+
+
+@contextlib.contextmanager
+def hold_session(workspace: Workspace, face: Face, run: Run) -> Iterator[None]:
+    """Hold the session of a run that is about to begin, against copies of this worktree.
+
+    Where the user has no place for the lock, that is said and the run goes on. Raises LockedError.
+    """
+    with contextlib.ExitStack() as stack:
+        config = global_config_path(workspace.world.environ)
+        if run.provider_session_ref is not None and config is not None:
+            session = Session(run.provider, run.provider_session_ref)
+            holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
+            try:
+                stack.enter_context(session_lock(config.with_name("sessions"), session, holder))
+            except UnusableError as error:
+                text = f"{error.message}; the session is not locked against copies of this worktree"
+                face.notify(Notice(Weight.WARNING, text, error.hint, run.task_id))
+        yield

@@ -11,10 +11,11 @@ from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.agents.runner import Ended, HeldChild, Limits, hold
 from git_blackbird.controller.closing import Closing, close_run
 from git_blackbird.controller.face import Face
+from git_blackbird.controller.holding import hold_session
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.snapshots import snapshot
-from git_blackbird.controller.work_folders import work_folder
+from git_blackbird.controller.work_folders import remove_litter, work_folder
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.refs import save_run_ref
@@ -57,13 +58,15 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     """Carry out one order from its first snapshot to its closed record, which is returned.
 
     Cancelling it stops the agent and closes the record as paused; then the record is returned all the
-    same. Raises SaveError, SnapshotError, AgentUnavailableError or RequestError with nothing left running.
+    same. Raises SaveError, SnapshotError, AgentUnavailableError, LockedError or RequestError with nothing
+    left running.
     """
     base = await asyncio.to_thread(snapshot, crew.workspace)
     _name_left_out(crew, base.left_out)
     run_id, started = _identify(crew, order)
-    with work_folder(crew.workspace.layout, run_id) as folder:
-        return await _Leg(crew, order, _opening(crew, order, base, run_id, started), folder).run(hurry)
+    opening = _opening(crew, order, base, run_id, started)
+    with hold_session(crew.workspace, crew.face, opening), work_folder(crew.workspace.layout) as folder:
+        return await _Leg(crew, order, opening, folder).run(hurry)
 
 
 def _name_left_out(crew: Crew, left_out: Sequence[LeftOut]) -> None:
@@ -148,6 +151,7 @@ class _Leg:
         )
         folder = self._records_folder()
         ended = await self._follow(child, hurry)
+        remove_litter(crew.workspace.repo.top, run, crew.agent.litter)
         if self._records_folder() != folder:
             crew.face.notify(Notice(Weight.WARNING, _RECORDS_GONE, task_id=run.task_id))
         closing = Closing(

@@ -67,7 +67,7 @@ class Loop:
         self._versions: dict[str, str] = {}
         self._left_out: set[str] = set()
         self._at_work: TaskId | None = None
-        self._unmet = False
+        self._lost: list[Run] = []
 
     def interrupt(self) -> None:
         """Pause what runs and stop; asked a second time, kill it."""
@@ -175,6 +175,7 @@ class Loop:
             agent = chosen_agent(self._workspace)
         else:
             agent = agent_of(self._workspace, order.resumes)
+            _require_session_name(agent, order.resumes)
         if agent.name not in self._versions:
             self._versions[agent.name] = probe(self._workspace, agent)
         return agent
@@ -186,10 +187,9 @@ class Loop:
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return self._refused(run)
         if run.terminal_reason is TerminalReason.SESSION_LOST:
-            self._unmet = True
-            text = f"{run.provider} refuses session {run.provider_session_ref} of run {run.resumes}"
-            hint = restart_command(run.task_id)
-            self._face.notify(Notice(Weight.ERROR, f"{run.task_id}: {text}", hint, run.task_id))
+            self._lost.append(run)
+            text, hint = f"{run.task_id}: {_refused_session(run)}", restart_command(run.task_id)
+            self._face.notify(Notice(Weight.ERROR, text, hint, run.task_id))
         if run.status is RunStatus.WAITING_USER:
             self._call = replace(self._call, asked=self._call.asked | {run.id})
         return None
@@ -310,11 +310,14 @@ class Loop:
             self._step = None
 
     def _finish(self, due: Nothing, image: Image) -> Stop:
+        if self._lost:
+            run = self._lost[0]
+            steps = tuple(restart_command(one.task_id) for one in self._lost)
+            return Stop(StopReason.AGENT_UNAVAILABLE, _refused_session(run), steps, run.task_id, due.blocked)
         failed = [task_id for task_id in sorted(self._touched) if _counts_as_failed(image, task_id)]
-        if failed or self._unmet:
-            text = f"failed: {', '.join(failed)}" if failed else "a request could not be met"
+        if failed:
             steps = tuple(task_command("runs", task_id) for task_id in failed)
-            return Stop(StopReason.FAILED, text, steps, blocked=due.blocked)
+            return Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps, blocked=due.blocked)
         owed = owed_by_person(image.plan, image.histories)
         waits = {one.task.id: one.command for one in owed}
         waits |= {one.task.id: one.command for one in stuck_tasks(image.plan, image.histories)}
@@ -336,6 +339,20 @@ class Loop:
 def _again(run: Run) -> str:
     """Give the command that goes on with a paused run: in its session, if its agent came to have one."""
     return task_command("resume" if run.provider_session_ref else "restart", run.task_id)
+
+
+def _require_session_name(agent: Agent, run: Run) -> None:
+    """Never hand on what is no session's name: a program may take it for a title, or begin a new one."""
+    session = run.provider_session_ref or ""
+    if not agent.accepts_session(session):
+        raise AgentUnavailableError(
+            f"{run.task_id}: {session!a} of run {run.id} is no session of {agent.name}",
+            hint=restart_command(run.task_id),
+        )
+
+
+def _refused_session(run: Run) -> str:
+    return f"{run.provider} refuses session {run.provider_session_ref} of run {run.resumes}"
 
 
 def _counts_as_failed(image: Image, task_id: TaskId) -> bool:

@@ -1,6 +1,7 @@
 """Repair: what a crash left half done is finished, and each thing done is said in one line (DESIGN.md 5)."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from git_blackbird.agents import processes
@@ -12,6 +13,7 @@ from git_blackbird.controller.face import Face
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.plan_guard import settle_plan
 from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.work_folders import remove_litter
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import task_command
@@ -50,6 +52,7 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
 
 def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
     _stop_orphans(workspace, face, run)
+    _remove_litter(workspace, run)
     reading, files = read_log(workspace, run), _saved_streams(workspace, run)
     session = reading.session or (run.provider_session_ref if run.resumes else None)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
@@ -103,6 +106,11 @@ def _stop_orphans(workspace: Workspace, face: Face, run: Run) -> None:
     )
 
 
+def _remove_litter(workspace: Workspace, run: Run) -> None:
+    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
+        remove_litter(workspace.repo.top, run, agent_of(workspace, run).litter)
+
+
 def read_log(workspace: Workspace, run: Run) -> Reading:
     """Read what a run's saved output says, as it would have been read live."""
     try:
@@ -113,7 +121,7 @@ def read_log(workspace: Workspace, run: Run) -> Reading:
     if not all(path.is_file() or not path.exists() for path in (files.stdout, files.stderr)):
         # An agent put something else in its place, which might never end.
         return Reading(succeeded=False)
-    return read_saved(agent.reader(_assignment(run)), files, None)
+    return read_saved(agent.reader(_assignment(workspace, run)), files, None)
 
 
 def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
@@ -121,7 +129,8 @@ def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
     return LogFiles(stdout, stderr, 0)
 
 
-def _assignment(run: Run) -> Assignment:
+def _assignment(workspace: Workspace, run: Run) -> Assignment:
+    resumed = workspace.store.records.history(run.task_id).find(run.resumes) if run.resumes else None
     return Assignment(
         task_id=run.task_id,
         run_id=run.id,
@@ -129,6 +138,8 @@ def _assignment(run: Run) -> Assignment:
         prompt=run.prompt or "",
         context=run.context,
         resume=run.resumes is not None,
+        previous_totals={} if resumed is None else resumed.raw_totals or {},
+        folder=str(workspace.repo.top),
     )
 
 

@@ -3,21 +3,24 @@
 import contextlib
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from git_blackbird.model.ids import RunId
+from git_blackbird.model.run import Run
+from git_blackbird.model.timestamps import parse_timestamp
 from git_blackbird.storage.layout import Layout
 
+# Short: agents put sockets below it, and the path of a socket has little room (macOS: 104 bytes).
 _PREFIX = "git-blackbird-"
 _OWNER = "worktree"
 
 
 @contextlib.contextmanager
-def work_folder(layout: Layout, run_id: RunId) -> Iterator[Path]:
+def work_folder(layout: Layout) -> Iterator[Path]:
     """Make the folder of one run; it says whose it is, so that it can be found after a crash."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{run_id}-"))
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     try:
         (folder / _OWNER).write_bytes(os.fsencode(layout.private))
         yield folder
@@ -40,3 +43,19 @@ def _owner(folder: Path) -> bytes | None:
         return (folder / _OWNER).read_bytes()
     except OSError:
         return None
+
+
+def remove_litter(top: Path, run: Run, names: Sequence[str]) -> None:
+    """Remove the empty folders of these names that a killed agent left at the top of the worktree.
+
+    Those made before the run began are someone else's, as is everything that is not empty.
+    """
+    for name in names:
+        folder = top / name
+        try:
+            found = folder.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_mtime_ns >= parse_timestamp(run.started_at):
+                folder.rmdir()
+        except OSError:
+            # Not there, or not empty.
+            continue

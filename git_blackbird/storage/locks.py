@@ -6,6 +6,8 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from git_blackbird.errors import LockedError, UnusableError
@@ -23,15 +25,14 @@ def controller_lock(layout: Layout, command: str, since: str) -> Iterator[None]:
     Raises LockedError at once when another process holds it. The file is left behind: removing it would
     split those who wait.
     """
-    with _opened(layout, "controller.lock") as descriptor:
+    with _opened(lock_path(layout)) as descriptor:
         if not _lock_soon(descriptor):
             raise LockedError(
                 f"another git-blackbird works here: {_holder(descriptor)}",
                 hint="wait for it, or answer it from here with `git blackbird decide`",
             )
-        _write_holder(
-            descriptor, layout, json.dumps({"command": command, "pid": os.getpid(), "since": since})
-        )
+        holder = json.dumps({"command": command, "pid": os.getpid(), "since": since})
+        _write_holder(descriptor, lock_path(layout), holder)
         yield
 
 
@@ -44,14 +45,12 @@ def _lock_soon(descriptor: int) -> bool:
     return False
 
 
-def _write_holder(descriptor: int, layout: Layout, holder: str) -> None:
+def _write_holder(descriptor: int, path: Path, holder: str) -> None:
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, holder.encode(), 0)
     except OSError as error:
-        raise UnusableError(
-            f"cannot write {lock_path(layout)}: {error.strerror}", hint="make room"
-        ) from error
+        raise UnusableError(f"cannot write {path}: {error.strerror}", hint="make room") from error
 
 
 @contextlib.contextmanager
@@ -60,23 +59,63 @@ def store_lock(layout: Layout) -> Iterator[None]:
 
     Raises LockedError when it cannot be had within 30 seconds.
     """
-    with _opened(layout, "store.lock") as descriptor:
+    path = layout.private / "store.lock"
+    with _opened(path) as descriptor:
         deadline = time.monotonic() + STORE_PATIENCE_SECONDS
         while not _try_lock(descriptor):
             if time.monotonic() > deadline:
                 raise LockedError(
-                    f"{layout.private / 'store.lock'} is held by another process",
+                    f"{path} is held by another process",
                     hint="a git-blackbird that hangs? stop it and repeat the command",
                 )
             time.sleep(_POLL_SECONDS)
         yield
 
 
+@dataclass(frozen=True)
+class Session:
+    """A conversation with a provider, which knows it by ``name``."""
+
+    provider: str
+    name: str
+
+
+@contextlib.contextmanager
+def session_lock(folder: Path, session: Session, holder: str) -> Iterator[None]:
+    """Hold a session: of two that go on in one at the same time, an agent may silently forget one.
+
+    ``holder`` is what others are told. The file goes away with the lock. Raises LockedError at once when
+    another process holds it, UnusableError when the file cannot be written.
+    """
+    digest = sha256(f"{session.provider}\0{session.name}".encode(errors="replace")).hexdigest()
+    path = folder / f"{session.provider}-{digest[:32]}.lock"
+    with contextlib.ExitStack() as stack:
+        descriptor = stack.enter_context(_opened(path))
+        while (free := _try_lock(descriptor)) and not _is_at(path, descriptor):
+            # Its last holder removed it just now: what counts is the file that others find.
+            descriptor = stack.enter_context(_opened(path))
+        if not free:
+            said = os.pread(descriptor, 4096, 0).decode(errors="replace")
+            raise LockedError(
+                f"session {session.name} of {session.provider} is at work: {said or 'it is just starting'}",
+                hint="wait for it; a copy of a worktree shares its sessions",
+            )
+        stack.callback(path.unlink, missing_ok=True)
+        _write_holder(descriptor, path, holder)
+        yield
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
 def controller_holder(layout: Layout) -> str | None:
     """Say who holds the controller lock; None when nobody does."""
-    path = layout.private / "controller.lock"
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(lock_path(layout), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -87,10 +126,9 @@ def controller_holder(layout: Layout) -> str | None:
 
 
 @contextlib.contextmanager
-def _opened(layout: Layout, name: str) -> Iterator[int]:
-    path = layout.private / name
+def _opened(path: Path) -> Iterator[int]:
     try:
-        layout.private.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise UnusableError(f"cannot write {path}: {error.strerror}", hint="make it writable") from error

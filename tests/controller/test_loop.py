@@ -21,7 +21,7 @@ from git_blackbird.controller.requests import (
     resume_loop,
     set_status,
 )
-from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.events import RunStarted
@@ -29,6 +29,7 @@ from git_blackbird.model.graph import readiness
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.storage.locks import Session, session_lock
 from tests.controller.support import (
     APPROVE,
     QUIT,
@@ -260,8 +261,10 @@ def test_a_session_the_provider_lost_is_named_and_passed_by(gated: Path) -> None
     record_decision(open_at(gated), "a", changes("louder"))
     person = Person([APPROVE])
     stop = execute(gated, person)
-    assert (stop.reason, stop.text) == (StopReason.FAILED, "a request could not be met")
     first, lost = runs_of(gated, "a")
+    assert (stop.reason, stop.exit_code) == (StopReason.AGENT_UNAVAILABLE, 8)
+    assert stop.text == f"claude refuses session {first.provider_session_ref} of run {first.id}"
+    assert stop.next_steps == ("git blackbird restart a    # a new session, with everything owed",)
     assert (lost.terminal_reason, lost.superseded_by) == (TerminalReason.SESSION_LOST, "session-lost")
     said = [text for text in person.notices() if "refuses session" in text]
     assert said == [f"a: claude refuses session {first.provider_session_ref} of run {first.id}"]
@@ -270,6 +273,64 @@ def test_a_session_the_provider_lost_is_named_and_passed_by(gated: Path) -> None
         resume(gated, "a")
     assert restart(gated, "a", person=Person([APPROVE])).reason == StopReason.COMPLETED
     assert runs_of(gated, "a")[2].context["feedback"] == "louder"
+
+
+BLOCKED_CLAUDE = """#!/bin/sh
+case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
+grep -q "make it" && touch made
+while [ "$1" != --session-id ]; do shift; done
+printf '{"type":"system","subtype":"init","session_id":"%s"}\\n' "$2"
+printf '{"type":"result","subtype":"success","is_error":false,"result":"ok","session_id":"%s",' "$2"
+printf '"permission_denials":[{"tool_name":"Write","tool_use_id":"x","tool_input":{}}]}\\n'
+"""
+
+
+def test_an_agent_that_was_kept_from_everything_has_not_succeeded(gated: Path) -> None:
+    fake_claude(gated, BLOCKED_CLAUDE)
+    put_plan(gated, leaf("a", "Do it."), leaf("b", "make it"))
+    assert execute(gated, Person([APPROVE])).exit_code == 3
+    (blocked,), (partly,) = runs_of(gated, "a"), runs_of(gated, "b")
+    assert (blocked.status, blocked.exit_code) == (RunStatus.FAILED, 0)
+    assert blocked.error == "nothing was changed: 1 tool call was denied: Write"
+    assert (partly.status, partly.notes) == (RunStatus.SUCCESS, ("1 tool call was denied: Write",))
+
+
+def test_a_copy_of_the_worktree_cannot_go_on_in_a_session_that_is_at_work(demo: Path, sealed: Path) -> None:
+    put_plan(demo, leaf("a", "fail 2"))
+    execute(demo)
+    (run,) = runs_of(demo, "a")
+    held = Session(run.provider, run.provider_session_ref or "")
+    with session_lock(sealed / ".blackbird/sessions", held, "run 1 of a in /there"):
+        with pytest.raises(LockedError) as refused:
+            resume(demo, "a", message="again")
+        assert "is at work: run 1 of a in /there" in refused.value.message
+    assert len(runs_of(demo, "a")) == 1
+    resume(demo, "a", message="again")
+    assert len(runs_of(demo, "a")) == 2
+    assert list((sealed / ".blackbird/sessions").iterdir()) == []
+
+
+def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    execute(gated)
+    workspace = open_at(gated)
+    with workspace.store.transaction() as transaction:
+        run = transaction.history(leaf("a").id).runs[0]
+        transaction.save_run(
+            run.with_fields(
+                provider="claude",
+                provider_session_ref="--fork-session",
+                decision_state=DecisionState.CHANGES_REQUESTED,
+                decision_feedback="more",
+            )
+        )
+    fake_claude(gated, "#!/bin/sh\necho 2.1.329\n")
+    stop = execute(gated)
+    assert (stop.exit_code, stop.text) == (
+        8,
+        f"a: '--fork-session' of run {run.id} is no session of claude",
+    )
+    assert len(runs_of(gated, "a")) == 1
 
 
 def test_w27_the_exit_code_tells_what_happened(gated: Path) -> None:

@@ -79,7 +79,7 @@ def test_w18_a_run_is_on_disk_before_its_agent_works(cut_off: Path) -> None:
 
 def test_an_orphan_is_named_and_stopped_and_its_work_is_kept(cut_off: Path) -> None:
     run, person = only_run(cut_off), Person()
-    folders = list(Path(tempfile.gettempdir()).glob(f"git-blackbird-{run.id}-*"))
+    folders = work_folders_of(cut_off)
     stop = execute(cut_off, person)
     assert person.notices()[:2] == [
         f"a: the agent of run {run.id} still works (process {named(person)}); it is being stopped",
@@ -94,6 +94,12 @@ def test_an_orphan_is_named_and_stopped_and_its_work_is_kept(cut_off: Path) -> N
     assert closed.review_summary is not None
     assert closed.review_summary.files == ("a.txt",)
     assert (stop.reason, stop.next_steps) == (StopReason.COMPLETED, ("git blackbird resume a",))
+
+
+def work_folders_of(repo: Path) -> list[Path]:
+    own = open_at(repo).layout.private
+    owners = Path(tempfile.gettempdir()).glob("git-blackbird-*/worktree")
+    return [owner.parent for owner in owners if owner.read_text() == str(own)]
 
 
 def named(person: Person) -> str:

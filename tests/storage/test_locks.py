@@ -11,7 +11,14 @@ import pytest
 
 from git_blackbird.errors import ExitCode, LockedError, UnusableError
 from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.locks import controller_holder, controller_lock, lock_path, store_lock
+from git_blackbird.storage.locks import (
+    Session,
+    controller_holder,
+    controller_lock,
+    lock_path,
+    session_lock,
+    store_lock,
+)
 from tests.storage.building import STAMP, make_layout
 
 ROOT = Path(__file__).parents[2]
@@ -151,3 +158,42 @@ def test_a_git_folder_that_cannot_be_written_is_reported(layout: Layout) -> None
         with pytest.raises(UnusableError, match=r"cannot write .*\.lock: ") as raised, lock:
             pass
         assert raised.value.hint == "make it writable"
+
+
+SESSION = Session("codex", "01a1fe01-a020-77f2-95d5-f9263108c704")
+SESSION_HOLDER = """
+import sys
+from pathlib import Path
+from git_blackbird.storage.locks import Session, session_lock
+
+with session_lock(Path(sys.argv[1]), Session(sys.argv[2], sys.argv[3]), "run 1 of t in /there"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_session_at_work_elsewhere_is_refused_and_free_when_its_holder_dies(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    arguments = [sys.executable, "-c", SESSION_HOLDER, str(folder), SESSION.provider, SESSION.name]
+    process = subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(LockedError) as raised, session_lock(folder, SESSION, "run 2"):
+        pass
+    assert raised.value.message == f"session {SESSION.name} of codex is at work: run 1 of t in /there"
+    with session_lock(folder, Session("claude", SESSION.name), "another provider's"):
+        pass
+    process.kill()
+    process.communicate()
+    with session_lock(folder, SESSION, "run 2"):
+        assert [path.read_text() for path in folder.iterdir()] == ["run 2"]
+    assert list(folder.iterdir()) == []
+
+
+def test_a_place_for_session_locks_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(UnusableError, match="file/sessions"),
+        session_lock(tmp_path / "file/sessions", SESSION, ""),
+    ):
+        pass

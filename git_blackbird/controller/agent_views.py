@@ -1,0 +1,79 @@
+"""What there is to know of every agent here: found by starting its program, without a model being asked."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from git_blackbird.agents.protocol import Abilities, Inspection
+from git_blackbird.agents.registry import AGENTS, load_agent
+from git_blackbird.controller.agents import agent_settings
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import RequestError
+from git_blackbird.model.settings import Setting
+
+
+@dataclass(frozen=True)
+class AgentView:
+    """One agent: what was found out about it, what it can do at all, and the keys that are its own."""
+
+    name: str
+    is_chosen: bool
+    abilities: Abilities
+    inspection: Inspection
+    settings: tuple[Setting, ...]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be started."""
+        return self.inspection.obstacle is None
+
+
+@dataclass(frozen=True)
+class AgentList:
+    """Every agent, and the setting that chooses the one for new runs."""
+
+    agents: tuple[AgentView, ...]
+    choice: Setting
+
+
+def view_agents(workspace: Workspace) -> AgentList:
+    """Look at every agent, all at the same time: each starts programs and waits for them."""
+    return AgentList(_inspect(workspace, tuple(AGENTS)), _choice(workspace))
+
+
+def view_agent(workspace: Workspace, name: str) -> AgentView:
+    """Look at one agent.
+
+    Raises RequestError naming the nearest when there is none of that name.
+    """
+    if name not in AGENTS:
+        raise RequestError(f"there is no agent '{name}'", hint=_nearest(name))
+    return _inspect(workspace, (name,))[0]
+
+
+def _inspect(workspace: Workspace, names: Sequence[str]) -> tuple[AgentView, ...]:
+    with ThreadPoolExecutor(max_workers=len(names)) as pool:
+        return tuple(pool.map(lambda name: _view(workspace, name), names))
+
+
+def _view(workspace: Workspace, name: str) -> AgentView:
+    agent = load_agent(name, agent_settings(workspace))
+    values = workspace.settings.values.values()
+    return AgentView(
+        name=name,
+        is_chosen=_choice(workspace).value == name,
+        abilities=agent.abilities,
+        inspection=agent.inspect(workspace.world.environ),
+        settings=tuple(setting for setting in values if setting.key.name.startswith(f"{name}.")),
+    )
+
+
+def _choice(workspace: Workspace) -> Setting:
+    return workspace.settings.values["agent"]
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt name pays for it
+
+    close = get_close_matches(name.lower(), AGENTS, n=2, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else f"agents: {', '.join(AGENTS)}"
