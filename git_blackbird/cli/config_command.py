@@ -77,7 +77,7 @@ def _say_settings(call: Invocation, workspace: Workspace, name: str | None) -> N
     ]
     for line in render_table(rows, None):
         call.output.say(line)
-    call.output.data({"settings": [_setting_data(one) for one in shown]})
+    call.output.data({"settings": [setting_data(one) for one in shown]})
 
 
 def shown_value(setting: Setting) -> str:
@@ -93,7 +93,8 @@ def _value_text(value: Value) -> str:
     return clean_line(str(value), 1000)
 
 
-def _setting_data(setting: Setting) -> dict[str, object]:
+def setting_data(setting: Setting) -> dict[str, object]:
+    """Give one key, its value and origin for programs."""
     key = setting.key
     data: dict[str, object] = {
         "key": key.name,

@@ -25,6 +25,7 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "add": Entry("plan_commands:add", "Add a task to the plan."),
+    "agent": Entry("agent_command:agent", "Show which agents there are, and which is chosen."),
     "config": Entry("config_command:config", "Show every key, or read or write one."),
     "decide": Entry("run_commands:decide", "Record a decision on a task's run."),
     "demo": Entry("demo_command:demo", "Try everything in a repository made for it."),

@@ -1,6 +1,6 @@
 """How one task is shown: what it is, why it is or is not ready, its runs in short, what is owed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -8,7 +8,7 @@ import click
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.runs_view import run_row, runs_table
 from git_blackbird.cli.status_view import OWED_WORDS
-from git_blackbird.cli.tables import Cell, render_table
+from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import label_cell, shown_moment
 from git_blackbird.controller.overview import TaskView, why_failed
 from git_blackbird.model.plan import Status, Task
@@ -23,23 +23,18 @@ def show_lines(view: TaskView, output: Output) -> Iterator[str]:
     label = label_cell(view.label)
     yield f"{click.style(task.id, bold=True)}  {clean_line(task.title)}  [{label.styled(label.text)}]"
     yield from render_table(list(_facts(task)), output.columns)
-    yield from _section("description", clean(task.description).splitlines())
-    yield from _section("acceptance criteria", [f"- {clean_line(one)}" for one in task.acceptance_criteria])
-    yield from _section("prompt", clean(task.prompt).splitlines())
-    yield from _section("notes", clean(task.notes or "").splitlines())
-    yield from _section("depends on", render_table(list(map(_row, view.deps)), output.columns))
-    yield from _section("needed by", render_table(list(map(_row, view.dependents)), output.columns))
-    yield from _section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
-    yield from _section("due", list(_due(view)))
-    yield from _section("the next start hears", list(_words(view)))
-    yield from _section("runs", list(_runs(view, output)))
-
-
-def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
-    if lines:
-        yield ""
-        yield click.style(title, bold=True)
-        yield from (f"  {line}".rstrip() for line in lines)
+    yield from render_section("description", clean(task.description).splitlines())
+    yield from render_section(
+        "acceptance criteria", [f"- {clean_line(one)}" for one in task.acceptance_criteria]
+    )
+    yield from render_section("prompt", clean(task.prompt).splitlines())
+    yield from render_section("notes", clean(task.notes or "").splitlines())
+    yield from render_section("depends on", render_table(list(map(_row, view.deps)), output.columns))
+    yield from render_section("needed by", render_table(list(map(_row, view.dependents)), output.columns))
+    yield from render_section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
+    yield from render_section("due", list(_due(view)))
+    yield from render_section("the next start hears", list(_words(view)))
+    yield from render_section("runs", list(_runs(view, output)))
 
 
 def _facts(task: Task) -> Iterator[tuple[Cell, Cell]]:

@@ -1,7 +1,7 @@
 """Text in columns, aligned by what a terminal shows, not by what a string counts."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import click
@@ -80,3 +80,11 @@ def _render_row(row: Sequence[Cell], widths: Sequence[int], gap: str) -> str:
         padding = "" if index == len(row) - 1 else " " * (width - width_of(text))
         parts.append(cell.styled(text) + padding)
     return gap.join(parts).rstrip(" ")
+
+
+def render_section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Put lines below a title, with a blank line before it; nothing where there are none."""
+    if lines:
+        yield ""
+        yield click.style(title, bold=True)
+        yield from (f"  {line}".rstrip() for line in lines)

@@ -1,0 +1,160 @@
+"""``agent``: which agents there are here, what each can do, which is chosen and why."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from git_blackbird.cli.config_command import setting_data, shown_value
+from git_blackbird.cli.context import Invocation, command_options
+from git_blackbird.cli.output import Output, print_error
+from git_blackbird.cli.tables import Cell, render_section, render_table
+from git_blackbird.cli.troubles import warn_problems
+from git_blackbird.controller.agent_views import AgentList, AgentView, view_agent, view_agents
+from git_blackbird.controller.workspace import Workspace, open_workspace
+from git_blackbird.errors import AgentUnavailableError, ExitCode
+from git_blackbird.model.settings import Layer, Setting
+from git_blackbird.model.text import clean_line
+
+_HEADINGS = ("  Agent", "Version", "State", "Login")
+_LONGEST = 1000
+
+
+@click.command()
+@click.argument("name", metavar="[NAME]", required=False)
+@command_options
+def agent(call: Invocation, /, *, name: str | None) -> ExitCode:
+    """Show which agents there are, what each can do here, which is chosen and why.
+
+    With NAME everything about that one; the exit code is 8 when it cannot be started. Programs are asked
+    for their version and login; no model is asked, and nothing is spent.
+    """
+    workspace = open_workspace(call.world)
+    if name is None:
+        _list_all(call.output, view_agents(workspace))
+        code = ExitCode.OK
+    else:
+        code = _show_one(call.output, workspace, name)
+    warn_problems(call.output, workspace)
+    return code
+
+
+def _list_all(output: Output, found: AgentList) -> None:
+    for line in _list_lines(found):
+        output.say(line)
+    output.data(
+        {
+            "chosen": found.choice.value,
+            "origin": found.choice.origin,
+            "layer": found.choice.layer.name.lower(),
+            "agents": [_agent_data(view) for view in found.agents],
+        }
+    )
+
+
+def _list_lines(found: AgentList) -> Iterator[str]:
+    headings = tuple(Cell(text, bold=True) for text in _HEADINGS)
+    yield from render_table([headings, *map(_row, found.agents)], None)
+    yield ""
+    yield f"{found.choice.value} is chosen by {_origin(found.choice)}; to choose another:"
+    ways = [_lasting_way(found.choice), ("git blackbird execute --agent NAME", "for one call")]
+    yield from render_table([(Cell(f"  {command}"), Cell(says, dim=True)) for command, says in ways], None)
+    yield "a session goes on with the agent that began it; `git blackbird agent NAME` says all about one"
+
+
+def _row(view: AgentView) -> tuple[Cell, ...]:
+    return (
+        Cell(f"{'*' if view.is_chosen else ' '} {view.name}", bold=view.is_chosen),
+        Cell(_told(view.inspection.version)),
+        _state_cell(view, _told(view.inspection.obstacle)),
+        Cell(_told(view.inspection.login)),
+    )
+
+
+def _state_cell(view: AgentView, otherwise: str) -> Cell:
+    return Cell("ready", "green") if view.is_ready else Cell(otherwise, "red")
+
+
+def _lasting_way(choice: Setting) -> tuple[str, str]:
+    if choice.layer is Layer.ENVIRONMENT:
+        return f"unset {choice.origin}", "it wins over every configuration"
+    return "git config blackbird.agent NAME", "in this clone"
+
+
+def _origin(setting: Setting) -> str:
+    return clean_line(setting.origin, _LONGEST)
+
+
+def _told(text: str | None) -> str:
+    return clean_line(text or "", _LONGEST) or "-"
+
+
+def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
+    view = view_agent(workspace, name)
+    for line in _agent_lines(view, workspace.settings.values["agent"]):
+        output.say(line)
+    output.data(_agent_data(view))
+    if view.is_ready:
+        return ExitCode.OK
+    # The object for programs has it already: one line is all that standard output gets.
+    error = AgentUnavailableError(view.inspection.obstacle or "", hint=view.inspection.hint)
+    print_error(error, as_json=False)
+    return error.exit_code
+
+
+def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
+    state = _state_cell(view, "cannot be started")
+    yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
+    yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(view, choice)], None)
+    yield from render_section("can", render_table(list(_abilities(view)), None))
+    yield from render_section("configured", render_table(list(map(_setting_row, view.settings)), None))
+    yield from render_section("good to know", [_told(remark) for remark in view.inspection.remarks])
+
+
+def _facts(view: AgentView, choice: Setting) -> Iterator[tuple[str, str]]:
+    found = view.inspection
+    yield "chosen", f"{'yes' if view.is_chosen else f'no: {choice.value} is'}, by {_origin(choice)}"
+    yield "program", _told(found.program)
+    yield "version", _told(found.version)
+    yield "login", _told(found.login)
+    yield "may", _told(found.powers)
+
+
+def _abilities(view: AgentView) -> Iterator[tuple[Cell, Cell]]:
+    can = view.abilities
+    for says, has in (
+        ("go on in a session", can.resume),
+        ("be held to a JSON schema", can.schema),
+        ("be held read-only", can.read_only),
+        ("begin a session of our naming", can.chooses_session),
+        ("tell what a run cost", can.reports_cost),
+    ):
+        yield Cell(says), Cell("yes", "green") if has else Cell("no", "yellow")
+
+
+def _setting_row(setting: Setting) -> tuple[Cell, Cell, Cell]:
+    return Cell(setting.key.name), Cell(shown_value(setting)), Cell(_origin(setting), dim=True)
+
+
+def _agent_data(view: AgentView) -> dict[str, Any]:
+    found, can = view.inspection, view.abilities
+    return {
+        "agent": view.name,
+        "chosen": view.is_chosen,
+        "ready": view.is_ready,
+        "program": found.program,
+        "version": found.version or None,
+        "login": found.login,
+        "obstacle": found.obstacle,
+        "hint": found.hint,
+        "powers": found.powers or None,
+        "remarks": list(found.remarks),
+        "can": {
+            "resume": can.resume,
+            "schema": can.schema,
+            "readOnly": can.read_only,
+            "nameSession": can.chooses_session,
+            "reportCost": can.reports_cost,
+        },
+        "settings": [setting_data(setting) for setting in view.settings],
+    }
