@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.trial_support import LIMIT_SECONDS, Place, Record
-from tests.standin.anthropic import Reply, StandIn, ToolCall, serve
-from tests.standin.install import find_claude
+from tests.standin.anthropic import Anthropic
+from tests.standin.install import CLAUDE, find_program
+from tests.standin.server import Reply, StandIn, ToolCall, serve
 
 QUESTION = {"id": "tone", "prompt": "Which tone?", "options": ["formal", "plain"]}
 ASKS = f"I must know.\n```json\n{json.dumps({'questions': [QUESTION]})}\n```"
@@ -19,11 +20,11 @@ REQUEST = "Say goodbye as well."
 
 def run_trial(place: Place, work: Path) -> None:
     place.table.title("Two tasks with the real claude")
-    claude = find_claude()
+    claude = find_program(CLAUDE)
     if claude is None:
         place.table.row("claude", "not there: python tests/standin/install.py", ok=False)
         return
-    with serve() as model:
+    with serve(Anthropic()) as model:
         place.environ |= model.environ(work / "claude-config")
         place.git("config", "blackbird.claude.path", claude)
         place.git("config", "blackbird.execution.stopAfterEachTask", "true")

@@ -1,40 +1,46 @@
 import asyncio
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.agents import processes
 from git_blackbird.agents.claude import ClaudeAgent
-from git_blackbird.agents.protocol import AgentSettings
+from git_blackbird.agents.protocol import Agent, AgentSettings, Assignment
 from git_blackbird.agents.runner import EndCause, Ended
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.conversation import Progress, ProgressKind, Question, Refusal, Usage
+from git_blackbird.model.conversation import ProgressKind, Question, Reading, Refusal, Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
-from tests.standin.anthropic import Reply, StandIn, ToolCall, serve
-from tests.standin.install import PATH_VARIABLE, find_claude
+from tests.standin.install import CLAUDE, OLD_CLAUDE, Program
+from tests.standin.real import DIALECTS, load, model_of, real
+from tests.standin.server import Reply, StandIn
 
-CLAUDE = find_claude()
-pytestmark = [
-    pytest.mark.real_agents,
-    pytest.mark.skipif(
-        CLAUDE is None,
-        reason=f"no claude: run python tests/standin/install.py, or set {PATH_VARIABLE}",
-    ),
-]
 FIRST = "5e551011-0000-4000-8000-000000000001"
-OTHER = "5e551011-0000-4000-8000-000000000002"
+SPEECH = DIALECTS["claude"]
+
+
+@pytest.fixture(params=real(CLAUDE, OLD_CLAUDE))
+def program(request: pytest.FixtureRequest) -> Program:
+    chosen: Program = request.param
+    return chosen
 
 
 @pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    with serve() as standin:
+def model(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    with model_of(program) as standin:
         for name, value in standin.environ(tmp_path / "config").items():
             monkeypatch.setenv(name, value)
         yield standin
+
+
+@pytest.fixture
+def agent(program: Program) -> Agent:
+    return load(program)
 
 
 @pytest.fixture
@@ -42,19 +48,12 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path / "stage")
 
 
-@pytest.fixture
-def agent() -> ClaudeAgent:
-    return ClaudeAgent(AgentSettings(claude_path=CLAUDE or "claude"))
+def read(stage: Stage, agent: Agent, assignment: Assignment) -> Reading:
+    return stage.run_agent(agent, assignment).reading
 
 
-def wrote(stage: Stage, name: str) -> ToolCall:
-    return ToolCall("Write", {"file_path": str(stage.tree / name), "content": f"{name}\n"})
-
-
-def test_its_version_is_known(agent: ClaudeAgent) -> None:
-    version = agent.probe({"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"})
-    assert version.count(".") == 2
-    assert version.replace(".", "").isdigit()
+def test_its_version_is_known(program: Program, agent: Agent) -> None:
+    assert agent.probe({"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}) == program.version
 
 
 def test_a_missing_program_is_named_before_anything_starts() -> None:
@@ -63,9 +62,9 @@ def test_a_missing_program_is_named_before_anything_starts() -> None:
     assert caught.value.hint is not None
 
 
-def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage, agent: ClaudeAgent) -> None:
-    script = ToolCall("Bash", {"command": "echo $BLACKBIRD_RUN_ID > b.txt", "description": "x"})
-    model.tell(Reply("I write it.", (wrote(stage, "a.txt"), script)), "All done.")
+def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage, agent: Agent) -> None:
+    script = SPEECH.shell("echo $BLACKBIRD_RUN_ID > b.txt")
+    model.tell(Reply("I write it.", (SPEECH.writes(stage.tree / "a.txt", "a\n"), script)), "All done.")
     ended = stage.run_agent(agent, assign("Make a.txt"))
     reading = ended.reading
     assert (ended.exit_code, reading.error, reading.succeeded) == (0, None, True)
@@ -74,45 +73,59 @@ def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage
     assert reading.cost_usd is not None
     assert reading.cost_usd > 0
     assert {path.name: path.read_text() for path in stage.tree.iterdir()} == {
-        "a.txt": "a.txt\n",
+        "a.txt": "a\n",
         "b.txt": f"{RUN_ID}\n",
     }
-    assert stage.progress == [
-        Progress(ProgressKind.SAYS, "I write it."),
-        Progress(ProgressKind.EDITS, "a.txt"),
-        Progress(ProgressKind.RUNS, "echo $BLACKBIRD_RUN_ID > b.txt"),
-        Progress(ProgressKind.SAYS, "All done."),
+    assert [(step.kind, step.text) for step in stage.progress if step.text] == [
+        (ProgressKind.SAYS, "I write it."),
+        (ProgressKind.EDITS, "a.txt"),
+        (ProgressKind.RUNS, "echo $BLACKBIRD_RUN_ID > b.txt"),
+        (ProgressKind.SAYS, "All done."),
     ]
     assert model.prompts()[-1] == "Make a.txt"
 
 
 def test_a_resume_goes_on_in_the_same_session_and_costs_what_it_cost(
-    model: StandIn, stage: Stage, agent: ClaudeAgent
+    model: StandIn, stage: Stage, agent: Agent
 ) -> None:
-    model.tell(Reply("", (wrote(stage, "a.txt"),)), "Done.", "Changed.")
-    first = stage.run_agent(agent, assign("Make a.txt")).reading
-    again = assign("Use capitals", resume=True, previous_totals=first.raw_totals)
-    second = stage.run_agent(agent, again).reading
+    model.tell(Reply(tools=(SPEECH.writes(stage.tree / "a.txt", "a\n"),)), "Done.", "Changed.", "Once more.")
+    first = read(stage, agent, assign("Make a.txt"))
+    second = read(stage, agent, assign("Use capitals", resume=True, previous_totals=first.raw_totals))
+    third = read(stage, agent, assign("Again", resume=True, previous_totals=second.raw_totals))
     assert (second.succeeded, second.session, second.final_text) == (True, FIRST, "Changed.")
-    assert model.prompts()[-2:] == ["Make a.txt", "Use capitals"]
-    assert second.usage == Usage(input_tokens=100, output_tokens=20, cached_tokens=0)
+    assert model.prompts()[-3:] == ["Make a.txt", "Use capitals", "Again"]
+    assert second.usage == third.usage == Usage(input_tokens=100, output_tokens=20, cached_tokens=0)
     assert first.cost_usd is not None
     assert second.cost_usd == pytest.approx(first.cost_usd / 2)
+    assert third.cost_usd == pytest.approx(first.cost_usd / 2)
 
 
-def test_a_question_ends_the_run_without_success(model: StandIn, stage: Stage, agent: ClaudeAgent) -> None:
+def test_the_versions_count_the_cost_of_a_session_differently(
+    program: Program, model: StandIn, stage: Stage, agent: Agent
+) -> None:
+    first = read(stage, agent, assign("One"))
+    second = read(stage, agent, assign("Two", resume=True, previous_totals=first.raw_totals))
+    total = "total_cost_usd"
+    grows = 2 if program is CLAUDE else 1
+    assert second.raw_totals[total] == pytest.approx(grows * first.raw_totals[total])
+
+
+def test_a_question_is_answered_in_the_same_session(model: StandIn, stage: Stage, agent: Agent) -> None:
     model.tell(
         'Two ways.\n```json\n{"questions": [{"id": "db", "prompt": "Which?", "options": ["a", "b"]}]}\n```'
     )
-    reading = stage.run_agent(agent, assign("Choose")).reading
+    reading = read(stage, agent, assign("Choose"))
     assert (reading.succeeded, reading.error, reading.session) == (False, None, FIRST)
     assert reading.questions == (Question(id="db", prompt="Which?", options=("a", "b")),)
+    assert read(stage, agent, assign("db: a", resume=True)).succeeded
+    assert model.prompts()[-1] == "db: a"
+    assert "Choose" in model.prompts()
 
 
 def test_a_prompt_like_a_command_of_its_own_reaches_the_model(
-    model: StandIn, stage: Stage, agent: ClaudeAgent
+    model: StandIn, stage: Stage, agent: Agent
 ) -> None:
-    reading = stage.run_agent(agent, assign("/cost is what I mean")).reading
+    reading = read(stage, agent, assign("/cost is what I mean"))
     assert (reading.succeeded, reading.final_text) == (True, "Done.")
     assert model.prompts()[-1].strip() == "/cost is what I mean"
 
@@ -120,65 +133,109 @@ def test_a_prompt_like_a_command_of_its_own_reaches_the_model(
 @pytest.mark.parametrize(
     ("reply", "refusal", "error"),
     [
+        (Reply("bad key", status=401), Refusal.NOT_LOGGED_IN, "401 bad key"),
+        (Reply("not for you", status=403), Refusal.NOT_LOGGED_IN, "403 not for you"),
+        (Reply("slow down", status=429), Refusal.USAGE_LIMIT, "(429) · slow down"),
+        (Reply("model: nope", status=404), Refusal.UNKNOWN_MODEL, "issue with the selected model"),
+        (Reply("Overloaded", status=529), Refusal.OUTAGE, "Overloaded"),
+        (Reply("oops", status=500), Refusal.OUTAGE, "500 oops"),
         (
-            Reply("bad key", status=401),
-            Refusal.NOT_LOGGED_IN,
-            "Failed to authenticate. API Error: 401 bad key",
+            Reply("prompt is too long: 210000 tokens > 200000 maximum", status=400),
+            Refusal.PROMPT_TOO_LONG,
+            "Prompt is too long",
         ),
-        (
-            Reply("slow down", status=429),
-            Refusal.USAGE_LIMIT,
-            "API Error: Request rejected (429) · slow down",
-        ),
-        (Reply("no such thing", status=404), None, None),
     ],
+    ids=["login", "forbidden", "limit", "model", "overloaded", "broken", "long"],
 )
-def test_an_api_error_is_no_success_whatever_else_is_said(
-    model: StandIn, stage: Stage, agent: ClaudeAgent, reply: Reply, refusal: Refusal | None, error: str | None
+def test_what_the_server_refuses_is_known_and_no_failure_of_the_task(
+    model: StandIn, stage: Stage, agent: Agent, reply: Reply, refusal: Refusal, error: str
 ) -> None:
-    model.tell(reply, reply, reply)
-    ended = stage.run_agent(agent, assign("Go"))
-    assert (ended.reading.succeeded, ended.reading.refusal) == (False, refusal)
-    assert ended.reading.error is not None
-    assert error is None or ended.reading.error == error
+    model.tell(*[reply] * 5)
+    reading = read(stage, agent, assign("Go"))
+    assert (reading.succeeded, reading.refusal) == (False, refusal)
+    assert error in (reading.error or "")
+    assert reading.refusal_hint
+
+
+def test_a_subscribers_limit_names_when_it_is_over(
+    model: StandIn, stage: Stage, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in SPEECH.key:
+        monkeypatch.delenv(name)
+    for name, value in model.subscriber_environ(tmp_path / "config").items():
+        monkeypatch.setenv(name, value)
+    at = (int(time.time()) // 3600 + 3) * 3600
+    model.tell(*[SPEECH.usage_limit(at)] * 3)
+    reading = read(stage, agent, assign("Go"))
+    assert (reading.succeeded, reading.refusal) == (False, Refusal.USAGE_LIMIT)
+    named = f"{datetime.fromtimestamp(at).astimezone():%I%p}".lstrip("0").lower()
+    assert f"resets {named}" in (reading.refusal_hint or "") + (reading.error or "")
+
+
+def test_a_stream_that_breaks_off_is_no_success(model: StandIn, stage: Stage, agent: Agent) -> None:
+    model.tell(*[Reply("I beg", dropped=True)] * 9)
+    reading = read(stage, agent, assign("Go"))
+    assert not reading.succeeded
+    assert reading.error
+
+
+def test_a_prompt_that_is_too_long_to_ask_at_all_is_a_refusal(
+    model: StandIn, stage: Stage, agent: Agent
+) -> None:
+    reading = read(stage, agent, assign("x " * 2_000_000))
+    assert (reading.succeeded, reading.refusal) == (False, Refusal.PROMPT_TOO_LONG)
+    assert model.requests == []
+    reading = read(stage, agent, assign("x " * 5_500_000))
+    assert (reading.succeeded, reading.refusal) == (False, Refusal.PROMPT_TOO_LONG)
+
+
+def test_a_server_that_is_not_there_is_an_outage(
+    model: StandIn, stage: Stage, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    reading = read(stage, agent, assign("Go"))
+    assert (reading.succeeded, reading.refusal) == (False, Refusal.OUTAGE)
 
 
 def test_an_agent_that_is_not_logged_in_refuses(
-    model: StandIn, stage: Stage, agent: ClaudeAgent, monkeypatch: pytest.MonkeyPatch
+    model: StandIn, stage: Stage, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
-    reading = stage.run_agent(agent, assign("Go")).reading
+    for name in SPEECH.key:
+        monkeypatch.delenv(name)
+    reading = read(stage, agent, assign("Go"))
     assert (reading.succeeded, reading.refusal) == (False, Refusal.NOT_LOGGED_IN)
     assert reading.error == "Not logged in · Please run /login"
     assert model.requests == []
 
 
-def test_a_session_that_it_does_not_know_is_a_refusal(
-    model: StandIn, stage: Stage, agent: ClaudeAgent
-) -> None:
-    reading = stage.run_agent(agent, assign("Go on", resume=True)).reading
+def test_a_session_that_it_does_not_know_is_a_refusal(model: StandIn, stage: Stage, agent: Agent) -> None:
+    reading = read(stage, agent, assign("Go on", resume=True))
     assert (reading.succeeded, reading.refusal) == (False, Refusal.SESSION_UNKNOWN)
     assert reading.error == f"No conversation found with session ID: {FIRST}"
 
 
-def test_arguments_it_does_not_know_are_a_refusal(model: StandIn, stage: Stage) -> None:
-    agent = ClaudeAgent(AgentSettings(claude_path=CLAUDE or "claude", claude_args=("--nonsense",)))
-    reading = stage.run_agent(agent, assign("Go")).reading
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.REFUSED)
-    assert reading.refusal_hint == "error: unknown option '--nonsense'"
+@pytest.mark.parametrize("argument", ["--nonsense", "--session-idd"])
+def test_arguments_it_does_not_know_are_a_refusal(
+    program: Program, model: StandIn, stage: Stage, argument: str
+) -> None:
+    reading = read(stage, load(program, claude_args=(argument,)), assign("Go"))
+    assert not reading.succeeded
+    assert reading.refusal in {Refusal.REFUSED, Refusal.TOO_OLD}
+    assert f"unknown option '{argument}'" in (reading.error or "") + (reading.refusal_hint or "")
 
 
-def test_tools_denied_are_noted(model: StandIn, stage: Stage) -> None:
-    settings = AgentSettings(claude_path=CLAUDE or "claude", claude_permission_mode="dontAsk")
-    model.tell(Reply("", (wrote(stage, "a.txt"),)), "I could not.")
-    reading = stage.run_agent(ClaudeAgent(settings), assign("Make a.txt")).reading
+def test_tools_denied_are_noted_and_the_run_was_kept_from_working(
+    program: Program, model: StandIn, stage: Stage
+) -> None:
+    model.tell(Reply(tools=(SPEECH.writes(stage.tree / "a.txt", "a\n"),)), "I could not.")
+    reading = read(stage, load(program, claude_permission_mode="dontAsk"), assign("Make a.txt"))
     assert (reading.succeeded, reading.notes) == (True, ("1 tool call was denied: Write",))
+    assert reading.blocked is not None
+    assert "Write" in reading.blocked
     assert list(stage.tree.iterdir()) == []
 
 
-def test_bypassing_as_root_without_a_sandbox_is_named(
-    model: StandIn, stage: Stage, agent: ClaudeAgent
-) -> None:
+def test_bypassing_as_root_without_a_sandbox_is_named(model: StandIn, stage: Stage, agent: Agent) -> None:
     launch = agent.launch(assign("Go"), {})
     child = stage.hold(replace(launch, environ={**launch.environ, "IS_SANDBOX": "0"}))
     child.open_gate()
@@ -191,22 +248,21 @@ def test_bypassing_as_root_without_a_sandbox_is_named(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the tool's process through /proc")
 def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
-    model: StandIn, stage: Stage, agent: ClaudeAgent
+    model: StandIn, stage: Stage, agent: Agent
 ) -> None:
-    busy = ToolCall("Bash", {"command": "touch busy; sleep 600", "description": "x"})
-    model.tell(Reply("", (busy,)))
+    model.tell(Reply(tools=(SPEECH.shell("touch busy; sleep 600"),)))
     ended = interrupted(stage, agent)
     assert ended.cause is EndCause.INTERRUPTED
     assert (ended.reading.succeeded, ended.reading.session) == (False, FIRST)
     assert ended.exit_code != -signal.SIGKILL
     assert processes.marked(RUN_ID) == []
     model.tell("Went on.")
-    reading = stage.run_agent(agent, assign("Go on.", resume=True)).reading
+    reading = read(stage, agent, assign("Go on.", resume=True))
     assert (reading.succeeded, reading.session, reading.final_text) == (True, FIRST, "Went on.")
     assert "Make it" in model.prompts()
 
 
-def interrupted(stage: Stage, agent: ClaudeAgent) -> Ended:
+def interrupted(stage: Stage, agent: Agent) -> Ended:
     async def scenario() -> Ended | None:
         child = stage.hold(agent.launch(assign("Make it"), {}))
         child.open_gate()

@@ -1,7 +1,7 @@
-"""A loopback stand-in for the Anthropic Messages API, so that the real ``claude`` runs without a model.
+"""Loopback stand-ins for the model servers, so that the real ``claude`` and ``codex`` run without a model.
 
-``anthropic.py`` is the server; it answers what a test tells it to. The program itself is the npm package
-``@anthropic-ai/claude-code`` in the version of ``install.VERSION``: ``python tests/standin/install.py``
-puts it into a cache folder, ``BLACKBIRD_TEST_CLAUDE`` names another one. Without it the tests marked
-``real_agents`` are skipped and say so.
+``server.py`` answers what a test tells it to and keeps what it was asked; ``anthropic.py`` and ``openai.py``
+are the two dialects it speaks, each with what its program needs to talk to nobody else. ``install.py`` names
+the programs and puts them into a cache folder: ``python tests/standin/install.py``. ``real.py`` hands them
+to tests. Where a program cannot be had, the tests that want it are skipped and say so.
 """

@@ -1,50 +1,97 @@
-"""Installs the real ``claude`` into a cache folder: ``python tests/standin/install.py``.
+"""Installs the real agents into cache folders: ``python tests/standin/install.py``.
 
-Ends with 0 and a message also where npm or its registry is not there: the tests that need the program
-are then skipped, aloud.
+Ends with 0 and a message also where npm or its registry is not there: the tests that need a program are
+then skipped, aloud.
 """
 
 import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-PACKAGE = "@anthropic-ai/claude-code"
-VERSION = "2.1.329"
-PATH_VARIABLE = "BLACKBIRD_TEST_CLAUDE"
+_SECONDS = 600
 
 
-def cache_folder() -> Path:
-    """Where the program is kept, outside of the checkout. Not under the sealed HOME of the tests."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return Path(base) / "git-blackbird-tests" / f"claude-{VERSION}"
+@dataclass(frozen=True)
+class Program:
+    """One version of one agent's program; ``variable`` names another copy of it to take."""
+
+    agent: str
+    package: str
+    version: str
+    variable: str
+
+    @property
+    def name(self) -> str:
+        """What the tests with it are called."""
+        return f"{self.agent}-{self.version}"
+
+    @property
+    def cache_folder(self) -> Path:
+        """Where it is kept, outside of the checkout. Not under the sealed HOME of the tests."""
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+        return Path(base) / "git-blackbird-tests" / self.name
+
+    @property
+    def reason(self) -> str:
+        """Why the tests with it are skipped, where they are."""
+        return f"no {self.agent} {self.version}: run python tests/standin/install.py, or set {self.variable}"
 
 
-def find_claude() -> str | None:
-    """Give the program's path: named by the variable, from PATH, or from the cache."""
-    cached = cache_folder() / "node_modules/.bin/claude"
-    named = os.environ.get(PATH_VARIABLE) or shutil.which("claude")
-    return named or (str(cached) if cached.exists() else None)
+CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.329", "BLACKBIRD_TEST_CLAUDE")
+OLD_CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.197", "BLACKBIRD_TEST_OLD_CLAUDE")
+CODEX = Program("codex", "@openai/codex", "0.169.0", "BLACKBIRD_TEST_CODEX")
+PROGRAMS = (CLAUDE, OLD_CLAUDE, CODEX)
 
 
-def install() -> str:
-    """Install where it is missing; gives the sentence that says what came of it."""
-    found = find_claude()
+@cache
+def find_program(program: Program) -> str | None:
+    """Give its path: named by the variable, from the cache, or from PATH where that is this version."""
+    named = os.environ.get(program.variable)
+    if named:
+        return named
+    cached = program.cache_folder / "node_modules/.bin" / program.agent
+    if cached.exists():
+        return str(cached)
+    found = shutil.which(program.agent)
+    return found if found and _version_words(found) & {program.version, f"v{program.version}"} else None
+
+
+def _version_words(path: str) -> set[str]:
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return set()
+    return set(done.stdout.split())
+
+
+def install(program: Program) -> str:
+    """Install it where it is missing; gives the sentence that says what came of it."""
+    found = find_program(program)
     if found:
-        return f"claude is there: {found}"
+        return f"{program.name} is there: {found}"
     if shutil.which("npm") is None:
-        return "no npm: the tests with the real claude will be skipped"
-    folder = cache_folder()
+        return f"no npm: the tests with {program.name} will be skipped"
+    folder = program.cache_folder
     folder.mkdir(parents=True, exist_ok=True)
-    command = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(folder), f"{PACKAGE}@{VERSION}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    found = find_claude()
+    wanted = f"{program.package}@{program.version}"
+    command = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(folder), wanted]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"npm did not install {wanted} in {_SECONDS} s: its tests will be skipped"
+    find_program.cache_clear()
+    found = find_program(program)
     if done.returncode or not found:
         said = (done.stderr or done.stdout).strip().splitlines()[-1:] or [f"status {done.returncode}"]
-        return f"npm could not install {PACKAGE}@{VERSION} ({said[0]}): its tests will be skipped"
+        return f"npm could not install {wanted} ({said[0]}): its tests will be skipped"
     return f"installed {found}"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(install() + "\n")
+    for one in PROGRAMS:
+        sys.stdout.write(install(one) + "\n")
+        sys.stdout.flush()

@@ -11,17 +11,19 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents import processes
-from tests.standin.anthropic import Reply, StandIn, ToolCall, serve
-from tests.standin.install import PATH_VARIABLE, find_claude
+from tests.standin.anthropic import Anthropic
+from tests.standin.install import CLAUDE as PROGRAM
+from tests.standin.install import find_program
+from tests.standin.server import Reply, StandIn, ToolCall, serve
 from tests.support import commit, git
 from tests.trial.program import PATIENCE_SECONDS, Trial
 
-CLAUDE = find_claude()
+CLAUDE = find_program(PROGRAM)
 pytestmark = [
     pytest.mark.real_agents,
     pytest.mark.skipif(
         CLAUDE is None,
-        reason=f"no claude: run python tests/standin/install.py, or set {PATH_VARIABLE}",
+        reason=PROGRAM.reason,
     ),
 ]
 QUESTION = {"id": "tone", "prompt": "Which tone?", "options": ["formal", "plain"]}
@@ -29,7 +31,7 @@ QUESTION = {"id": "tone", "prompt": "Which tone?", "options": ["formal", "plain"
 
 @pytest.fixture
 def model() -> Iterator[StandIn]:
-    with serve() as standin:
+    with serve(Anthropic()) as standin:
         yield standin
 
 

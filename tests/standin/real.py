@@ -1,0 +1,51 @@
+"""The real programs as tests are given them: skipped aloud where missing, their model server a stand-in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from git_blackbird.agents.protocol import Agent, AgentSettings
+from git_blackbird.agents.registry import load_agent
+from tests.standin.anthropic import Anthropic
+from tests.standin.install import PROGRAMS, Program, find_program
+from tests.standin.openai import OpenAi
+from tests.standin.server import Dialect, StandIn, serve
+
+DIALECTS: dict[str, Dialect] = {dialect.agent: dialect for dialect in (Anthropic(), OpenAi())}
+
+
+def real(*programs: Program) -> list[object]:
+    """Give the parameters of a test that runs with each of these programs; without any, with all."""
+    return [
+        pytest.param(
+            program,
+            id=program.name,
+            marks=[
+                pytest.mark.real_agents,
+                pytest.mark.skipif(find_program(program) is None, reason=program.reason),
+            ],
+        )
+        for program in programs or PROGRAMS
+    ]
+
+
+def path_of(program: Program) -> str:
+    """Give the path of a program that is there."""
+    path = find_program(program)
+    assert path is not None, program.reason
+    return path
+
+
+def load(program: Program, **settings: Any) -> Agent:
+    """Give the agent that runs this very program; ``settings`` are fields of AgentSettings."""
+    named = {f"{program.agent}_path": path_of(program), **settings}
+    return load_agent(program.agent, AgentSettings(**named))
+
+
+@contextmanager
+def model_of(program: Program) -> Iterator[StandIn]:
+    """Serve what the program takes for its model, until the block ends."""
+    with serve(DIALECTS[program.agent]) as standin:
+        yield standin
