@@ -73,7 +73,10 @@ class StreamCut(Recorded):
 
 
 class Run(Recorded):
-    """One record. The first block is the Go program's, in its order; the second is ours."""
+    """One record. The first block is the Go program's, in its order; the second is ours.
+
+    ``commits`` are the commits made in the run or by its approval, oldest first.
+    """
 
     id: RunId
     task_id: TaskId = Field(alias="taskId")
@@ -120,6 +123,7 @@ class Run(Recorded):
     cost_usd: float | None = None
     raw_totals: dict[str, float] | None = None
     not_kept: StreamCut | None = None
+    commits: tuple[str, ...] = ()
     plan_changes: tuple[str, ...] = ()
     decided_trees: dict[str, str] | None = None
     notes: tuple[str, ...] = ()
