@@ -1,0 +1,57 @@
+"""A whole session with a real agent: ``python -m tests.agents.short_session PROGRAM FOLDER [unsealed]``.
+
+Everything that git-blackbird ever starts of it: its version, what it says of itself, a run, a resumed one.
+Prints what came of it as a JSON object. ``unsealed``, the program keeps its usual habits.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.agents.running import Stage, assign
+from tests.standin.install import PROGRAMS, Program
+from tests.standin.real import load, model_of
+from tests.standin.server import Reply
+from tests.support import git
+
+# Time for what a program does on the side.
+PAUSE_SECONDS = 0.5
+
+
+def hold_session(program: Program, folder: Path, *, sealed: bool) -> dict[str, Any]:
+    stage, agent = Stage(folder / "stage"), load(program)
+    git(stage.tree, "init", "-q")
+    with model_of(program) as model:
+        os.environ |= model.environ(folder / "config")
+        if not sealed:
+            unseal(folder / "config")
+        inspection = agent.inspect(os.environ)
+        speech = model.dialect
+        tools = speech.writes(stage.tree / "a.txt", "a\n"), speech.shell("echo b >b.txt")
+        model.tell(Reply("I write.", tools), Reply("Written.", delay=PAUSE_SECONDS), "Changed.")
+        first = stage.run_agent(agent, assign("Write"))
+        session = first.reading.session
+        second = stage.run_agent(agent, assign("Change", session=session, resume=True))
+    return {
+        "version": agent.probe(os.environ),
+        "obstacle": inspection.obstacle,
+        "texts": [ended.reading.final_text for ended in (first, second)],
+        "errors": [ended.reading.error for ended in (first, second)],
+        "one session": session is not None and second.reading.session == session,
+        "files": sorted(path.name for path in stage.tree.glob("*.txt")),
+    }
+
+
+def unseal(config: Path) -> None:
+    """Let the program do again what it was told to leave."""
+    for name in [name for name in os.environ if "DISABLE" in name]:
+        del os.environ[name]
+    for path in config.glob("config.toml"):
+        path.write_text(path.read_text().replace("= false", "= true"))
+
+
+if __name__ == "__main__":
+    chosen = next(program for program in PROGRAMS if program.name == sys.argv[1])
+    sys.stdout.write(json.dumps(hold_session(chosen, Path(sys.argv[2]), sealed=len(sys.argv) < 4)))

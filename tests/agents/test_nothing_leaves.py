@@ -1,0 +1,114 @@
+"""The tests speak to the loopback and to nobody else; seen from networks that have nothing but it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.standin.alone import ENTER
+from tests.standin.install import Program
+from tests.standin.real import DIALECTS, path_of, real
+from tests.standin.server import serve
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def obstacle() -> str | None:
+    """Why a command cannot be run alone here; None when it can."""
+    if sys.platform != "linux" or shutil.which(ENTER[0]) is None:
+        return "no unshare: cannot make a network with nothing but the loopback"
+    done = subprocess.run([*ENTER, "true"], capture_output=True, text=True, check=False)
+    return f"namespaces are not permitted here: {done.stderr.strip()}" if done.returncode else None
+
+
+pytestmark = pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
+
+
+def run_alone(*command: str, environ: dict[str, str] | None = None) -> dict[str, Any]:
+    """Run a command alone; a proxy would hide whom it wants to reach."""
+    direct = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    done = subprocess.run(
+        [*ENTER, sys.executable, "-m", "tests.standin.alone", *command],
+        cwd=ROOT,
+        env={**direct, **(environ or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    seen: dict[str, Any] = json.loads(done.stdout)
+    return seen
+
+
+def run_session(program: Program, folder: Path, *more: str) -> dict[str, Any]:
+    named = {program.variable: path_of(program)}
+    session = (sys.executable, "-m", "tests.agents.short_session", program.name, str(folder), *more)
+    return run_alone(*session, environ=named)
+
+
+@pytest.mark.parametrize("program", real())
+def test_a_program_reaches_for_nothing_but_the_loopback(program: Program, tmp_path: Path) -> None:
+    seen = run_session(program, tmp_path)
+    assert (seen["status"], seen["stderr"]) == (0, "")
+    assert json.loads(seen["stdout"]) == {
+        "version": program.version,
+        "obstacle": None,
+        "texts": ["Written.", "Changed."],
+        "errors": [None, None],
+        "one session": True,
+        "files": ["a.txt", "b.txt"],
+    }
+    assert (seen["names"], seen["unrouted"]) == ([], 0)
+
+
+@pytest.mark.parametrize("program", real())
+def test_what_an_unsealed_program_reaches_for_is_seen(program: Program, tmp_path: Path) -> None:
+    seen = run_session(program, tmp_path, "unsealed")
+    assert seen["status"] == 0, seen["stderr"]
+    assert seen["names"]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "names", "unrouted"),
+    [
+        ("connect(('127.0.0.1', 53))", [], 0),
+        ("connect(('192.0.2.1', 443))", [], 1),
+        ("connect(('blackbird.example', 443))", ["blackbird.example"], 0),
+    ],
+    ids=["loopback", "address", "name"],
+)
+@pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
+def test_every_attempt_is_counted(kind: str, attempt: str, names: Sequence[str], unrouted: int) -> None:
+    code = f"import socket\nsocket.socket(socket.AF_INET, socket.{kind}).{attempt}"
+    seen = run_alone(sys.executable, "-c", code)
+    assert (seen["names"], seen["unrouted"]) == (names, unrouted)
+
+
+@pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
+def test_every_attempt_at_the_longer_addresses_is_counted(kind: str) -> None:
+    code = f"import socket\nsocket.socket(socket.AF_INET6, socket.{kind}).connect(('2001:db8::1', 443))"
+    seen = run_alone(sys.executable, "-c", code)
+    assert (seen["unrouted"] > 0) == Path("/proc/net/snmp6").exists()
+
+
+@pytest.mark.parametrize("agent", sorted(DIALECTS))
+def test_what_a_program_is_told_lies_within_the_tests_own_folder(
+    agent: str, tmp_path: Path, sealed: Path
+) -> None:
+    with serve(DIALECTS[agent]) as model:
+        environ = {**os.environ, **model.environ(tmp_path / "config")}
+        told = " ".join([*environ.values(), *(path.read_text() for path in tmp_path.glob("config/*.toml"))])
+        assert model.url in told
+        assert "https://" not in told
+    homes = {name: environ[name] for name in ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME") if name in environ}
+    assert len(homes) == 2
+    assert all(Path(home).is_relative_to(tmp_path) for home in homes.values())
+    assert environ["HOME"] == str(sealed)
