@@ -1,8 +1,11 @@
-"""What an agent is doing, as one short line out of whatever it printed."""
+"""What an agent is doing, as short text out of whatever it printed."""
 
+import os
 import re
+from collections.abc import Sequence
 
 MAX_CHARACTERS = 200
+MAX_SAID_CHARACTERS = 8192
 _CONTROL_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC and the other strings
@@ -26,6 +29,29 @@ def last_line(text: str) -> str:
         if shown:
             return shown
     return ""
+
+
+def bounded(text: str, limit: int = MAX_SAID_CHARACTERS) -> str:
+    """Give ``text`` as it is, at most ``limit`` characters of it."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def tops_of(*folders: str) -> tuple[str, ...]:
+    """Give the ways in which a program may write that it is at the top of a worktree, for ``inside``."""
+    named = [folder.rstrip("/") for folder in folders if folder.startswith("/")]
+    return tuple(dict.fromkeys(way for top in named for way in (top, os.path.realpath(top)) if way))
+
+
+def inside(path: str, tops: Sequence[str]) -> str:
+    """Give a path without the worktree's top; a path that leads elsewhere as it is."""
+    for top in tops:
+        if path.startswith(top):
+            rest = path[len(top) :]
+            if rest.startswith("/"):
+                return rest.strip("/") or "."
+            if not rest:
+                return "."
+    return path
 
 
 def exit_text(exit_code: int | None) -> str:

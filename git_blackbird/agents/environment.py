@@ -26,31 +26,52 @@ GIT_LOCAL_VARIABLES = (
     "GIT_SHALLOW_FILE",
     "GIT_COMMON_DIR",
 )
-OUTER_SESSION_VARIABLES = (
-    "CLAUDECODE",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_PID",
-    "CODEX_THREAD_ID",
-    "CODEX_CI",
-    # The program's own variables of a run further out.
-    "BLACKBIRD_SESSION_ID",
-    "BLACKBIRD_RESUME",
+# What an agent tells its tools of its session. Its user's settings, such as CLAUDE_CONFIG_DIR,
+# CLAUDE_CODE_USE_BEDROCK or CODEX_HOME, are not among these: they stay.
+OUTER_SESSION_VARIABLES = frozenset(
+    {
+        "AI_AGENT",
+        "CLAUDECODE",
+        "CLAUDE_CODE_CHILD_NOTES_DIR",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_EXECPATH",
+        "CLAUDE_CODE_MESSAGING_SOCKET",
+        "CLAUDE_CODE_MESSAGING_TOKEN",
+        "CLAUDE_CODE_SESSION_ATTENDED",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_EFFORT",
+        "CLAUDE_PID",
+        "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS",
+        "CODEX_CI",
+        "CODEX_MANAGED_BY_NPM",
+        "CODEX_MANAGED_PACKAGE_ROOT",
+        "CODEX_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "CODEX_TOOL_CALL_ID",
+        "CODEX_VERSION",
+        # The program's own variables of a run further out.
+        "BLACKBIRD_SESSION_ID",
+        "BLACKBIRD_RESUME",
+    }
 )
 OUTER_SESSION_PREFIX = "CODEX_SANDBOX"
 
 
-def _stays(name: str) -> bool:
-    return (
-        name not in GIT_LOCAL_VARIABLES
-        and name not in OUTER_SESSION_VARIABLES
-        and not name.startswith(OUTER_SESSION_PREFIX)
-    )
+def without_outer_session(environ: Mapping[str, str]) -> dict[str, str]:
+    """Give an environment less what an outer agent tells its tools of its own session."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in OUTER_SESSION_VARIABLES and not name.startswith(OUTER_SESSION_PREFIX)
+    }
 
 
 def child_environ(
     environ: Mapping[str, str], *, task_id: str, run_id: str, tmp_dir: Path, extra: Mapping[str, str]
 ) -> dict[str, str]:
     """Give the environment of one run; ``extra`` is what the agent's launch asks for beyond it."""
-    kept = {name: value for name, value in environ.items() if _stays(name)}
+    scrubbed = without_outer_session(environ)
+    kept = {name: value for name, value in scrubbed.items() if name not in GIT_LOCAL_VARIABLES}
     ours = {TASK_ID_VARIABLE: task_id, RUN_ID_VARIABLE: run_id, "TMPDIR": str(tmp_dir)}
     return kept | ours | dict(extra)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from git_blackbird.agents.claude import ClaudeAgent
+from git_blackbird.agents.codex import CodexAgent
 from git_blackbird.agents.command import CommandAgent
 from git_blackbird.agents.demo import DemoAgent
 from git_blackbird.agents.protocol import Agent, AgentSettings
@@ -10,6 +11,7 @@ from git_blackbird.errors import RequestError
 
 AGENTS: dict[str, Callable[[AgentSettings], Agent]] = {
     "claude": ClaudeAgent,
+    "codex": CodexAgent,
     "command": CommandAgent,
     "demo": DemoAgent,
 }

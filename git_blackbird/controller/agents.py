@@ -37,6 +37,10 @@ def agent_settings(workspace: Workspace) -> AgentSettings:
         claude_permission_mode=settings.text("claude.permissionMode") or "bypassPermissions",
         claude_model=settings.text("claude.model"),
         claude_args=settings.words("claude.args"),
+        codex_path=settings.text("codex.path") or "codex",
+        codex_sandbox=settings.text("codex.sandbox") or "workspace-write",
+        codex_model=settings.text("codex.model"),
+        codex_args=settings.words("codex.args"),
     )
 
 

@@ -53,7 +53,7 @@ class Key:
     choices: tuple[str, ...] = ()
 
 
-AGENT_NAMES = ("claude", "command", "demo")
+AGENT_NAMES = ("claude", "codex", "command", "demo")
 
 KEYS: Mapping[str, Key] = {
     key.name: key
@@ -76,6 +76,17 @@ KEYS: Mapping[str, Key] = {
         ),
         Key("claude.model", Kind.TEXT, None, "the model claude uses; its own choice when unset"),
         Key("claude.args", Kind.WORDS, (), "more arguments for claude", clone_safe=False),
+        Key("codex.path", Kind.TEXT, "codex", "the codex program", clone_safe=False),
+        Key(
+            "codex.sandbox",
+            Kind.TEXT,
+            "workspace-write",
+            "what codex may do",
+            clone_safe=False,
+            choices=("read-only", "workspace-write", "danger-full-access"),
+        ),
+        Key("codex.model", Kind.TEXT, None, "the model codex uses; its own choice when unset"),
+        Key("codex.args", Kind.WORDS, (), "more arguments for codex", clone_safe=False),
         Key(
             "command.run",
             Kind.TEXT,

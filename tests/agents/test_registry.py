@@ -3,20 +3,27 @@ import pytest
 from git_blackbird.agents.protocol import AgentSettings
 from git_blackbird.agents.registry import AGENTS, load_agent
 from git_blackbird.errors import RequestError
+from git_blackbird.model.settings import AGENT_NAMES
 
 
-@pytest.mark.parametrize("name", ["claude", "command", "demo"])
-def test_agents_are_known_by_name(name: str) -> None:
+def test_agents_are_known_by_the_names_of_the_configuration() -> None:
+    assert tuple(AGENTS) == AGENT_NAMES == ("claude", "codex", "command", "demo")
+    assert [load_agent(name, AgentSettings()).name for name in AGENTS] == list(AGENTS)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_session_is_named_where_the_agent_lets_us(name: str) -> None:
     agent = load_agent(name, AgentSettings())
-    assert agent.name == name
-    assert agent.new_session("0123456789abcdef0123456789ABCDEF") == "01234567-89ab-4def-8123-456789abcdef"
+    named = agent.new_session("0123456789abcdef0123456789ABCDEF")
+    assert named == ("01234567-89ab-4def-8123-456789abcdef" if agent.abilities.chooses_session else None)
+    assert agent.accepts_session("01234567-89ab-4def-8123-456789abcdef")
+    assert not agent.accepts_session("")
 
 
 def test_an_unknown_agent_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(RequestError) as caught:
-        load_agent("codex", AgentSettings())
+        load_agent("gpt", AgentSettings())
     assert (caught.value.message, caught.value.hint) == (
-        "there is no agent 'codex'",
-        "agents: claude, command, demo",
+        "there is no agent 'gpt'",
+        "agents: claude, codex, command, demo",
     )
-    assert list(AGENTS) == ["claude", "command", "demo"]

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from git_blackbird.controller.workspace import open_workspace
-from git_blackbird.errors import UnusableError
 from git_blackbird.model.settings import Given, Layer
 from tests.controller.support import make_world, open_at
 from tests.support import git, write
@@ -25,12 +22,11 @@ def test_the_agents_choice_first_found(repo: Path) -> None:
     assert open_workspace(make_world(repo, **both), [flag]).settings.text("agent") == "demo"
 
 
-def test_an_agent_this_program_has_not_is_never_silently_another(repo: Path) -> None:
+def test_the_go_programs_choice_counts_until_another_is_made(repo: Path) -> None:
     write(repo, CODEX)
-    with pytest.raises(UnusableError, match="unknown value 'codex'"):
-        open_at(repo).require_settings()
+    assert open_at(repo).settings.text("agent") == "codex"
     git(repo, "config", "blackbird.agent", "demo")
-    open_at(repo).require_settings()
+    assert open_at(repo).settings.text("agent") == "demo"
 
 
 def test_a_broken_choice_of_the_go_program_counts_as_none(repo: Path) -> None:

@@ -188,7 +188,10 @@ UNSAFE = sorted(name for name, key in KEYS.items() if not key.clone_safe)
 
 
 def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
-    assert UNSAFE == ["claude.args", "claude.path", "claude.permissionMode", "command.run"]
+    assert UNSAFE == [
+        *("claude.args", "claude.path", "claude.permissionMode"),
+        *("codex.args", "codex.path", "codex.sandbox", "command.run"),
+    ]
 
 
 @pytest.mark.parametrize("name", UNSAFE)
@@ -214,7 +217,7 @@ def test_the_command_that_trusts_a_value_keeps_it_as_it_is() -> None:
 def test_an_unknown_choice_is_named_with_the_choices() -> None:
     problem = the_problem(told("agent", "gpt"))
     assert problem.what == "unknown value 'gpt'"
-    assert problem.hint == "it takes one of: claude, command, demo"
+    assert problem.hint == "it takes one of: claude, codex, command, demo"
     assert str(problem) == "somewhere: agent: unknown value 'gpt'"
 
 

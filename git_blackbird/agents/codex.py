@@ -1,0 +1,133 @@
+"""The ``codex`` agent: Codex CLI, headless, with its event stream (AGENTS.md 1 and 3)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from git_blackbird.agents.codex_output import CODEX_MANUAL, CodexReader
+from git_blackbird.agents.programs import Program, ask, find_program, require_flags, unavailable
+from git_blackbird.agents.protocol import (
+    Abilities,
+    AgentSettings,
+    Assignment,
+    Inspection,
+    Launch,
+    is_uuid,
+)
+from git_blackbird.errors import AgentUnavailableError
+
+WORKSPACE_WRITE = "workspace-write"
+_NEEDED_FLAGS = ("--json", "--sandbox", "--config")
+_KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
+_SANDBOX_FLAGS = ("-s", "--sandbox")
+_POWERS = {
+    "read-only": "look at everything, and write nothing: not even tests can write their temporary files",
+    WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
+    "danger-full-access": "do all that you may do yourself, without asking",
+}
+
+
+class CodexAgent:
+    """Starts and resumes Codex with the prompt on standard input."""
+
+    name = "codex"
+    abilities = Abilities(
+        resume=True,
+        schema=True,
+        read_only=True,
+        chooses_session=False,
+        reports_cost=False,
+        prints_events=True,
+    )
+    # Mount points of its sandbox. Its .git is one as well, but no empty folder of that name is a litter
+    # in a worktree.
+    litter: tuple[str, ...] = (".codex", ".agents", ".aws")
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._settings = settings
+
+    def new_session(self, random_hex: str) -> None:  # noqa: ARG002  # the Protocol's
+        """Name none: it names its threads itself, in its first line."""
+        return
+
+    def probe(self, environ: Mapping[str, str]) -> str:
+        """Find the program and give its version. Raises AgentUnavailableError."""
+        version = find_program(self._settings.codex_path, environ, CODEX_MANUAL).version
+        self._require_one_sandbox()
+        return version
+
+    def inspect(self, environ: Mapping[str, str]) -> Inspection:
+        """Find the program, its options and its login."""
+        program = None
+        try:
+            program = find_program(self._settings.codex_path, environ, CODEX_MANUAL)
+            program = replace(program, help=ask(program.path, "exec", "--help", environ=environ).stdout)
+            model = ("--model",) if self._settings.codex_model else ()
+            require_flags(program, (*_NEEDED_FLAGS, *model), CODEX_MANUAL)
+            _require_resume(program)
+            self._require_one_sandbox()
+            found = Inspection(program.path, program.version)
+        except AgentUnavailableError as error:
+            found = unavailable(error, program)
+        return replace(
+            found,
+            login=_login(program, environ) if program else None,
+            powers=_POWERS.get(self._settings.codex_sandbox, f"what {self._settings.codex_sandbox} lets it"),
+            remarks=self._remarks(),
+        )
+
+    def accepts_session(self, session: str) -> bool:
+        """Only UUIDs: with any other name it would silently begin a new thread."""
+        return is_uuid(session)
+
+    def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:  # noqa: ARG002  # the Protocol's
+        """Say everything anew at each start: not even the sandbox is remembered over a resume."""
+        settings = self._settings
+        sandbox = ("-s", settings.codex_sandbox)
+        # Tests find their temporary files in a folder of the run; what others have in /tmp is not its own.
+        bounds = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
+        argv = (
+            *(settings.codex_path, "exec", "--json", *sandbox),
+            *(bounds if settings.codex_sandbox == WORKSPACE_WRITE else ()),
+            *(("-m", settings.codex_model) if settings.codex_model else ()),
+            *settings.codex_args,
+            # The options of all of exec are none of its resume: they stand before that word.
+            *(("resume", assignment.session or "") if assignment.resume else ()),
+            "-",
+        )
+        return Launch(argv=argv, stdin=assignment.prompt.encode(errors="replace"))
+
+    def reader(self, assignment: Assignment) -> CodexReader:
+        """Read its event stream."""
+        return CodexReader(assignment, self._settings.codex_args)
+
+    def _require_one_sandbox(self) -> None:
+        """Raise AgentUnavailableError where the sandbox is given twice, which the program refuses."""
+        if any(word in _SANDBOX_FLAGS or word.startswith("--sandbox=") for word in self._settings.codex_args):
+            raise AgentUnavailableError(
+                "codex.args gives a sandbox, and codex.sandbox gives one always",
+                hint="take it out of codex.args, and set it: git config blackbird.codex.sandbox MODE",
+            )
+
+    def _remarks(self) -> tuple[str, ...]:
+        return (
+            "what its sandbox blocks is told by no event: a run that could change nothing is no success",
+            "it tells tokens, and no cost",
+        )
+
+
+def _require_resume(program: Program) -> None:
+    if not program.has_command("resume"):
+        raise AgentUnavailableError(
+            f"codex {program.version} cannot resume a session", hint=f"update it: {CODEX_MANUAL.update}"
+        )
+
+
+def _login(program: Program, environ: Mapping[str, str]) -> str:
+    """Say how it is logged in; a model provider of the user's own may need no login at all."""
+    keys = [f"{name} is set" for name in _KEYS if environ.get(name)]
+    try:
+        told = ask(program.path, "login", "status", environ=environ)
+    except AgentUnavailableError:
+        return "; ".join(("unknown", *keys))
+    known = told.first_line if told.exit_code == 0 or "logged in" in told.first_line.lower() else "unknown"
+    return "; ".join((known, *keys))

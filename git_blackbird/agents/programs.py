@@ -1,0 +1,122 @@
+"""Asks an agent's program what it says of itself: its version and its options. No model hears of it."""
+
+import os
+import re
+import shutil
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.agents.activity import exit_text, last_line, one_line
+from git_blackbird.agents.environment import without_outer_session
+from git_blackbird.agents.protocol import Inspection
+from git_blackbird.agents.refusals import Manual, telling_line
+from git_blackbird.errors import AgentUnavailableError
+
+_SECONDS = 30.0
+# It answers for itself: it must not begin to update or to report meanwhile.
+_QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a program printed and how it ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def first_line(self) -> str:
+        """The first line of it that shows anything, cleaned; "" when there is none."""
+        return next(filter(None, map(one_line, f"{self.stdout}\n{self.stderr}".splitlines())), "")
+
+
+@dataclass(frozen=True)
+class Program:
+    """An agent's program as it was found, and what it says that it knows."""
+
+    path: str
+    version: str
+    help: str = ""
+
+    def knows(self, flag: str) -> bool:
+        """Whether its help names an option."""
+        return re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", self.help) is not None
+
+    def has_command(self, name: str) -> bool:
+        """Whether its help lists a command of its own: to one that it has not, a name is a prompt."""
+        return re.search(rf"^ +{re.escape(name)}\b", self.help, re.MULTILINE) is not None
+
+
+def find_program(program: str, environ: Mapping[str, str], manual: Manual) -> Program:
+    """Find a program and ask for its version. Raises AgentUnavailableError."""
+    found = shutil.which(program, path=environ.get("PATH"))
+    if found is None:
+        raise AgentUnavailableError(f"cannot find the program '{program}'", hint=manual.install)
+    path = str(Path(found).absolute())
+    told = ask(path, "--version", environ=environ)
+    if told.exit_code:
+        said = telling_line(told.stderr) or last_line(told.stdout) or exit_text(told.exit_code)
+        raise AgentUnavailableError(f"'{program} --version' did not work: {said}", hint=manual.install)
+    words = told.first_line.split()
+    return Program(path, next((word for word in words if word[:1].isdigit()), told.first_line))
+
+
+def require_flags(program: Program, flags: tuple[str, ...], manual: Manual) -> None:
+    """Raise AgentUnavailableError where the help of a program lacks an option that a start needs."""
+    missing = [flag for flag in flags if not program.knows(flag)]
+    if missing:
+        raise AgentUnavailableError(
+            f"{manual.name} {program.version} does not know {', '.join(missing)}",
+            hint=f"update it: {manual.update}",
+        )
+
+
+def unavailable(error: AgentUnavailableError, program: Program | None) -> Inspection:
+    """Say what is known of a program that cannot be started."""
+    path, version = (program.path, program.version) if program else (None, "")
+    return Inspection(path, version, obstacle=error.message, hint=error.hint)
+
+
+def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> Told:
+    """Run a program to its end with nothing to read, in a folder of its own that is removed.
+
+    Raises AgentUnavailableError when it cannot be started or does not end in time.
+    """
+    import tempfile  # noqa: PLC0415  # these two are slow to load, and only agents' commands need them
+    from subprocess import TimeoutExpired  # noqa: PLC0415
+
+    command = " ".join((Path(path).name, *args))
+    try:
+        with tempfile.TemporaryDirectory(prefix="blackbird-", ignore_cleanup_errors=True) as folder:
+            return _run((path, *args), {**without_outer_session(environ), **_QUIET}, folder, seconds)
+    except TimeoutExpired as error:
+        raise AgentUnavailableError(f"'{command}' did not end in {seconds:g} seconds") from error
+    except (OSError, ValueError) as error:
+        raise AgentUnavailableError(f"'{command}' did not work: {error}") from error
+
+
+def _run(argv: tuple[str, ...], environ: Mapping[str, str], folder: str, seconds: float) -> Told:
+    import subprocess  # noqa: PLC0415
+
+    # In no worktree: a repository's own settings have no say in this.
+    started = subprocess.Popen(
+        argv,
+        cwd=folder,
+        env={**environ, "TMPDIR": folder},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with started:
+        try:
+            out, err = started.communicate(timeout=seconds)
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
+            raise
+    return Told(started.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
