@@ -119,7 +119,7 @@ def test_a_question_is_answered_in_the_same_session(model: StandIn, stage: Stage
     assert reading.questions == (Question(id="db", prompt="Which?", options=("a", "b")),)
     assert read(stage, agent, assign("db: a", resume=True)).succeeded
     assert model.prompts()[-1] == "db: a"
-    assert "Choose" in model.prompts()
+    assert any("Choose" in prompt for prompt in model.prompts())
 
 
 def test_a_prompt_like_a_command_of_its_own_reaches_the_model(
@@ -259,7 +259,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     model.tell("Went on.")
     reading = read(stage, agent, assign("Go on.", resume=True))
     assert (reading.succeeded, reading.session, reading.final_text) == (True, FIRST, "Went on.")
-    assert "Make it" in model.prompts()
+    assert any("Make it" in prompt for prompt in model.prompts())
 
 
 def interrupted(stage: Stage, agent: Agent) -> Ended:

@@ -55,6 +55,27 @@ class Trial:
         for key, value in settings.items():
             git(self.repo, "config", f"blackbird.{key}", value)
 
+    def plan(self, tasks: Mapping[str, tuple[str, ...]]) -> None:
+        """Write a plan of these tasks with what each depends on; the agent is asked for ``TASK.py``."""
+        stamp = "2026-01-02T03:04:05Z"
+        items = {
+            task: {
+                "id": task,
+                "title": task.title(),
+                "description": "",
+                "acceptanceCriteria": [],
+                "prompt": f"Write {task}.py.",
+                "parentId": None,
+                "childIds": [],
+                "deps": list(deps),
+                "status": "todo",
+                "createdAt": stamp,
+                "updatedAt": stamp,
+            }
+            for task, deps in tasks.items()
+        }
+        (self.repo / "blackbird.plan.json").write_text(json.dumps({"schemaVersion": 1, "items": items}))
+
     def command(self, script: str) -> None:
         """Let a shell script be the agent."""
         self.configure({"agent": "command", "command.run": script, "execution.stopGraceSeconds": "0"})

@@ -1,0 +1,313 @@
+"""The real agents, their models scripts on the loopback, driven through the command line only."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.agents import processes
+from tests.standin.install import CLAUDE, CODEX, OLD_CLAUDE, Program
+from tests.standin.real import model_of, path_of, real
+from tests.standin.server import Reply, StandIn, ToolCall
+from tests.support import commit, git
+from tests.trial.program import PATIENCE_SECONDS, Record, Trial
+
+QUESTION = {"id": "tone", "prompt": "Which tone?", "options": ["formal", "plain"]}
+ASKS = f"Tell me.\n```json\n{json.dumps({'questions': [QUESTION]})}\n```"
+needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds what is left behind through /proc")
+
+
+@pytest.fixture(params=real())
+def program(request: pytest.FixtureRequest) -> Program:
+    chosen: Program = request.param
+    return chosen
+
+
+@pytest.fixture
+def model(program: Program) -> Iterator[StandIn]:
+    with model_of(program) as standin:
+        yield standin
+
+
+@pytest.fixture
+def trial(repo: Path, tmp_path: Path, program: Program, model: StandIn) -> Trial:
+    commit(repo, {"old.txt": "one\ntwo\n", "gone.txt": "gone\n"})
+    trial = Trial(repo)
+    enlist(trial, program, model, tmp_path / "config")
+    trial.configure({"agent": program.agent, "execution.stopAfterEachTask": "true"})
+    trial.plan({"greet": ()})
+    return trial
+
+
+def enlist(trial: Trial, program: Program, model: StandIn, config: Path) -> None:
+    """Let a program of this kind be this one, and speak to this model."""
+    trial.environ |= model.environ(config)
+    trial.configure({f"{program.agent}.path": path_of(program)})
+
+
+def changes(trial: Trial, record: Record) -> list[str]:
+    """What the record says, after having compared it with what git says."""
+    ref = f"refs/blackbird/runs/{record['id']}"
+    listed = git(trial.repo, "diff", "-M", "--name-status", f"{ref}:base", f"{ref}:head").splitlines()
+    said = sorted(f"{one['status']} {one['path']}" for one in record["review_summary"]["changes"])
+    assert said == sorted(f"{line[0]} {line.split(chr(9))[-1]}" for line in listed)
+    return said
+
+
+def ends(records: list[Record]) -> list[tuple[str, str | None]]:
+    return [(one["status"], one.get("terminal_reason")) for one in records]
+
+
+def assert_one_session(records: list[Record]) -> None:
+    assert [one.get("resumes") for one in records[1:]] == [one["id"] for one in records[:-1]]
+    assert len({one["provider_session_ref"] for one in records}) == 1
+    assert records[0]["provider_session_ref"]
+
+
+def test_a_task_is_done_and_done_again_as_asked_in_the_same_session(
+    program: Program, trial: Trial, model: StandIn
+) -> None:
+    speech, greet = model.dialect, trial.repo / "greet.py"
+    move = speech.shell("rm gone.txt; mv old.txt new.txt")
+    model.tell(Reply("I write.", (speech.writes(greet, "print('hello')\n"), move)), "It greets.")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "greet", "--request-changes", "-m", "Say goodbye.")
+    model.tell(*speech.edits(greet, "print('hello')", "print('goodbye')"), "It parts.")
+    trial.expect(3, "execute", "--no-input")
+    first, second = trial.records("greet")
+    assert [changes(trial, one) for one in (first, second)] == [
+        ["A greet.py", "D gone.txt", "R new.txt"],
+        ["M greet.py"],
+    ]
+    assert greet.read_text() == "print('goodbye')\n"
+    assert [one["result"] for one in (first, second)] == ["It greets.", "It parts."]
+    assert [one["agent_version"] for one in (first, second)] == [program.version] * 2
+    assert_one_session([first, second])
+    asked = len(model.requests) - 2
+    assert [one["usage"]["output_tokens"] for one in (first, second)] == [40, 20 * asked]
+    assert all((one.get("cost_usd") or 0) > 0 for one in (first, second)) == (program.agent == "claude")
+    assert any("Write greet.py." in prompt for prompt in model.prompts())
+    assert "Say goodbye." in model.prompts()[-1]
+    trial.expect(0, "decide", "greet", "--approve")
+    assert trial.statuses() == {"greet": "done"}
+
+
+@needs_proc
+def test_interrupted_killed_and_asked_it_goes_on_in_one_session(trial: Trial, model: StandIn) -> None:
+    assert stop_us(trial, model, "execute", signal.SIGINT) == 130
+    assert stop_us(trial, model, "resume greet", signal.SIGKILL) == -signal.SIGKILL
+    left = trial.records("greet")[-1]
+    assert left["status"] == "running"
+    assert processes.marked(left["id"])
+    said = trial.expect(0, "execute", "--no-input")
+    assert f"the agent of run {left['id']} still works" in said
+    assert processes.marked(left["id"]) == []
+    model.tell(ASKS)
+    trial.expect(4, "resume", "greet", "--no-input")
+    model.tell("Done.")
+    trial.expect(3, "resume", "greet", "--answer", "tone=2", "--no-input")
+    records = trial.records("greet")
+    assert ends(records) == [
+        ("paused", "interrupted"),
+        ("paused", "controller_lost"),
+        ("waiting_user", None),
+        ("success", None),
+    ]
+    assert_one_session(records)
+    assert any("Write greet.py." in prompt for prompt in model.prompts())
+    assert "plain" in model.prompts()[-1]
+    assert litter(trial) == []
+
+
+@needs_proc
+def test_an_agent_that_was_killed_fails_and_its_session_goes_on(trial: Trial, model: StandIn) -> None:
+    said = stop_them(trial, model, signal.SIGKILL)
+    record = trial.records("greet")[-1]
+    assert record["status"] == "failed", said
+    assert record["provider_session_ref"]
+    assert processes.marked(record["id"]) == []
+    trial.expect(0, "decide", "greet", "--request-changes", "-m", "Once more.")
+    model.tell("Done.")
+    trial.expect(3, "execute", "--no-input")
+    records = trial.records("greet")
+    assert [one["status"] for one in records] == ["failed", "success"]
+    assert_one_session(records)
+    assert any("Write greet.py." in prompt for prompt in model.prompts())
+    assert litter(trial) == []
+
+
+@needs_proc
+@pytest.mark.parametrize("program", real(CLAUDE))
+def test_an_agent_interrupted_by_another_is_no_success(trial: Trial, model: StandIn) -> None:
+    stop_them(trial, model, signal.SIGINT)
+    (record,) = trial.records("greet")
+    assert record["status"] == "failed"
+    assert record["error"]
+
+
+def stop_us(trial: Trial, model: StandIn, command: str, number: signal.Signals) -> int:
+    """Stop the program while the agent runs a tool that lasts; give how it ended."""
+    code, _ = stop(trial, model, command, lambda pid: os.kill(pid, number))
+    return code
+
+
+def stop_them(trial: Trial, model: StandIn, number: signal.Signals) -> str:
+    """Signal the agent itself, as it was started, while it runs a tool that lasts."""
+
+    def signal_agent(_: int) -> None:
+        (running,) = [one for one in trial.records("greet") if one["status"] == "running"]
+        os.kill(running["pid"], number)
+
+    code, said = stop(trial, model, "execute", signal_agent)
+    assert code == 3, said
+    return said
+
+
+def stop(trial: Trial, model: StandIn, command: str, act: Callable[[int], None]) -> tuple[int, str]:
+    mark = trial.repo / f"busy-{len(model.requests)}"
+    busy = f"touch {mark.name}; (setsid sleep 600 &); sleep 600"
+    model.tell(Reply(tools=(model.dialect.shell(busy),)))
+    process = trial.start(*command.split(), "--no-input")
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not mark.exists():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    act(process.pid)
+    said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    model.replies.clear()
+    return process.returncode, said
+
+
+def litter(trial: Trial) -> list[str]:
+    """Folders that an agent or we left, in the worktree or beside it."""
+    private = os.fsencode(trial.repo / ".git" / "blackbird")
+    folders = Path(os.environ.get("TMPDIR", "/tmp")).glob("git-blackbird-*/worktree")
+    return [
+        *(name for name in (".codex", ".agents", ".aws") if (trial.repo / name).exists()),
+        *(str(owner) for owner in folders if owner.read_bytes() == private),
+    ]
+
+
+def test_a_session_that_is_gone_is_said_and_a_new_one_begun(
+    trial: Trial, model: StandIn, tmp_path: Path
+) -> None:
+    model.tell(Reply(tools=(model.dialect.writes(trial.repo / "greet.py", "x\n"),)), "Written.")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "greet", "--request-changes", "-m", "Say goodbye.")
+    asked = len(model.requests)
+    shutil.rmtree(tmp_path / "config")
+    model.environ(tmp_path / "config")
+    said = trial.expect(8, "execute", "--no-input")
+    first, lost = trial.records("greet")
+    assert first["provider_session_ref"] in said
+    assert "git blackbird restart greet" in said
+    assert (lost["status"], lost["terminal_reason"]) == ("failed", "session_lost")
+    assert len(model.requests) == asked
+    model.tell("Done.")
+    trial.expect(3, "restart", "greet", "-m", "As asked.", "--no-input")
+    assert "Say goodbye." in model.prompts()[-1]
+    assert trial.records("greet")[-1]["provider_session_ref"] != first["provider_session_ref"]
+
+
+def test_a_usage_limit_names_when_it_is_over_and_charges_nothing(
+    trial: Trial, model: StandIn, program: Program, tmp_path: Path
+) -> None:
+    for name in model.dialect.key:
+        del trial.environ[name]
+    trial.environ |= model.subscriber_environ(tmp_path / "config")
+    at = (int(time.time()) // 3600 + 3) * 3600
+    model.tell(*[model.dialect.usage_limit(at)] * 3)
+    said = trial.expect(8, "execute", "--no-input")
+    shapes = {"claude": "resets %I%p", "codex": "try again at %I:%M %p"}
+    named = f"{datetime.fromtimestamp(at).astimezone():{shapes[program.agent]}}".replace(" 0", " ")
+    assert named.lower() in said.lower()
+    assert "greet was not charged" in said
+    assert trial.statuses() == {"greet": "todo"}
+    model.replies.clear()
+    trial.expect(3, "execute", "--no-input")
+    assert trial.records("greet")[-1]["status"] == "success"
+
+
+@pytest.mark.parametrize("program", real(CLAUDE, OLD_CLAUDE))
+def test_tools_that_were_all_denied_are_no_success(trial: Trial, model: StandIn) -> None:
+    trial.configure({"claude.permissionMode": "dontAsk"})
+    model.tell(Reply(tools=(model.dialect.writes(trial.repo / "greet.py", "x\n"),)), "I could not.")
+    said = trial.expect(3, "execute", "--no-input")
+    (record,) = trial.records("greet")
+    assert (record["exitCode"], record["status"]) == (0, "failed"), said
+    assert "Write" in record["error"]
+    assert "Write" in said
+
+
+@pytest.mark.parametrize("program", real(CODEX))
+def test_an_edit_that_was_blocked_is_no_success(trial: Trial, model: StandIn) -> None:
+    elsewhere = Path("/usr/local/share/blackbird-was-here.txt")
+    model.tell(Reply(tools=(model.dialect.writes(elsewhere, "x\n"),)), "I could not.")
+    said = trial.expect(3, "execute", "--no-input")
+    (record,) = trial.records("greet")
+    assert (record["exitCode"], record["status"]) == (0, "failed"), said
+    assert "nothing was changed" in record["error"]
+
+
+@pytest.mark.parametrize("program", real(CODEX))
+def test_a_session_that_can_be_none_is_never_passed_on(trial: Trial, model: StandIn) -> None:
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "greet", "--request-changes", "-m", "Say goodbye.")
+    (path,) = (trial.repo / ".blackbird/runs/greet").glob("*.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "provider_session_ref": "a title"}))
+    asked = len(model.requests)
+    said = trial.expect(8, "execute", "--no-input")
+    assert "a title" in said
+    assert "git blackbird restart greet" in said
+    assert len(model.requests) == asked
+
+
+def test_a_plan_of_three_tasks_is_done_in_one_call(trial: Trial, model: StandIn) -> None:
+    trial.plan({"greet": (), "part": ("greet",), "wave": ("part",)})
+    tasks = ("greet", "part", "wave")
+    for task in tasks:
+        model.tell(Reply(tools=(model.dialect.writes(trial.repo / f"{task}.py", f"{task}\n"),)), "Done.")
+    trial.expect(0, "execute", "--no-stop", "--no-input")
+    assert trial.statuses() == dict.fromkeys(tasks, "done")
+    records = [record for task in tasks for record in trial.records(task)]
+    assert [changes(trial, one) for one in records] == [[f"A {task}.py"] for task in tasks]
+    assert len({one["provider_session_ref"] for one in records}) == len(tasks)
+    assert litter(trial) == []
+
+
+def write(model: StandIn, path: Path) -> None:
+    calls: tuple[ToolCall, ...] = (model.dialect.writes(path, f"{path.name}\n"),)
+    model.tell(Reply(tools=calls), "Done.")
+
+
+@pytest.mark.parametrize("program", real(CLAUDE))
+@pytest.mark.parametrize("other", real(CODEX))
+def test_agents_share_a_plan_and_a_resume_stays_with_its_own(
+    trial: Trial, model: StandIn, other: Program, tmp_path: Path
+) -> None:
+    trial.plan({"greet": (), "part": (), "wave": ("part",)})
+    with model_of(other) as second:
+        enlist(trial, other, second, tmp_path / "other")
+        write(second, trial.repo / "part.py")
+        trial.expect(3, "execute", "part", "--agent", "codex", "--no-input")
+        write(model, trial.repo / "greet.py")
+        trial.expect(0, "decide", "part", "--request-changes", "-m", "Say goodbye.")
+        write(second, trial.repo / "late.py")
+        trial.expect(3, "execute", "--no-input")
+        assert "Say goodbye." in second.prompts()[-1]
+        assert model.requests == []
+        trial.expect(0, "decide", "part", "--approve")
+        write(model, trial.repo / "wave.py")
+        trial.expect(0, "execute", "--no-stop", "--no-input")
+    assert trial.statuses() == dict.fromkeys(("greet", "part", "wave"), "done")
+    seen = {task: [one["provider"] for one in trial.records(task)] for task in trial.statuses()}
+    assert seen == {"greet": ["claude"], "part": ["codex", "codex"], "wave": ["claude"]}
+    assert_one_session(trial.records("part"))
