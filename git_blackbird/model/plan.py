@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.timestamps import parse_timestamp
 
 SCHEMA_VERSION = 1
 
@@ -61,6 +63,16 @@ class Plan:
         return Plan({**self.tasks, **{task.id: task for task in tasks}})
 
 
+def revised(task: Task, now: str, **fields: Any) -> Task:
+    """Give the task with fields changed at ``now``.
+
+    Clocks of two machines differ: a change is never recorded as earlier than the task itself, which would
+    make the plan invalid.
+    """
+    is_early = parse_timestamp(now) < parse_timestamp(task.created_at)
+    return replace(task, **fields, updated_at=task.created_at if is_early else now)
+
+
 def with_status(task: Task, status: Status, now: str) -> Task:
     """Give the task in another status; the same value when it already has it."""
-    return task if task.status == status else replace(task, status=status, updated_at=now)
+    return task if task.status == status else revised(task, now, status=status)

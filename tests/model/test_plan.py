@@ -1,0 +1,25 @@
+"""Values of the plan keep it valid, whatever a clock says."""
+
+from git_blackbird.model.plan import Status, revised, with_status
+from git_blackbird.model.validation import plan_faults
+from tests.model.building import LATER, STAMP, plan_of, task
+
+EARLIER = "2025-12-31T23:59:59.999999999Z"
+
+
+def test_a_change_is_stamped_with_its_moment() -> None:
+    changed = revised(task("a"), LATER, title="Another")
+    assert (changed.title, changed.created_at, changed.updated_at) == ("Another", STAMP, LATER)
+    assert with_status(task("a"), Status.TODO, LATER) == task("a")
+    assert with_status(task("a"), Status.DONE, LATER).updated_at == LATER
+
+
+def test_a_change_by_a_slow_clock_is_not_before_the_task() -> None:
+    for changed in (revised(task("a"), EARLIER, title="x"), with_status(task("a"), Status.DONE, EARLIER)):
+        assert changed.updated_at == STAMP
+        assert not plan_faults(plan_of(changed), {"a"})
+
+
+def test_moments_in_different_zones_are_compared_as_moments() -> None:
+    assert revised(task("a"), "2026-01-01T01:00:00+02:00").updated_at == STAMP
+    assert revised(task("a"), "2025-12-31T23:00:00-02:00").updated_at == "2025-12-31T23:00:00-02:00"
