@@ -72,7 +72,7 @@ def _row(view: AgentView) -> tuple[Cell, ...]:
 
 
 def _state_cell(view: AgentView, otherwise: str) -> Cell:
-    return Cell("ready", "green") if view.is_ready else Cell(otherwise, "red")
+    return Cell("can start", "green") if view.can_start else Cell(otherwise, "red")
 
 
 def _lasting_way(choice: Setting) -> tuple[str, str]:
@@ -94,7 +94,7 @@ def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
     for line in _agent_lines(view, workspace.settings.values["agent"]):
         output.say(line)
     output.data(_agent_data(view))
-    if view.is_ready:
+    if view.can_start:
         return ExitCode.OK
     # The object for programs has it already: one line is all that standard output gets.
     error = AgentUnavailableError(view.inspection.obstacle or "", hint=view.inspection.hint)
@@ -103,7 +103,7 @@ def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
 
 
 def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
-    state = _state_cell(view, "cannot be started")
+    state = _state_cell(view, "cannot start")
     yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
     yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(view, choice)], None)
     yield from render_section("can", render_table(list(_abilities(view)), None))
@@ -126,7 +126,7 @@ def _abilities(view: AgentView) -> Iterator[tuple[Cell, Cell]]:
         ("go on in a session", can.resume),
         ("be held to a JSON schema", can.schema),
         ("be held read-only", can.read_only),
-        ("begin a session of our naming", can.chooses_session),
+        ("take a session id of ours", can.chooses_session),
         ("tell what a run cost", can.reports_cost),
     ):
         yield Cell(says), Cell("yes", "green") if has else Cell("no", "yellow")
@@ -141,7 +141,7 @@ def _agent_data(view: AgentView) -> dict[str, Any]:
     return {
         "agent": view.name,
         "chosen": view.is_chosen,
-        "ready": view.is_ready,
+        "canStart": view.can_start,
         "program": found.program,
         "version": found.version or None,
         "login": found.login,

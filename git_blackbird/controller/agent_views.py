@@ -1,6 +1,5 @@
 """What there is to know of every agent here: found by starting its program, without a model being asked."""
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -23,8 +22,8 @@ class AgentView:
     settings: tuple[Setting, ...]
 
     @property
-    def is_ready(self) -> bool:
-        """Whether it can be started."""
+    def can_start(self) -> bool:
+        """Whether nothing is in the way of a start, as far as the program says."""
         return self.inspection.obstacle is None
 
 
@@ -38,7 +37,9 @@ class AgentList:
 
 def view_agents(workspace: Workspace) -> AgentList:
     """Look at every agent, all at the same time: each starts programs and waits for them."""
-    return AgentList(_inspect(workspace, tuple(AGENTS)), _choice(workspace))
+    with ThreadPoolExecutor(max_workers=len(AGENTS)) as pool:
+        views = tuple(pool.map(lambda name: _view(workspace, name), AGENTS))
+    return AgentList(views, _choice(workspace))
 
 
 def view_agent(workspace: Workspace, name: str) -> AgentView:
@@ -48,12 +49,7 @@ def view_agent(workspace: Workspace, name: str) -> AgentView:
     """
     if name not in AGENTS:
         raise RequestError(f"there is no agent '{name}'", hint=_nearest(name))
-    return _inspect(workspace, (name,))[0]
-
-
-def _inspect(workspace: Workspace, names: Sequence[str]) -> tuple[AgentView, ...]:
-    with ThreadPoolExecutor(max_workers=len(names)) as pool:
-        return tuple(pool.map(lambda name: _view(workspace, name), names))
+    return _view(workspace, name)
 
 
 def _view(workspace: Workspace, name: str) -> AgentView:
