@@ -123,6 +123,18 @@ def _cycle_from(
     return None
 
 
+def find_deadlock(plan: Plan) -> tuple[TaskId, ...] | None:
+    """Find tasks that wait for one another for ever, as ``(a, b, a)``; None when there are none.
+
+    A leaf waits for its dependencies, a parent for its children. Such a plan is valid, but only a status
+    set by hand gets it on.
+    """
+    waits = {
+        key: task.children or task.deps for key, task in plan.tasks.items() if task.status != Status.DONE
+    }
+    return find_cycle(waits)
+
+
 def depth_first(plan: Plan) -> Iterator[tuple[int, Task]]:
     """Every task with its depth in the tree, children in the order of their parent, roots by id."""
     roots = [plan.tasks[key] for key in sorted(plan.tasks) if plan.tasks[key].parent is None]

@@ -1,6 +1,6 @@
 """The status of a task is derived from its runs (DESIGN.md 5, the table)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from git_blackbird.model.graph import ancestors, depth_first
 from git_blackbird.model.history import History
@@ -91,7 +91,41 @@ def apply_statuses(plan: Plan, wanted: Mapping[TaskId, Status], now: str) -> Pla
     return Plan(tasks)
 
 
-def _parents_bottom_up(plan: Plan, changed: Mapping[TaskId, Status]) -> Iterator[TaskId]:
+def follow_children(before: Plan, after: Plan, now: str) -> Plan:
+    """Let parents follow, in the write that puts tasks below others or takes them away.
+
+    A task that is not ``done`` reopens the parents that it comes under. A parent that lost its last child is
+    a leaf again; what was said of it because of its children holds no longer.
+    """
+    arrived = [
+        task for task in after.tasks.values() if task.parent and _former_parent(before, task) != task.parent
+    ]
+    left = [task for task in after.tasks.values() if _former_children(before, task) - set(task.children)]
+    reopened = {
+        above.id for task in arrived if task.status != Status.DONE for above in ancestors(after, task)
+    }
+    tasks = dict(after.tasks)
+    for task in left:
+        if task.is_leaf and task.status in _FROM_CHILDREN:
+            tasks[task.id] = with_status(task, Status.TODO, now)
+    changed = [task.id for task in arrived] + [
+        task.children[0] if task.children else task.id for task in left
+    ]
+    for parent in _parents_bottom_up(after, changed):
+        status = _parent_status(tasks, tasks[parent], reopened=parent in reopened)
+        tasks[parent] = with_status(tasks[parent], status, now)
+    return Plan(tasks)
+
+
+def _former_parent(before: Plan, task: Task) -> TaskId | None:
+    return before.tasks[task.id].parent if task.id in before.tasks else None
+
+
+def _former_children(before: Plan, task: Task) -> set[TaskId]:
+    return set(before.tasks[task.id].children) if task.id in before.tasks else set()
+
+
+def _parents_bottom_up(plan: Plan, changed: Iterable[TaskId]) -> Iterator[TaskId]:
     """Ancestors of what changed, each after all of its own descendants among them."""
     depth: dict[TaskId, int] = {}
     for task_id in changed:
@@ -101,6 +135,7 @@ def _parents_bottom_up(plan: Plan, changed: Mapping[TaskId, Status]) -> Iterator
 
 
 _FOLLOWING = frozenset({Status.TODO, Status.QUEUED, Status.IN_PROGRESS})
+_FROM_CHILDREN = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.QUEUED})
 _WORKED_ON = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.DONE, Status.FAILED})
 
 

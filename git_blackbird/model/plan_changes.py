@@ -1,0 +1,131 @@
+"""Changing a plan by hand: a valid plan in, a valid plan out (PEER.md 2, ``edit move delete deps``).
+
+Parents follow in the same step; what a task's own runs say of it is not known here.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from git_blackbird.errors import RequestError
+from git_blackbird.model.graph import dependents
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Task, revised
+from git_blackbird.model.status import follow_children
+from git_blackbird.model.task_fields import TaskFields, check_fields, differing, fields_of
+from git_blackbird.model.validation import plan_faults
+
+_UNCHANGED = "nothing was changed"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a task is to stand: below a parent, or at the top where that is None.
+
+    ``index`` counts the parent's children from 0; None is the end.
+    """
+
+    parent: TaskId | None
+    index: int | None = None
+
+
+def added(plan: Plan, task: Task, index: int | None, now: str) -> Plan:
+    """Give the plan with a new task, below the parent that it names.
+
+    Raises RequestError.
+    """
+    if task.id in plan.tasks:
+        raise RequestError(f'there is a task "{task.id}" already')
+    check_fields(None, fields_of(task))
+    return _settled(plan, _placed(plan.replaced(task), task.id, Place(task.parent, index), now), now)
+
+
+def edited(plan: Plan, task_id: TaskId, wanted: TaskFields, now: str) -> Plan:
+    """Give the plan with these fields of a task; the same value when they are what they were.
+
+    A dependency named twice counts once; reasons for dependencies that are gone go with them. Raises
+    RequestError.
+    """
+    task = plan.tasks[task_id]
+    before = fields_of(task)
+    check_fields(before, wanted)
+    values = {name: getattr(wanted, name) for name in differing(before, wanted)}
+    if "deps" in values:
+        values |= _linked(task, wanted.deps)
+    if all(getattr(task, name) == value for name, value in values.items()):
+        return plan
+    return _valid(plan.replaced(revised(task, now, **values)))
+
+
+def _linked(task: Task, deps: Collection[TaskId]) -> dict[str, object]:
+    """Give the fields that name dependencies, for these."""
+    rationale = tuple((dep, reason) for dep, reason in task.dep_rationale if dep in deps)
+    return {"deps": tuple(dict.fromkeys(deps)), "dep_rationale": rationale}
+
+
+def moved(plan: Plan, task_id: TaskId, place: Place, now: str) -> Plan:
+    """Give the plan with a task, and all below it, at another place; the same value when it stands there.
+
+    Raises RequestError, naming the circle when the place is below the task itself.
+    """
+    task = plan.tasks[task_id]
+    after = _placed(plan, task_id, place, now)
+    if after is plan:
+        return plan
+    if task.parent not in (None, place.parent):
+        parent = after.tasks[task.parent]
+        after = after.replaced(revised(parent, now, children=_less(parent.children, {task_id})))
+    return _settled(plan, after, now)
+
+
+def _placed(plan: Plan, task_id: TaskId, place: Place, now: str) -> Plan:
+    """Put a task below its new parent; the old one still names it."""
+    task = plan.tasks[task_id]
+    after = plan if task.parent == place.parent else plan.replaced(revised(task, now, parent=place.parent))
+    if place.parent is None:
+        if place.index is not None:
+            raise RequestError("--index is a place among a parent's children", hint="--parent ID")
+        return after
+    parent = after.tasks[place.parent]
+    others = _less(parent.children, {task_id})
+    index = len(others) if place.index is None else place.index
+    if not 0 <= index <= len(others):
+        raise RequestError(f"index out of range: {index} (valid: 0..{len(others)})")
+    children = (*others[:index], task_id, *others[index:])
+    return after if children == parent.children else after.replaced(revised(parent, now, children=children))
+
+
+def _less(ids: Collection[TaskId], doomed: Collection[TaskId]) -> tuple[TaskId, ...]:
+    return tuple(one for one in ids if one not in doomed)
+
+
+def deleted(plan: Plan, doomed: Collection[TaskId], now: str) -> Plan:
+    """Give the plan without these tasks, and without dependencies on them.
+
+    ``doomed`` must hold the children of whatever it holds.
+    """
+    tasks: dict[TaskId, Task] = {}
+    for task in plan.tasks.values():
+        if task.id not in doomed:
+            deps, children = _less(task.deps, doomed), _less(task.children, doomed)
+            is_same = deps == task.deps and children == task.children
+            tasks[task.id] = task if is_same else revised(task, now, **_linked(task, deps), children=children)
+    return _settled(plan, Plan(tasks), now)
+
+
+def outside_dependents(plan: Plan, doomed: Collection[TaskId]) -> Mapping[TaskId, tuple[TaskId, ...]]:
+    """Give, for each of these tasks that others depend on, which others; smallest id first."""
+    found = {
+        task_id: _less([one.id for one in dependents(plan, task_id)], doomed) for task_id in sorted(doomed)
+    }
+    return {task_id: others for task_id, others in found.items() if others}
+
+
+def _settled(before: Plan, after: Plan, now: str) -> Plan:
+    return follow_children(before, _valid(after), now)
+
+
+def _valid(plan: Plan) -> Plan:
+    faults = plan_faults(plan, plan.tasks.keys())
+    if faults:
+        raise RequestError("; ".join(fault.what for fault in faults), hint=_UNCHANGED)
+    return plan

@@ -1,0 +1,243 @@
+"""``edit``, ``move``, ``delete``, ``deps``: a valid plan stays one, and parents follow."""
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from git_blackbird.errors import RequestError
+from git_blackbird.model.graph import ancestors, find_deadlock
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Status
+from git_blackbird.model.plan_changes import Place, added, deleted, edited, moved, outside_dependents
+from git_blackbird.model.status import apply_statuses
+from git_blackbird.model.task_fields import TaskFields, fields_of
+from git_blackbird.model.validation import plan_faults
+from tests.model.building import LATER, STAMP, statuses, task, tree
+
+A, B, C, P, Q, TOP = map(TaskId, ["a", "b", "c", "p", "q", "top"])
+TODO, DONE, IN_PROGRESS = Status.TODO, Status.DONE, Status.IN_PROGRESS
+FAMILY = tree({"p": TODO, "a": TODO, "b": TODO, "c": TODO, "q": TODO}, {"a": "p", "b": "p", "c": "p"})
+
+
+def refused(change: Callable[[], object]) -> str:
+    with pytest.raises(RequestError) as caught:
+        change()
+    return caught.value.message
+
+
+def with_deps(plan: Plan, task_id: TaskId, *deps: TaskId) -> Plan:
+    return edited(plan, task_id, replace(fields_of(plan.tasks[task_id]), deps=deps), LATER)
+
+
+def stamps(plan: Plan) -> set[str]:
+    """Tasks that the change touched."""
+    return {task_id for task_id, one in plan.tasks.items() if one.updated_at == LATER}
+
+
+def test_a_new_task_stands_where_it_is_put() -> None:
+    new = task("n", parent="p")
+    for index, children in ((None, "a b c n"), (0, "n a b c"), (2, "a b n c"), (3, "a b c n")):
+        after = added(FAMILY, new, index, LATER)
+        assert " ".join(after.tasks[P].children) == children
+        assert stamps(after) == {"p"}
+    assert added(FAMILY, task("n"), None, LATER).tasks.keys() == {*FAMILY.tasks, "n"}
+
+
+def test_places_that_are_none() -> None:
+    new = task("n", parent="p")
+    assert refused(lambda: added(FAMILY, new, 4, LATER)) == "index out of range: 4 (valid: 0..3)"
+    assert refused(lambda: added(FAMILY, new, -1, LATER)) == "index out of range: -1 (valid: 0..3)"
+    assert refused(lambda: moved(FAMILY, A, Place(P, 3), LATER)) == "index out of range: 3 (valid: 0..2)"
+    assert refused(lambda: moved(FAMILY, A, Place(None, 0), LATER)) == (
+        "--index is a place among a parent's children"
+    )
+    assert refused(lambda: added(FAMILY, task("a"), None, LATER)) == 'there is a task "a" already'
+
+
+def test_fields_are_changed_and_nothing_else() -> None:
+    wanted = TaskFields("New", "text", "do it", ("it works",), "for people", (B,))
+    after = edited(FAMILY, A, wanted, LATER)
+    assert fields_of(after.tasks[A]) == wanted
+    assert stamps(after) == {"a"}
+    assert replace(after.tasks[A], updated_at=STAMP, **vars(fields_of(FAMILY.tasks[A]))) == FAMILY.tasks[A]
+
+
+def test_a_task_edited_to_what_it_is_stays_the_same_value() -> None:
+    plan = with_deps(FAMILY, A, B, C)
+    assert edited(plan, A, fields_of(plan.tasks[A]), LATER) is plan
+    assert with_deps(plan, A, B, C, B) is plan
+
+
+def test_a_dependency_counts_once_and_takes_its_reason_along() -> None:
+    reasons = ((B, "it builds on it"), (C, "it needs it"))
+    plan = FAMILY.replaced(replace(FAMILY.tasks[A], deps=(B, C), dep_rationale=reasons))
+    after = with_deps(plan, A, Q, B, Q).tasks[A]
+    assert (after.deps, after.dep_rationale) == ((Q, B), ((B, "it builds on it"),))
+    assert deleted(plan, {B}, LATER).tasks[A].dep_rationale == ((C, "it needs it"),)
+
+
+def test_dependencies_that_make_no_plan() -> None:
+    plan = with_deps(with_deps(FAMILY, A, B), B, C)
+    assert refused(lambda: with_deps(plan, C, A)) == "dependency cycle detected: a -> b -> c -> a"
+    assert refused(lambda: with_deps(plan, A, A)) == 'cannot add self-dependency: "a"'
+    assert refused(lambda: with_deps(plan, A, TaskId("x"))) == 'unknown dep id "x"'
+
+
+@pytest.mark.parametrize(
+    ("place", "p", "q"),
+    [
+        (Place(Q), "b c", "a"),
+        (Place(None), "b c", ""),
+        (Place(P), "b c a", ""),
+        (Place(P, 1), "b a c", ""),
+        (Place(P, 2), "b c a", ""),
+        (Place(P, 0), "a b c", ""),
+        (Place(Q, 0), "b c", "a"),
+    ],
+)
+def test_a_task_is_moved(place: Place, p: str, q: str) -> None:
+    after = moved(FAMILY, A, place, LATER)
+    assert (" ".join(after.tasks[P].children), " ".join(after.tasks[Q].children)) == (p, q)
+    assert after.tasks[A].parent == place.parent
+    touched = {"p"} if place.parent == P else {"a", "p"} | ({"q"} if place.parent == Q else set())
+    assert stamps(after) == (touched if after is not FAMILY else set())
+
+
+def test_a_task_moved_to_where_it_stands_is_the_same_value() -> None:
+    assert moved(FAMILY, A, Place(P, 0), LATER) is FAMILY
+    assert moved(FAMILY, C, Place(P), LATER) is FAMILY
+    assert moved(FAMILY, Q, Place(None), LATER) is FAMILY
+
+
+def test_a_task_is_not_moved_below_itself() -> None:
+    deep = tree(dict.fromkeys(["a", "b", "c"], TODO), {"b": "a", "c": "b"})
+    assert refused(lambda: moved(deep, A, Place(A), LATER)) == "hierarchy cycle detected: a -> a"
+    assert refused(lambda: moved(deep, A, Place(B), LATER)) == "hierarchy cycle detected: a -> b -> a"
+    assert refused(lambda: moved(deep, A, Place(C), LATER)) == "hierarchy cycle detected: a -> c -> b -> a"
+    assert moved(deep, C, Place(A, 0), LATER).tasks[A].children == (C, B)
+
+
+def test_deleting_takes_every_link_along() -> None:
+    plan = with_deps(with_deps(FAMILY, Q, A, B), C, A)
+    assert outside_dependents(plan, {A, B}) == {A: (C, Q), B: (Q,)}
+    assert outside_dependents(plan, {A, B, C}) == {A: (Q,), B: (Q,)}
+    after = deleted(plan, {A, B}, LATER)
+    assert set(after.tasks) == {"p", "c", "q"}
+    assert after.tasks[P].children == (C,)
+    assert (after.tasks[C].deps, after.tasks[Q].deps) == ((), ())
+    assert not plan_faults(after, after.tasks.keys())
+
+
+def followed(before: Plan, after: Plan) -> dict[str, str]:
+    was = statuses(before)
+    return {name: status for name, status in statuses(after).items() if was.get(name) != status}
+
+
+def test_open_work_reopens_the_parents_it_comes_under() -> None:
+    above = {"mid": "top", "a": "mid", "b": "top"}
+    plan = tree({"top": DONE, "mid": DONE, "a": DONE, "b": DONE, "n": TODO, "d": DONE}, above)
+    for change in (
+        lambda: added(plan, task("x", parent="mid"), None, LATER),
+        lambda: moved(plan, TaskId("n"), Place(TaskId("mid")), LATER),
+    ):
+        assert followed(plan, change()) | {"x": ""} == {"x": "", "mid": "in_progress", "top": "in_progress"}
+    assert followed(plan, moved(plan, TaskId("d"), Place(TaskId("mid")), LATER)) == {}
+
+
+def test_a_parent_whose_last_open_child_leaves_is_done_and_so_are_those_above() -> None:
+    above = {"mid": "top", "a": "mid", "b": "mid"}
+    plan = tree({"top": IN_PROGRESS, "mid": IN_PROGRESS, "a": DONE, "b": TODO}, above)
+    done = {"mid": "done", "top": "done"}
+    assert followed(plan, moved(plan, B, Place(None), LATER)) == done
+    assert followed(plan, deleted(plan, {B}, LATER)) == done
+
+
+def test_a_parent_follows_the_work_that_comes_under_it() -> None:
+    plan = tree({"top": TODO, "q": TODO, "b": TODO, "w": IN_PROGRESS}, {"q": "top", "b": "q"})
+    after = moved(plan, TaskId("w"), Place(Q), LATER)
+    assert followed(plan, after) == {"q": "in_progress", "top": "in_progress"}
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_a_parent_that_lost_its_last_child_is_a_leaf_again(status: Status) -> None:
+    plan = tree({"top": TODO, "p": status, "a": TODO, "b": TODO}, {"p": "top", "a": "p"})
+    was_of_its_children = status in {IN_PROGRESS, Status.WAITING_USER, Status.QUEUED}
+    for after in (deleted(plan, {A}, LATER), moved(plan, A, Place(None), LATER)):
+        assert after.tasks[P].status == (TODO if was_of_its_children else status)
+
+
+def test_waiting_in_a_circle_is_found() -> None:
+    plan = tree(dict.fromkeys("pabq", TODO), {"a": "p", "q": "p"})
+    assert find_deadlock(plan) is None
+    assert find_deadlock(with_deps(plan, A, P)) == ("a", "p", "a")
+    assert find_deadlock(with_deps(with_deps(plan, A, B), B, P)) == ("a", "b", "p", "a")
+    assert find_deadlock(with_deps(plan, P, A)) is None
+    done = plan.replaced(replace(plan.tasks[P], status=DONE))
+    assert find_deadlock(with_deps(done, A, P)) is None
+
+
+class Chance:
+    """Changes of chance, and the plan they make."""
+
+    def __init__(self, seed: int) -> None:
+        self.pick = random.Random(seed)
+        self.plan = Plan()
+        self.made = 0
+
+    def some(self) -> TaskId:
+        return self.pick.choice(sorted(self.plan.tasks))
+
+    def place(self) -> Place:
+        parent = self.pick.choice([None, *self.plan.tasks])
+        return Place(parent, None if parent is None else self.pick.choice([None, 0, 1, 2]))
+
+    def change(self) -> Plan:
+        self.made += 1
+        what = self.pick.randrange(6) if self.plan.tasks else 0
+        match what:
+            case 0 | 1:
+                place = self.place()
+                new = replace(task(f"t{self.made}"), parent=place.parent)
+                return added(self.plan, new, place.index, LATER)
+            case 2:
+                return moved(self.plan, self.some(), self.place(), LATER)
+            case 3:
+                return deleted(self.plan, self.with_children(self.some()), LATER)
+            case 4:
+                deps = tuple(self.some() for _ in range(self.pick.randrange(3)))
+                return with_deps(self.plan, self.some(), *deps)
+            case _:
+                leaf = self.pick.choice(self.plan.leaves())
+                status = self.pick.choice([DONE, DONE, *Status])
+                return apply_statuses(self.plan, {leaf.id: status}, LATER)
+
+    def with_children(self, task_id: TaskId) -> set[TaskId]:
+        below = {
+            key
+            for key, one in self.plan.tasks.items()
+            if task_id in {above.id for above in ancestors(self.plan, one)}
+        }
+        return {task_id, *below}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32))
+def test_whatever_is_changed_the_plan_stays_valid_and_parents_follow(seed: int) -> None:
+    chance = Chance(seed)
+    for _ in range(30):
+        try:
+            chance.plan = chance.change()
+        except RequestError as error:
+            if not re.match("dependency cycle|hierarchy cycle|index out of|cannot add self", error.message):
+                raise
+        tasks = chance.plan.tasks
+        assert plan_faults(chance.plan, tasks.keys()) == []
+        for parent in tasks.values():
+            if parent.children:
+                everything = all(tasks[child].status == DONE for child in parent.children)
+                assert (parent.status == DONE) == everything

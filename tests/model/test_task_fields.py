@@ -1,0 +1,88 @@
+"""What a person writes of a task: what may be written, and two people's changes put together."""
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from git_blackbird.errors import RequestError
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.task_fields import (
+    FIELD_NAMES,
+    FieldConflictError,
+    TaskFields,
+    check_fields,
+    differing,
+    fields_of,
+    merge_fields,
+)
+from tests.model.building import task
+
+BASE = TaskFields("One", "text", "do it", ("it works",), None, (TaskId("a"),))
+OTHERS: dict[str, tuple[Any, Any]] = {
+    "title": ("Mine", "Theirs"),
+    "description": ("", "theirs"),
+    "prompt": ("mine", ""),
+    "acceptance_criteria": ((), ("it works", "it is fast")),
+    "notes": ("mine", "theirs"),
+    "deps": ((), (TaskId("a"), TaskId("b"))),
+}
+
+
+def test_the_fields_are_those_of_the_task() -> None:
+    assert fields_of(task("t", deps=["a"])) == TaskFields("Task t", deps=(TaskId("a"),))
+    assert list(FIELD_NAMES) == list(OTHERS)
+
+
+def test_what_differs_is_named() -> None:
+    assert differing(BASE, BASE) == ()
+    assert differing(BASE, replace(BASE, notes="", title="Two")) == ("title", "notes")
+
+
+@pytest.mark.parametrize("title", ["", " ", "\n\t"])
+def test_a_title_is_needed(title: str) -> None:
+    for before in (None, BASE):
+        with pytest.raises(RequestError, match="a task needs a title"):
+            check_fields(before, replace(BASE, title=title))
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_a_criterion_says_something(text: str) -> None:
+    for before in (None, BASE):
+        with pytest.raises(RequestError, match="an acceptance criterion is empty"):
+            check_fields(before, replace(BASE, acceptance_criteria=("it works", text)))
+
+
+def test_what_stood_there_before_may_stay() -> None:
+    odd = replace(BASE, title=" ", acceptance_criteria=("",))
+    check_fields(odd, replace(odd, prompt="another"))
+
+
+@pytest.mark.parametrize("name", FIELD_NAMES)
+def test_one_persons_change_is_kept(name: str) -> None:
+    mine = replace(BASE, **{name: OTHERS[name][0]})
+    assert merge_fields(BASE, mine, BASE) == mine
+    assert merge_fields(BASE, BASE, mine) == mine
+    assert merge_fields(BASE, mine, mine) == mine
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.permutations(FIELD_NAMES, 2)))
+def test_changes_of_different_fields_are_both_kept(one: str, other: str) -> None:
+    mine = replace(BASE, **{one: OTHERS[one][0]})
+    theirs = replace(BASE, **{other: OTHERS[other][1]})
+    both = replace(mine, **{other: OTHERS[other][1]})
+    assert merge_fields(BASE, mine, theirs) == both
+
+
+@pytest.mark.parametrize("name", FIELD_NAMES)
+def test_two_changes_of_one_field_are_a_conflict(name: str) -> None:
+    mine = replace(BASE, **{name: OTHERS[name][0]})
+    another = "notes" if name != "notes" else "title"
+    theirs = replace(BASE, **{name: OTHERS[name][1], another: "elsewhere"})
+    with pytest.raises(FieldConflictError) as caught:
+        merge_fields(BASE, mine, theirs)
+    assert caught.value.names == (name,)
+    assert caught.value.message == f"changed by someone else meanwhile: {FIELD_NAMES[name]}"
+    assert caught.value.merged == replace(mine, **{another: "elsewhere"})
+    assert caught.value.theirs == theirs
