@@ -7,7 +7,7 @@ from git_blackbird.controller.agents import agent_of, chosen_agent, probe
 from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face
-from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.liveness import require_idle
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.overtaking import overtake_runs
@@ -196,7 +196,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = OVERTAKEN_BY_RETRY)
 
 
 def _require_resettable(transaction: Transaction, task: Task) -> None:
-    _refuse_live(transaction, task)
+    require_idle(transaction, task)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; retry the one that failed")
     if task.status not in _RETRIABLE:
@@ -215,22 +215,13 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
     with workspace.store.transaction() as transaction:
         plan = transaction.plan()
         task = find_task(plan, task_id)
-        _refuse_live(transaction, task)
+        require_idle(transaction, task)
         if status is not Status.DONE and follows_done_children(plan, task):
             raise RequestError(
                 f"{task.id} follows its children, and all of them are done",
                 hint=f"set one of them: {', '.join(task.children)}",
             )
         return _set(workspace, transaction, task, status, f"{OVERTAKEN_BY_STATUS}{status.value}")
-
-
-def _refuse_live(transaction: Transaction, task: Task) -> None:
-    live = transaction.history(task.id).live
-    if live is not None and is_alive(live):
-        raise RequestError(
-            f"an agent works on {task.id} (run {live.id}, process {live.pid})",
-            hint="Ctrl+C in the terminal that runs it pauses it",
-        )
 
 
 def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Status, by: str) -> Reset:

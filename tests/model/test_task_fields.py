@@ -78,11 +78,11 @@ def test_changes_of_different_fields_are_both_kept(one: str, other: str) -> None
 @pytest.mark.parametrize("name", FIELD_NAMES)
 def test_two_changes_of_one_field_are_a_conflict(name: str) -> None:
     mine = replace(BASE, **{name: OTHERS[name][0]})
-    another = "notes" if name != "notes" else "title"
-    theirs = replace(BASE, **{name: OTHERS[name][1], another: "elsewhere"})
+    beside: dict[str, Any] = {"title": "Elsewhere"} if name == "notes" else {"notes": "elsewhere"}
+    theirs = replace(BASE, **{name: OTHERS[name][1]}, **beside)
     with pytest.raises(FieldConflictError) as caught:
         merge_fields(BASE, mine, theirs)
     assert caught.value.names == (name,)
     assert caught.value.message == f"changed by someone else meanwhile: {FIELD_NAMES[name]}"
-    assert caught.value.merged == replace(mine, **{another: "elsewhere"})
+    assert caught.value.merged == replace(mine, **beside)
     assert caught.value.theirs == theirs
