@@ -3,13 +3,8 @@
 import codecs
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from git_blackbird.model.text import clean
-
-if TYPE_CHECKING:
-    # Readers clean logs too, and load nothing that runs agents.
-    from git_blackbird.cli.writer import Writer
 
 _MAX_HELD = 4096
 # The beginnings of what model.text takes out, and of a Windows line end.
@@ -79,22 +74,3 @@ def colored_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for data in pieces:
         yield stream.feed(data).encode()
     yield stream.finish().encode()
-
-
-class RawOutput:
-    """An agent's raw output on its way to a screen, which may not keep up with it."""
-
-    def __init__(self, writer: "Writer") -> None:
-        self._writer = writer
-        self._stream = CleanStream()
-
-    def show(self, data: bytes) -> None:
-        """Show the next piece, or count it as lost while too much waits."""
-        if self._writer.is_behind:
-            self._writer.drop(len(data))
-        else:
-            self._writer.put_droppable(self._stream.feed(data))
-
-    def finish(self) -> None:
-        """Show what was held back, at the end of a run."""
-        self._writer.put(self._stream.finish())

@@ -9,7 +9,8 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from git_blackbird.cli.event_text import render_cost, render_duration
+from git_blackbird.cli.event_text import render_duration
+from git_blackbird.cli.figures import Spent, render_spent
 from git_blackbird.cli.writer import STDOUT, Writer
 
 _FRAME_SECONDS = 0.1
@@ -19,14 +20,13 @@ _ASCII_FRAMES = "-\\|/"
 
 @dataclass(frozen=True)
 class Activity:
-    """What is going on; ``since`` by the monotonic clock. ``tokens`` and ``cost_usd`` count this call."""
+    """What is going on; ``since`` by the monotonic clock. ``spent`` counts the whole call."""
 
     task_id: str
     title: str
     since: float
+    spent: Spent
     last: str = ""
-    tokens: int = 0
-    cost_usd: float = 0.0
 
 
 class Display(Writer):
@@ -46,14 +46,32 @@ class Display(Writer):
         self._frames = _FRAMES if self._console.encoding.startswith("utf") else _ASCII_FRAMES
         super().__init__()
 
+    @property
+    def columns(self) -> int:
+        """How wide the terminal is now."""
+        return self._console.width
+
+    def put(self, text: str, stream: int = STDOUT) -> None:
+        """Write one piece of text; the line that moves makes way for it."""
+        self.perform(lambda: self._write_alone(text, stream), len(text))
+
+    def _write_alone(self, text: str, stream: int) -> None:
+        self._stop()
+        self.write(text, stream)
+
     def show(self, renderable: RenderableType) -> None:
         """Print something that stays, above the line that moves."""
         self.perform(lambda: self._console.print(renderable))
 
     def follow(self, activity: Activity) -> None:
-        """Show this, with the time going on, until told otherwise."""
+        """Show this, with the time going on, until told otherwise.
+
+        What is told faster than the line is drawn is not seen.
+        """
+        is_first = self._activity is None
         self._activity = activity
-        self.perform(self.idle)
+        if is_first:
+            self.perform(self.idle)
 
     def rest(self) -> None:
         """Show no activity any more."""
@@ -96,10 +114,8 @@ class Display(Writer):
         line.append(f"{frame} ", "cyan")
         line.append(activity.task_id, "bold")
         line.append(f" {render_duration(time.monotonic() - activity.since)}", "cyan")
-        if activity.tokens:
-            line.append(f" {activity.tokens} tokens", "dim")
-        if activity.cost_usd:
-            line.append(f" {render_cost(activity.cost_usd)}", "dim")
+        if activity.spent:
+            line.append(f" {render_spent(activity.spent)}", "dim")
         line.append(f"  {activity.last or activity.title}")
         return line
 

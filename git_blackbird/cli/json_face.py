@@ -70,8 +70,15 @@ def describe(event: Event) -> tuple[str, dict[str, Any]]:
                 "pid": event.pid,
             }
         case RunProgressed():
-            step = {"kind": event.progress.kind.value, "text": event.progress.text}
-            return "progress", {"task": event.task_id, "run": event.run_id, **step}
+            step = event.progress
+            return "progress", {
+                "task": event.task_id,
+                "run": event.run_id,
+                "kind": step.kind.value,
+                "text": step.text,
+                "usage": None if step.usage is None else step.usage.model_dump(mode="json"),
+                "costUsd": step.cost_usd,
+            }
         case RunPrinted():
             text = event.data.decode(errors="replace")
             return "output", {"task": event.task_id, "run": event.run_id, "text": text}

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from git_blackbird.cli.agent_output import AgentOutput
 from git_blackbird.cli.checkpoint_text import TITLE, render_checkpoint
-from git_blackbird.cli.clean_stream import RawOutput
 from git_blackbird.cli.event_text import render_event
 from git_blackbird.cli.line_input import LineInput
 from git_blackbird.cli.writer import STDERR, STDOUT, Writer
@@ -15,7 +15,7 @@ from git_blackbird.messages.answers import match_answer
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, parse_choice
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, Weight
+from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, RunProgressed, Weight
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean, clean_line
@@ -37,15 +37,22 @@ class LineFace:
         self._writer = writer
         self._asks = asks
         self._input = LineInput()
-        self._raw = RawOutput(writer)
+        self._agent = AgentOutput(writer, colored=False)
 
     def notify(self, event: Event) -> None:
         """Print what happens; standard error gets what is wrong."""
-        if isinstance(event, RunPrinted):
-            self._raw.show(event.data)
-            return
-        if isinstance(event, RunEnded) and self.wants_output:
-            self._raw.finish()
+        match event:
+            case RunPrinted():
+                self._agent.show(event)
+            case RunProgressed() if self.wants_output:
+                self._agent.follow(event.progress)
+            case RunEnded() if self.wants_output:
+                self._agent.finish(event.run)
+                self._print_line(event)
+            case _:
+                self._print_line(event)
+
+    def _print_line(self, event: Event) -> None:
         text = render_event(event)
         if text is not None:
             is_fault = isinstance(event, Notice) and event.weight is not Weight.INFO

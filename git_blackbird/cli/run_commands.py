@@ -42,7 +42,7 @@ agent_option = click.option("--agent", type=click.Choice(AGENT_NAMES), help="The
 stop_option = click.option(
     "--stop-after-each/--no-stop", "stop", default=None, help="Stop for a decision after each task, or not."
 )
-stream_option = click.option("--stream", is_flag=True, help="Show the agent's raw output as it comes.")
+stream_option = click.option("--stream", is_flag=True, help="Show what the agent does and says as it comes.")
 message_options = (
     click.option("-m", "--message", help="What to tell the agent."),
     click.option(

@@ -1,11 +1,10 @@
 """``runs``: what happened, what it cost, what it changed; the saved streams; the diff."""
 
 import sys
-from collections.abc import Iterator
 
 import click
 
-from git_blackbird.cli.clean_stream import CleanStream, colored_pieces
+from git_blackbird.cli.clean_stream import colored_pieces
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.runs_view import run_lines, run_row, runs_of_all_table, runs_table
 from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_strays
@@ -14,10 +13,11 @@ from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.prompts import render_prompt
 from git_blackbird.model.history import History
-from git_blackbird.model.run import Run, RunStatus
-from git_blackbird.model.text import clean, shell_word
+from git_blackbird.model.run import Run
+from git_blackbird.model.text import clean
 
 NEWEST = 20
+_RAW_MODES = {"log": "raw log", "follow": "raw follow"}
 
 
 @click.command()
@@ -26,14 +26,21 @@ NEWEST = 20
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help=f"At most N runs; {NEWEST} over all tasks."
 )
-@click.option("--log", "mode", flag_value="log", help="Show what its agent printed, in the pager.")
-@click.option("--follow", "mode", flag_value="follow", help="Show what a live run prints, until it ends.")
+@click.option("--log", "mode", flag_value="log", help="Show what its agent did and said, in the pager.")
+@click.option("--follow", "mode", flag_value="follow", help="Show what a live run does, until it ends.")
 @click.option(
     "--diff", "mode", flag_value="diff", help="Show the full diff: of RUN, or of the task's change."
 )
+@click.option("--raw", is_flag=True, help="With --log and --follow: both streams as they were printed.")
 @command_options
 def runs(
-    call: Invocation, *, task_id: str | None, run_id: str | None, limit: int | None, mode: str | None
+    call: Invocation,
+    *,
+    task_id: str | None,
+    run_id: str | None,
+    limit: int | None,
+    mode: str | None,
+    raw: bool,
 ) -> ExitCode:
     """Show what happened, what it cost, what it changed; newest first.
 
@@ -41,12 +48,14 @@ def runs(
     whole. --log and --follow take the newest run when RUN is not given; --diff then shows everything
     since the task was last approved, which is what a decision is about.
     """
+    if raw and mode not in _RAW_MODES:
+        raise UsageError("--raw goes with --log or --follow")
     _check_usage(call, task_id, run_id, limit, mode)
     workspace = open_workspace(call.world)
     if task_id is None:
         _list_all(call, workspace, limit or NEWEST)
     elif mode is not None:
-        return _show_mode(call, workspace, task_id, run_id, mode)
+        return _show_mode(call, workspace, task_id, run_id, _RAW_MODES[mode] if raw else mode)
     elif run_id is not None:
         _show_one(call, workspace, task_id, run_id)
     else:
@@ -125,11 +134,9 @@ def _show_mode(
     sys.stdout.flush()
     if mode == "diff":
         return _show_diff(workspace, history, task_id, run_id)
-    run = run_views.find_run(history, task_id, run_id)
-    if mode == "log":
-        _show_log(call, workspace, run)
-    else:
-        _follow(call, workspace, run)
+    from git_blackbird.cli.log_view import SHOWS  # noqa: PLC0415  # only this pays for loading the agents
+
+    SHOWS[mode](call, workspace, run_views.find_run(history, task_id, run_id))
     return ExitCode.OK
 
 
@@ -141,43 +148,3 @@ def _show_diff(workspace: Workspace, history: History, task_id: str, run_id: str
             workspace, run_views.find_run(history, task_id, run_id), colored_pieces
         )
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE
-
-
-def _show_log(call: Invocation, workspace: Workspace, run: Run) -> None:
-    pieces = _log_pieces(workspace, run)
-    if sys.stdout.isatty() and run_views.page_text(workspace, (piece.encode() for piece in pieces)):
-        return
-    for piece in pieces:
-        call.output.write(piece)
-
-
-def _log_pieces(workspace: Workspace, run: Run) -> Iterator[str]:
-    for saved in run_views.saved_outputs(workspace, run):
-        yield f"==> {saved.name} of run {run.id}: {saved.size} bytes <==\n"
-        yield from _cleaned(saved.pieces)
-        if saved.missing:
-            yield f"[{saved.missing} more bytes were not kept: execution.logMegabytes]\n"
-
-
-def _cleaned(pieces: Iterator[bytes]) -> Iterator[str]:
-    cleaner = CleanStream()
-    for data in pieces:
-        yield cleaner.feed(data)
-    yield cleaner.finish()
-
-
-def _follow(call: Invocation, workspace: Workspace, run: Run) -> None:
-    cleaners = {name: CleanStream() for name in run_views.STREAMS}
-    for name, data in run_views.follow(workspace, run):
-        call.output.write(cleaners[name].feed(data))
-    for cleaner in cleaners.values():
-        call.output.write(cleaner.finish())
-    ended = run_views.reread(workspace, run)
-    if ended.status is RunStatus.RUNNING:
-        call.output.warn(
-            f"the process of run {run.id} is gone and its record still open",
-            "`git blackbird execute` closes it",
-        )
-    else:
-        way = f"git blackbird runs {shell_word(run.task_id)} {run.id}"
-        call.output.note(f"run {run.id} is over: {ended.status.value} ({way})")

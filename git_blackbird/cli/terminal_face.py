@@ -8,9 +8,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
-from git_blackbird.cli.clean_stream import RawOutput, colored_pieces
+from git_blackbird.cli.agent_output import AgentOutput
+from git_blackbird.cli.clean_stream import colored_pieces
 from git_blackbird.cli.display import Activity, Display
 from git_blackbird.cli.event_text import render_notice, render_step
+from git_blackbird.cli.figures import Meter
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.paging import signals_to_pager
 from git_blackbird.cli.panels import checkpoint_panel, event_line, question_panel
@@ -25,7 +27,7 @@ from git_blackbird.model.choices import STATE_OF, Choice, Decision
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, RunProgressed, RunStarted
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean_line
 
 _BELL = "\a"
@@ -39,10 +41,9 @@ class TerminalFace:
         self._workspace = workspace
         self._display = Display(colored=output.colored)
         self._prompts = Prompts(colored=output.colored)
-        self._raw = RawOutput(self._display)
+        self._agent = AgentOutput(self._display, colored=output.colored)
+        self._meter = Meter()
         self._activity: Activity | None = None
-        self._tokens = 0
-        self._cost_usd = 0.0
         self._mode: list[Any] | None = None
 
     def __enter__(self) -> Self:
@@ -63,39 +64,58 @@ class TerminalFace:
     def notify(self, event: Event) -> None:
         """Show what happens."""
         match event:
+            case RunStarted():
+                self._begin(event)
             case RunPrinted():
-                self._raw.show(event.data)
+                self._agent.show(event)
+                if not event.is_plain:
+                    # Among whole lines one can move; plain output ends anywhere.
+                    self._move()
             case RunProgressed():
-                self._follow(last=render_step(event.progress))
-            case RunStarted() if not self.wants_output:
-                self._activity = Activity(event.task_id, clean_line(event.title), time.monotonic())
-                self._follow()
+                self._follow(event)
+            case RunEnded():
+                self._end(event)
             case Notice() if not sys.stderr.isatty():
                 self._display.put(f"{render_notice(event)}\n", STDERR)
             case _:
                 self._show_line(event)
 
-    def _follow(self, last: str = "") -> None:
-        if self._activity is None:
-            return
-        self._activity = replace(self._activity, last=last, tokens=self._tokens, cost_usd=self._cost_usd)
-        self._display.follow(self._activity)
+    def _begin(self, event: RunStarted) -> None:
+        self._activity = Activity(event.task_id, clean_line(event.title), time.monotonic(), self._meter.spent)
+        if self.wants_output:
+            self._show_line(event)
+        else:
+            self._move()
+
+    def _follow(self, event: RunProgressed) -> None:
+        step = event.progress
+        self._meter.tell(event.run_id, step.usage, step.cost_usd)
+        if self._activity is not None:
+            self._activity = replace(self._activity, spent=self._meter.spent)
+        if self.wants_output:
+            self._agent.follow(step, self._display.columns)
+        else:
+            self._move(render_step(step))
+
+    def _move(self, last: str = "") -> None:
+        """Let the line that moves tell of the activity, with its last step where it has a new one."""
+        if self._activity is not None:
+            self._activity = replace(self._activity, last=last or self._activity.last)
+            self._display.follow(self._activity)
+
+    def _end(self, event: RunEnded) -> None:
+        run = event.run
+        self._activity = None
+        self._display.rest()
+        self._meter.tell(run.id, run.usage, run.cost_usd)
+        if self.wants_output:
+            self._agent.finish(run)
+        self._show_line(event)
 
     def _show_line(self, event: Event) -> None:
-        if isinstance(event, RunEnded):
-            self._end_activity(event.run)
         line = event_line(event)
         if line is not None:
             self._display.show(line)
-
-    def _end_activity(self, run: Run) -> None:
-        self._activity = None
-        self._display.rest()
-        if self.wants_output:
-            self._raw.finish()
-        if run.usage is not None:
-            self._tokens += run.usage.input_tokens + run.usage.output_tokens
-        self._cost_usd += run.cost_usd or 0.0
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]

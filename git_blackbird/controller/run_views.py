@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
-_LOOK_SECONDS = 0.2
+LOOK_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def follow(workspace: Workspace, run: Run) -> Iterator[tuple[str, bytes]]:
             for piece in stream.pieces():
                 yield name, piece
         if not over:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(LOOK_SECONDS)
 
 
 def is_at_work(workspace: Workspace, run: Run) -> bool:

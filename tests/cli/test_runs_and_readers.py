@@ -25,6 +25,7 @@ __all__ = ["program"]
 ROOT = Path(__file__).resolve().parents[2]
 LOG = f".blackbird/runs/t1/logs/{FIRST_RUN}"
 HEAVY = ("asyncio", "pygit2", "questionary", "rich", "textual", "prompt_toolkit")
+PLAIN = {"provider": "command"}
 LISTING = """
 import sys
 from git_blackbird.cli.main import main
@@ -151,8 +152,8 @@ def test_a_log_that_is_no_file_is_read_as_empty(program: Program, repo: Path) ->
 
 def test_a_live_run_is_followed_until_its_record_is_closed(repo: Path) -> None:
     with subprocess.Popen(["sleep", "600"]) as agent:
-        live = run("t1", status=RunStatus.RUNNING, pid=agent.pid, process_identity=_identity(agent.pid))
-        save(repo, [task("t1")], [live])
+        own: dict[str, Any] = {"pid": agent.pid, "process_identity": _identity(agent.pid), **PLAIN}
+        save(repo, [task("t1")], [run("t1", status=RunStatus.RUNNING, **own)])
         write(repo, {f"{LOG}.stdout": "earlier\n", f"{LOG}.stderr": ""})
         follower = start(repo, "runs", "t1", "--follow")
         assert follower.stdout is not None
@@ -162,7 +163,7 @@ def test_a_live_run_is_followed_until_its_record_is_closed(repo: Path) -> None:
         with (repo / f"{LOG}.stderr").open("a") as log:
             log.write("an error\n")
         with store_at(repo).transaction() as transaction:
-            transaction.save_run(run("t1", status=RunStatus.SUCCESS))
+            transaction.save_run(run("t1", status=RunStatus.SUCCESS, **PLAIN))
         out, err = follower.communicate(timeout=60)
         agent.kill()
     assert out == "later redan error\n\n"
@@ -171,7 +172,7 @@ def test_a_live_run_is_followed_until_its_record_is_closed(repo: Path) -> None:
 
 
 def test_ctrl_c_leaves_a_live_run_alone(repo: Path) -> None:
-    own: dict[str, Any] = {"pid": os.getpid(), "process_identity": _identity(os.getpid())}
+    own: dict[str, Any] = {"pid": os.getpid(), "process_identity": _identity(os.getpid()), **PLAIN}
     save(repo, [task("t1")], [run("t1", status=RunStatus.RUNNING, **own)])
     write(repo, {f"{LOG}.stdout": "working\n", f"{LOG}.stderr": ""})
     follower = start(repo, "runs", "t1", "--follow")

@@ -1,0 +1,128 @@
+"""``runs --log`` and ``--follow``: what a run's agent did and said, or both its streams as it printed them.
+
+Imports the agents: to be imported only by what shows a run's output.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+
+from git_blackbird.cli.clean_stream import CleanStream
+from git_blackbird.cli.context import Invocation
+from git_blackbird.cli.transcript import Transcript
+from git_blackbird.controller import run_views
+from git_blackbird.controller.transcripts import followed_steps, saved_steps
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.run import Run, RunStatus
+from git_blackbird.model.text import clean_line, shell_word
+
+
+def _show_log(call: Invocation, workspace: Workspace, run: Run) -> None:
+    """Show the steps that the saved output tells of; where it tells of none, what was printed."""
+    _page(call, workspace, _steps_or_streams(call, workspace, run))
+
+
+def _show_raw_log(call: Invocation, workspace: Workspace, run: Run) -> None:
+    _page(call, workspace, _streams(workspace, run))
+
+
+def _page(call: Invocation, workspace: Workspace, pieces: Iterator[str]) -> None:
+    if sys.stdout.isatty() and run_views.page_text(workspace, (piece.encode() for piece in pieces)):
+        return
+    for piece in pieces:
+        call.output.write(piece)
+
+
+def _steps_or_streams(call: Invocation, workspace: Workspace, run: Run) -> Iterator[str]:
+    transcript = Transcript(colored=call.output.colored)
+    columns = call.output.columns
+    blocks = filter(None, (transcript.render(step, columns) for step in saved_steps(workspace, run)))
+    first = next(blocks, None)
+    if first is None:
+        yield from _streams(workspace, run)
+        return
+    yield f"==> run {run.id} of {clean_line(run.task_id)}, {clean_line(run.provider)} <==\n"
+    yield first
+    yield from blocks
+    yield transcript.finish(run.usage, run.cost_usd)
+    for saved in run_views.saved_outputs(workspace, run):
+        if saved.name == "stderr" and saved.size:
+            yield transcript.remark(f"{saved.size} bytes on standard error: {_way(run, '--log --raw')}")
+        yield _missing(saved)
+
+
+def _streams(workspace: Workspace, run: Run) -> Iterator[str]:
+    for saved in run_views.saved_outputs(workspace, run):
+        yield f"==> {saved.name} of run {run.id}: {saved.size} bytes <==\n"
+        yield from _cleaned(saved.pieces)
+        yield _missing(saved)
+
+
+def _missing(saved: run_views.SavedOutput) -> str:
+    if not saved.missing:
+        return ""
+    return f"[{saved.missing} more bytes were not kept: execution.logMegabytes]\n"
+
+
+def _cleaned(pieces: Iterator[bytes]) -> Iterator[str]:
+    cleaner = CleanStream()
+    for data in pieces:
+        yield cleaner.feed(data)
+    yield cleaner.finish()
+
+
+def _follow(call: Invocation, workspace: Workspace, run: Run) -> None:
+    """Show the steps as they are done, and where there was none until the end, what was printed."""
+    followed = followed_steps(workspace, run)
+    if followed is None:
+        _follow_raw(call, workspace, run)
+        return
+    transcript = Transcript(colored=call.output.colored)
+    earlier = followed.earlier()
+    if earlier.passed_over or not earlier.is_whole:
+        call.output.write(transcript.remark(f"the steps before these: {_way(run, '--log')}"))
+    has_steps = False
+    for steps in (earlier.steps, followed.live()):
+        for step in steps:
+            block = transcript.render(step, call.output.columns)
+            has_steps = has_steps or bool(block)
+            call.output.write(block)
+    if not has_steps:
+        _write_streams(call, workspace, run)
+    ended = run_views.reread(workspace, run)
+    call.output.write(transcript.finish(ended.usage, ended.cost_usd))
+    _say_end(call, ended)
+
+
+def _follow_raw(call: Invocation, workspace: Workspace, run: Run) -> None:
+    _write_streams(call, workspace, run)
+    _say_end(call, run_views.reread(workspace, run))
+
+
+def _write_streams(call: Invocation, workspace: Workspace, run: Run) -> None:
+    cleaners = {name: CleanStream() for name in run_views.STREAMS}
+    for name, data in run_views.follow(workspace, run):
+        call.output.write(cleaners[name].feed(data))
+    for cleaner in cleaners.values():
+        call.output.write(cleaner.finish())
+
+
+def _say_end(call: Invocation, run: Run) -> None:
+    if run.status is RunStatus.RUNNING:
+        call.output.warn(
+            f"the process of run {run.id} is gone and its record still open",
+            "`git blackbird execute` closes it",
+        )
+    else:
+        call.output.note(f"run {run.id} is over: {run.status.value} ({_way(run)})")
+
+
+def _way(run: Run, *options: str) -> str:
+    return " ".join(("git blackbird runs", shell_word(run.task_id), run.id, *options))
+
+
+SHOWS: dict[str, Callable[[Invocation, Workspace, Run], None]] = {
+    "log": _show_log,
+    "raw log": _show_raw_log,
+    "follow": _follow,
+    "raw follow": _follow_raw,
+}
