@@ -94,6 +94,31 @@ def run_git(
     return done
 
 
+def run_for_user(args: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> Completed:
+    """Run ``git ARGS`` as if the user had typed it, for what starts programs of theirs: hooks, signing.
+
+    It is in this process's group, so that they may ask at the terminal, and takes as long as they take; a
+    Ctrl+C is for them to hear. Raises UnusableError when git cannot be started.
+    """
+    try:
+        process = subprocess.Popen(
+            ["git", *args],  # noqa: S607 - the git of the user's PATH is the one that must do the work
+            cwd=cwd,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    except OSError as error:
+        raise _not_started(error, cwd) from error
+    with process:
+        while True:
+            with contextlib.suppress(KeyboardInterrupt):
+                done = _wait(process, None, None)
+                if done is not None:
+                    return done
+
+
 @contextlib.contextmanager
 def _started(
     args: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes | None

@@ -3,15 +3,14 @@
 import contextlib
 import os
 import re
-import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.private_index import private_index
 from git_blackbird.git.program import Completed, GitError, GitTimeoutError
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.trees import SUBMODULE, Trees, parents
@@ -32,8 +31,6 @@ _QUIET = (
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
 _NESTED = "a git repository of its own"
-_FOLDER = "snapshot."
-_STALE_SECONDS = 24 * 3600
 
 
 class SnapshotError(UnusableError):
@@ -81,7 +78,7 @@ def take_snapshot(
     Nothing of the user is touched: index, stash, references and files stay as they are. Raises SnapshotError.
     """
     try:
-        with _private_index(repo) as index:
+        with private_index(repo, "snapshot") as index:
             return _Session(repo, index, limits, tuple(os.fsencode(name) for name in hidden)).run(since)
     except SnapshotError:
         raise
@@ -271,40 +268,6 @@ class _Session:
         top = trees.load(tree)
         kept = {name: entry for name, entry in top.items() if name not in self.hidden}
         return tree if len(kept) == len(top) else trees.save(kept)
-
-
-@contextlib.contextmanager
-def _private_index(repo: Repository) -> Iterator[Path]:
-    """Copy the user's index with its time, without which edits of the same second and size are missed."""
-    repo.private_dir.mkdir(parents=True, exist_ok=True)
-    _sweep(repo.private_dir)
-    with tempfile.TemporaryDirectory(
-        prefix=_FOLDER, dir=repo.private_dir, ignore_cleanup_errors=True
-    ) as folder:
-        index = Path(folder, "index")
-        _copy_index(repo.git_dir / "index", index)
-        yield index
-
-
-def _copy_index(source: Path, target: Path) -> None:
-    try:
-        with source.open("rb") as before, target.open("xb") as after:
-            shutil.copyfileobj(before, after)
-            # Of the open file: the index may have been replaced since, and a later time would hide edits.
-            status = os.fstat(before.fileno())
-    except FileNotFoundError:
-        if source.exists():
-            raise
-        return
-    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def _sweep(private_dir: Path) -> None:
-    """Remove what snapshots of killed processes left behind."""
-    for folder in private_dir.glob(f"{_FOLDER}*"):
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_link(path: bytes) -> bool:
