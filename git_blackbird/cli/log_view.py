@@ -44,23 +44,23 @@ def _steps_or_streams(call: Invocation, workspace: Workspace, run: Run) -> Itera
     yield first
     yield from blocks
     yield transcript.finish(run.usage, run.cost_usd)
-    for saved in run_views.saved_outputs(workspace, run):
-        if saved.name == "stderr" and saved.size:
-            yield transcript.remark(f"{saved.size} bytes on standard error: {_way(run, '--log --raw')}")
-        yield _missing(saved)
+    stdout, stderr = run_views.saved_outputs(workspace, run)
+    if stdout.missing:
+        yield transcript.remark(_missing(stdout))
+    if stderr.size:
+        yield transcript.remark(f"{stderr.size} bytes on standard error: {_way(run, '--log --raw')}")
 
 
 def _streams(workspace: Workspace, run: Run) -> Iterator[str]:
     for saved in run_views.saved_outputs(workspace, run):
         yield f"==> {saved.name} of run {run.id}: {saved.size} bytes <==\n"
         yield from _cleaned(saved.pieces)
-        yield _missing(saved)
+        if saved.missing:
+            yield f"[{_missing(saved)}]\n"
 
 
 def _missing(saved: run_views.SavedOutput) -> str:
-    if not saved.missing:
-        return ""
-    return f"[{saved.missing} more bytes were not kept: execution.logMegabytes]\n"
+    return f"{saved.missing} more bytes were not kept: execution.logMegabytes"
 
 
 def _cleaned(pieces: Iterator[bytes]) -> Iterator[str]:
