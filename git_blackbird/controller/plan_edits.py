@@ -1,18 +1,20 @@
-"""Changing the plan by hand: a start, and adding tasks."""
+"""Changing the plan by hand: a start, adding tasks, and checking the file.
 
-from dataclasses import dataclass, replace
+Every change is one transaction: the plan is read again under the store lock, so that nobody's is lost.
+"""
 
+from dataclasses import dataclass
+
+from git_blackbird.controller.in_hand import require_free
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.graph import ancestors
 from git_blackbird.model.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
-from git_blackbird.model.plan import Plan, Status, Task, with_status
-from git_blackbird.model.validation import Fault, plan_faults
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.plan_changes import added
+from git_blackbird.model.validation import Fault
 from git_blackbird.storage.plan_format import InvalidPlanError
 from git_blackbird.storage.store import BROKEN_BY_AGENT, Transaction
-
-_IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,9 @@ def add_task(workspace: Workspace, new: NewTask) -> Task:
         plan = transaction.plan()
         now = workspace.world.timestamp()
         task = _build(workspace, plan, new, now)
-        _refuse_work_in_hand(transaction, plan, task)
-        after = _placed(plan, task, new.index, now)
-        faults = plan_faults(after, after.tasks.keys())
-        if faults:
-            raise RequestError("; ".join(fault.what for fault in faults), hint="nothing was added")
-        transaction.save_plan(after)
+        _refuse_former_runs(transaction, task.id)
+        require_free(transaction, plan, task.parent)
+        transaction.save_plan(added(plan, task, new.index, now))
         return task
 
 
@@ -69,11 +68,6 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
         raise RequestError(f"the id {task_id!a} {fault}", hint=TASK_ID_RULE)
     if fold_task_id(task_id) in map(fold_task_id, plan.tasks):
         raise RequestError(f'there is a task "{task_id}" already, perhaps in other letter case')
-    if not all(text.strip() for text in new.acceptance_criteria):
-        raise RequestError("an acceptance criterion is empty", hint="--ac TEXT")
-    if not new.title.strip():
-        raise RequestError("a task needs a title", hint="--title TEXT")
-    parent = None if new.parent is None else find_task(plan, new.parent).id
     return Task(
         id=TaskId(task_id),
         title=new.title,
@@ -82,42 +76,19 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
         description=new.description,
         acceptance_criteria=new.acceptance_criteria,
         prompt=new.prompt,
-        parent=parent,
+        parent=None if new.parent is None else find_task(plan, new.parent).id,
         deps=tuple(find_task(plan, dep).id for dep in dict.fromkeys(new.deps)),
         notes=new.notes,
     )
 
 
-def _refuse_work_in_hand(transaction: Transaction, plan: Plan, task: Task) -> None:
-    """Only leaves are executed: what an agent or a person has in hand must not become a parent."""
-    parent = None if task.parent is None else plan.tasks[task.parent]
-    if parent is None or not parent.is_leaf or parent.status not in _IN_HAND:
-        return
-    if transaction.history(parent.id).own:
+def _refuse_former_runs(transaction: Transaction, task_id: TaskId) -> None:
+    """A new task must not begin with the status, and what is owed, of a deleted one."""
+    if transaction.history(task_id).own:
         raise RequestError(
-            f"{parent.id} is {parent.status}, and a parent is not executed: nothing was added",
-            hint=f"finish it first, or give it up: {task_command('retry', parent.id)}",
+            f'the runs of a former task "{task_id}" are here, and would count for the new one',
+            hint=f"choose another id; {task_command('runs', task_id)} shows them",
         )
-
-
-def _placed(plan: Plan, task: Task, index: int | None, now: str) -> Plan:
-    if task.parent is None:
-        if index is not None:
-            raise RequestError("--index is a place among a parent's children", hint="--parent ID")
-        return plan.replaced(task)
-    parent = plan.tasks[task.parent]
-    place = len(parent.children) if index is None else index
-    if not 0 <= place <= len(parent.children):
-        raise RequestError(f"index out of range: {index} (valid: 0..{len(parent.children)})")
-    children = (*parent.children[:place], task.id, *parent.children[place:])
-    grown = plan.replaced(task, replace(parent, children=children, updated_at=now))
-    return _reopened(grown, task, now)
-
-
-def _reopened(plan: Plan, task: Task, now: str) -> Plan:
-    """A parent with new work below it is no longer done, nor are those above it."""
-    done = [above for above in ancestors(plan, task) if above.status == Status.DONE]
-    return plan.replaced(*(with_status(above, Status.IN_PROGRESS, now) for above in done))
 
 
 def plan_file_faults(workspace: Workspace) -> list[Fault]:

@@ -7,7 +7,7 @@ from git_blackbird.controller.agents import agent_of, chosen_agent, probe
 from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face
-from git_blackbird.controller.liveness import require_idle
+from git_blackbird.controller.in_hand import require_idle
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.overtaking import overtake_runs
@@ -20,7 +20,7 @@ from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
 from git_blackbird.model.due import Ask, Call
-from git_blackbird.model.graph import ancestors, dependents, readiness, unmet
+from git_blackbird.model.graph import ancestors, ran_after, readiness, unmet
 from git_blackbird.model.history import History, owed_words, since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
@@ -238,13 +238,6 @@ def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Sta
         status,
         overtaken,
         owed_words(transaction.history(task.id)).texts,
-        tuple(one.id for one in _ran_after(before, task)) if leaves_done else (),
+        tuple(one.id for one in ran_after(before, task)) if leaves_done else (),
         tuple(one.id for one in ancestors(before, task) if after.tasks[one.id].status != one.status),
     )
-
-
-def _ran_after(plan: Plan, task: Task) -> list[Task]:
-    """Tasks that depend on this one or a parent of it and are past ``todo``."""
-    above = [task, *ancestors(plan, task)]
-    found = {one.id: one for base in above for one in dependents(plan, base.id)}
-    return [found[key] for key in sorted(found) if found[key].status != Status.TODO]

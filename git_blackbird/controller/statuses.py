@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Status
+from git_blackbird.model.plan import Plan, Status
 from git_blackbird.model.status import apply_statuses, derive_leaves, settled_parents
 from git_blackbird.storage.store import Transaction
 
@@ -15,10 +16,17 @@ def save_statuses(workspace: Workspace, transaction: Transaction) -> Mapping[Tas
     Raises SaveError.
     """
     image = transaction.image()
-    wanted = derive_leaves(image.plan, image.histories)
     now = workspace.world.timestamp()
-    plan = apply_statuses(image.plan, wanted, now) if wanted else image.plan
-    settled = settled_parents(plan, now)
+    settled, wanted = derived(image.plan, image.histories, now)
     if settled is not image.plan:
         transaction.save_plan(settled)
     return {task_id: (image.plan.tasks[task_id].status, status) for task_id, status in wanted.items()}
+
+
+def derived(
+    plan: Plan, histories: Mapping[TaskId, History], now: str
+) -> tuple[Plan, Mapping[TaskId, Status]]:
+    """Give the plan with every status that follows from the records, and which leaves became what."""
+    wanted = derive_leaves(plan, histories)
+    followed = apply_statuses(plan, wanted, now) if wanted else plan
+    return settled_parents(followed, now), wanted

@@ -72,21 +72,33 @@ def ancestors(plan: Plan, task: Task) -> Iterator[Task]:
         parent = plan.tasks[parent].parent
 
 
-def subtree_leaves(plan: Plan, task: Task) -> tuple[Task, ...]:
-    """Leaves at or below ``task``, smallest id first."""
+def subtree(plan: Plan, task: Task) -> tuple[Task, ...]:
+    """Give the task and all below it, children in the order of their parent, each after its parent."""
     found: list[Task] = []
     pending = [task]
     while pending:
         current = pending.pop()
-        if current.is_leaf:
-            found.append(current)
-        pending.extend(plan.tasks[child] for child in current.children)
-    return tuple(sorted(found, key=lambda leaf: leaf.id))
+        found.append(current)
+        pending.extend(plan.tasks[child] for child in reversed(current.children))
+    return tuple(found)
+
+
+def subtree_leaves(plan: Plan, task: Task) -> tuple[Task, ...]:
+    """Leaves at or below ``task``, smallest id first."""
+    leaves = (one for one in subtree(plan, task) if one.is_leaf)
+    return tuple(sorted(leaves, key=lambda leaf: leaf.id))
 
 
 def dependents(plan: Plan, task_id: TaskId) -> tuple[Task, ...]:
     """Tasks that name ``task_id`` in their dependencies, smallest id first."""
     return tuple(plan.tasks[key] for key in sorted(plan.tasks) if task_id in plan.tasks[key].deps)
+
+
+def ran_after(plan: Plan, task: Task) -> tuple[Task, ...]:
+    """Tasks that depend on this one or a parent of it and are past ``todo``, smallest id first."""
+    above = [task, *ancestors(plan, task)]
+    found = {one.id: one for base in above for one in dependents(plan, base.id)}
+    return tuple(found[key] for key in sorted(found) if found[key].status != Status.TODO)
 
 
 def find_cycle(edges: Mapping[TaskId, Sequence[TaskId]]) -> tuple[TaskId, ...] | None:
@@ -133,6 +145,13 @@ def find_deadlock(plan: Plan) -> tuple[TaskId, ...] | None:
         key: task.children or task.deps for key, task in plan.tasks.items() if task.status != Status.DONE
     }
     return find_cycle(waits)
+
+
+def find_new_deadlock(before: Plan, after: Plan) -> tuple[TaskId, ...] | None:
+    """Find tasks that wait for one another in ``after``, where none did before."""
+    if after is before or find_deadlock(before) is not None:
+        return None
+    return find_deadlock(after)
 
 
 def depth_first(plan: Plan) -> Iterator[tuple[int, Task]]:

@@ -1,0 +1,41 @@
+"""What a change of the plan must leave alone: tasks that an agent or a person has in hand."""
+
+from git_blackbird.controller.liveness import is_alive
+from git_blackbird.errors import RequestError
+from git_blackbird.model.commands import decide_command, task_command
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.storage.store import Transaction
+
+_IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
+
+
+def require_idle(transaction: Transaction, task: Task) -> None:
+    """Refuse to change a task while an agent works on it.
+
+    Raises RequestError.
+    """
+    live = transaction.history(task.id).live
+    if live is not None and is_alive(live):
+        raise RequestError(
+            f"an agent works on {task.id} (run {live.id}, process {live.pid})",
+            hint="Ctrl+C in the terminal that runs it pauses it",
+        )
+
+
+def require_free(transaction: Transaction, plan: Plan, parent_id: TaskId | None) -> None:
+    """Only leaves are executed: what an agent or a person has in hand must not become a parent."""
+    if parent_id is None or not plan.tasks[parent_id].is_leaf:
+        return
+    parent, history = plan.tasks[parent_id], transaction.history(parent_id)
+    require_idle(transaction, parent)
+    if history.latest is not None and history.latest.is_pending:
+        raise RequestError(
+            f"{parent.id} is {parent.status}, and a parent is not executed: a decision on it is due first",
+            hint=decide_command(parent.id),
+        )
+    if parent.status in _IN_HAND and history.own:
+        raise RequestError(
+            f"{parent.id} is {parent.status}, and a parent is not executed",
+            hint=f"finish it first, or give it up: {task_command('retry', parent.id)}",
+        )

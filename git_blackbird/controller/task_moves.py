@@ -1,0 +1,196 @@
+"""Moving and deleting tasks (PEER.md 2): the tree stays one, and statuses follow in the same write."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from git_blackbird.controller.in_hand import require_free, require_idle
+from git_blackbird.controller.statuses import derived
+from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError
+from git_blackbird.model.commands import decide_command
+from git_blackbird.model.graph import find_new_deadlock, ran_after, subtree
+from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.plan_changes import Place, deleted, moved, outside_dependents
+from git_blackbird.storage.store import Transaction
+
+TOP_OF_PLAN = "/"
+_TOP_WORD = "root"
+_Change = Callable[[Plan, str], Plan]
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a task is to be put.
+
+    ``parent`` is an id, ``/`` or ``root`` for the top, ``/ID`` for a task whatever it is called; None is
+    where the task stands. ``index`` counts the parent's children from 0; None is the end.
+    """
+
+    parent: str | None = None
+    index: int | None = None
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Where a task stands now.
+
+    ``followed`` had their status changed by it; ``not_undone`` ran after a parent that has open work again.
+    """
+
+    task_id: TaskId
+    place: Place
+    is_changed: bool
+    followed: Mapping[TaskId, Status] = field(default_factory=dict)
+    not_undone: tuple[TaskId, ...] = ()
+    deadlock: tuple[TaskId, ...] | None = None
+
+
+def move_task(workspace: Workspace, task_id: str, destination: Destination) -> Moved:
+    """Put a task, and all below it, below another parent or at another place among its children.
+
+    Raises RequestError, also while an agent works on the task or the parent.
+    """
+    workspace.require_person("move tasks")
+    with workspace.store.transaction() as transaction:
+        before = transaction.plan()
+        task = find_task(before, task_id)
+        place = _place(before, task, destination)
+        require_idle(transaction, task)
+        require_free(transaction, before, place.parent)
+        after = transaction.change_plan(_with_statuses(workspace, transaction, _mover(task, place)))
+        followed = _followed(before, after)
+        return Moved(
+            task.id,
+            _standing(after, task.id),
+            after is not before,
+            followed,
+            _not_undone(before, followed),
+            find_new_deadlock(before, after),
+        )
+
+
+def _mover(task: Task, place: Place) -> _Change:
+    return lambda plan, now: moved(plan, task.id, place, now)
+
+
+def _place(plan: Plan, task: Task, destination: Destination) -> Place:
+    told = destination.parent
+    if told is None:
+        return Place(task.parent, destination.index)
+    if told == _TOP_WORD and _TOP_WORD in plan.tasks:
+        raise RequestError(
+            f'"{_TOP_WORD}" is the top of the plan and the id of a task',
+            hint=f"--parent {TOP_OF_PLAN} is the top, --parent {TOP_OF_PLAN}{_TOP_WORD} the task",
+        )
+    if told in (TOP_OF_PLAN, _TOP_WORD):
+        return Place(None, destination.index)
+    return Place(find_task(plan, told.removeprefix(TOP_OF_PLAN)).id, destination.index)
+
+
+def _standing(plan: Plan, task_id: TaskId) -> Place:
+    parent = plan.tasks[task_id].parent
+    return Place(parent, None if parent is None else plan.tasks[parent].children.index(task_id))
+
+
+def _with_statuses(workspace: Workspace, transaction: Transaction, change: _Change) -> Callable[[Plan], Plan]:
+    """Make a change, and what follows from the records for tasks that became leaves, one write."""
+
+    def made(plan: Plan) -> Plan:
+        now = workspace.world.timestamp()
+        after = change(plan, now)
+        return after if after is plan else derived(after, transaction.image().histories, now)[0]
+
+    return made
+
+
+def _followed(before: Plan, after: Plan) -> dict[TaskId, Status]:
+    return {
+        task_id: task.status
+        for task_id, task in sorted(after.tasks.items())
+        if task_id in before.tasks and task.status != before.tasks[task_id].status
+    }
+
+
+def _not_undone(before: Plan, followed: Mapping[TaskId, Status]) -> tuple[TaskId, ...]:
+    reopened = [before.tasks[task_id] for task_id in followed if before.tasks[task_id].status == Status.DONE]
+    return tuple(sorted({one.id for task in reopened for one in ran_after(before, task)}))
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """What ``delete`` is told.
+
+    ``cascade_children`` takes all below the task along. ``force`` takes it out of the dependencies of
+    others, and drops a decision that is due.
+    """
+
+    task_id: str
+    cascade_children: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """What was deleted: the task first, then those below it.
+
+    ``detached`` depended on them; ``runs`` are their records, which stay; ``followed`` had their status
+    changed by it.
+    """
+
+    task_ids: tuple[TaskId, ...]
+    detached: tuple[TaskId, ...]
+    runs: Mapping[TaskId, tuple[RunId, ...]]
+    followed: Mapping[TaskId, Status]
+
+
+def delete_task(workspace: Workspace, deletion: Deletion) -> Deleted:
+    """Take a task out of the plan; the records of its runs stay on disk.
+
+    Raises RequestError for what would be lost or broken by it, also while an agent works on it.
+    """
+    workspace.require_person("delete tasks")
+    with workspace.store.transaction() as transaction:
+        before = transaction.plan()
+        task = find_task(before, deletion.task_id)
+        doomed = [one.id for one in subtree(before, task)]
+        dependents = outside_dependents(before, doomed)
+        _require_deletable(transaction, before, deletion, doomed)
+        if dependents and not deletion.force:
+            raise _would_break(dependents)
+        runs = {one: tuple(run.id for run in transaction.history(one).runs) for one in doomed}
+        after = transaction.change_plan(
+            _with_statuses(workspace, transaction, lambda plan, now: deleted(plan, doomed, now))
+        )
+        return Deleted(
+            tuple(doomed),
+            tuple(sorted({one for others in dependents.values() for one in others})),
+            {task_id: ids for task_id, ids in runs.items() if ids},
+            _followed(before, after),
+        )
+
+
+def _require_deletable(
+    transaction: Transaction, plan: Plan, deletion: Deletion, doomed: Sequence[TaskId]
+) -> None:
+    if len(doomed) > 1 and not deletion.cascade_children:
+        raise RequestError(
+            f'refusing to delete "{doomed[0]}": has children (use --cascade-children)',
+            hint=f"that deletes {', '.join(doomed[1:])} too",
+        )
+    for task_id in doomed:
+        require_idle(transaction, plan.tasks[task_id])
+        run = transaction.history(task_id).latest
+        if run is not None and run.is_pending and not deletion.force:
+            raise RequestError(
+                f'refusing to delete "{task_id}": a decision on it is due (run {run.id})',
+                hint=f"{decide_command(task_id)}\n--force deletes it all the same",
+            )
+
+
+def _would_break(dependents: Mapping[TaskId, tuple[TaskId, ...]]) -> RequestError:
+    told = "; ".join(f"{one} (dependents: {', '.join(others)})" for one, others in dependents.items())
+    return RequestError(
+        f"refusing to delete: would break dependents ({told}). Use --force to remove those dep edges",
+        hint="nothing was changed",
+    )
