@@ -16,6 +16,8 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u
 
 def one_line(text: str, limit: int = MAX_CHARACTERS) -> str:
     """Give ``text`` as one line without control characters, at most ``limit`` characters long."""
+    if len(text) <= limit and text.isprintable() and "  " not in text and text == text.strip():
+        return text
     # Cut before cleaning: cleaning a megabyte to show two hundred characters of it is waste.
     plain = _CONTROL_SEQUENCE.sub("", text[: limit * 20])
     line = " ".join(_UNPRINTABLE.sub(" ", plain).split())

@@ -1,12 +1,14 @@
 """The ``claude`` agent: Claude Code, headless, with its event stream (AGENTS.md 1 and 2)."""
 
+import json
 import os
-import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 
-from git_blackbird.agents.activity import exit_text, last_line, one_line
-from git_blackbird.agents.claude_output import INSTALL_HINT, ClaudeReader
-from git_blackbird.agents.environment import OUTER_SESSION_VARIABLES
+from git_blackbird.agents.activity import one_line
+from git_blackbird.agents.claude_output import CLAUDE_MANUAL, ClaudeReader
+from git_blackbird.agents.json_values import object_of, text_of
+from git_blackbird.agents.programs import Program, Told, ask, find_program, require_flags, unavailable
 from git_blackbird.agents.protocol import (
     Abilities,
     AgentSettings,
@@ -19,8 +21,26 @@ from git_blackbird.agents.protocol import (
 from git_blackbird.errors import AgentUnavailableError
 
 BYPASS_MODE = "bypassPermissions"
-_VERSION_SECONDS = 30.0
 _ROOT = 0
+_NEEDED_FLAGS = ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode")
+_KEYS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+)
+_POWERS = {
+    BYPASS_MODE: "do all that you may do yourself, without asking; nothing holds it in the worktree",
+    "acceptEdits": "edit files in the worktree, and run no tests: other commands are denied",
+    "dontAsk": "do what its own settings allow, and run commands that only read; the rest is denied",
+    "plan": "read and plan; all else is denied",
+    "default": "read; all that it would have to ask for is denied",
+    "manual": "read; all that it would have to ask for is denied",
+    "auto": "do what a check on the model's server lets through",
+}
+_REMARKS = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
 
 
 class ClaudeAgent:
@@ -45,39 +65,26 @@ class ClaudeAgent:
         return build_session_uuid(random_hex)
 
     def probe(self, environ: Mapping[str, str]) -> str:
-        """Find the program and give the first word of its version.
-
-        Raises AgentUnavailableError.
-        """
-        import subprocess  # noqa: PLC0415  # slow to load, and needed by no command that only reads
-
-        program = self._settings.claude_path
-        found = shutil.which(program, path=environ.get("PATH"))
-        if found is None:
-            raise AgentUnavailableError(f"cannot find the program '{program}'", hint=INSTALL_HINT)
-        kept = {name: value for name, value in environ.items() if name not in OUTER_SESSION_VARIABLES}
-        try:
-            done = subprocess.run(
-                [found, "--version"],
-                env=kept | {"DISABLE_AUTOUPDATER": "1"},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_VERSION_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise AgentUnavailableError(f"'{program} --version' did not work: {error}") from error
-        if done.returncode:
-            said = last_line(done.stderr.decode(errors="replace")) or exit_text(done.returncode)
-            raise AgentUnavailableError(f"'{program} --version' did not work: {said}", hint=INSTALL_HINT)
-        return one_line(done.stdout.decode(errors="replace")).partition(" ")[0]
+        """Find the program and give its version. Raises AgentUnavailableError."""
+        return find_program(self._settings.claude_path, environ, CLAUDE_MANUAL).version
 
     def inspect(self, environ: Mapping[str, str]) -> Inspection:
-        """Find the program and what it says of itself."""
+        """Find the program, its options and its login."""
+        program = None
         try:
-            return Inspection(self._settings.claude_path, self.probe(environ), powers="")
+            program = find_program(self._settings.claude_path, environ, CLAUDE_MANUAL)
+            program = replace(program, help=ask(program.path, "--help", environ=environ).stdout)
+            model = ("--model",) if self._settings.claude_model else ()
+            require_flags(program, (*_NEEDED_FLAGS, *model), CLAUDE_MANUAL)
+            found = Inspection(program.path, program.version)
         except AgentUnavailableError as error:
-            return Inspection(obstacle=error.message, hint=error.hint)
+            found = unavailable(error, program)
+        return replace(
+            found,
+            login=_login(program, environ) if program else None,
+            powers=self._powers(),
+            remarks=_REMARKS,
+        )
 
     def accepts_session(self, session: str) -> bool:
         """Only UUIDs: a title that fits would open some other conversation."""
@@ -101,7 +108,42 @@ class ClaudeAgent:
 
     def reader(self, assignment: Assignment) -> ClaudeReader:
         """Read its event stream."""
-        return ClaudeReader(assignment)
+        return ClaudeReader(assignment, self._settings.claude_args)
+
+    def _powers(self) -> str:
+        mode = self._settings.claude_permission_mode
+        powers = _POWERS.get(mode, f"do what its permission mode {mode} lets it")
+        if mode == BYPASS_MODE and os.geteuid() == _ROOT:
+            return f"{powers}; as root it is told by IS_SANDBOX=1 that this is a sandbox"
+        return powers
+
+
+def _login(program: Program, environ: Mapping[str, str]) -> str:
+    """Say how it is logged in, as far as a program of its age can tell."""
+    keys = [f"{name} is set" for name in _KEYS if environ.get(name)]
+    # To a program without this command the words would be a prompt, for a model to read.
+    known = "unknown"
+    if program.has_command("auth"):
+        try:
+            known = _login_text(ask(program.path, "auth", "status", environ=environ))
+        except AgentUnavailableError as error:
+            known = f"unknown: {error.message}"
+    return "; ".join((known, *keys))
+
+
+def _login_text(told: Told) -> str:
+    try:
+        status = object_of(json.loads(told.stdout))
+    except (ValueError, RecursionError):
+        return told.first_line or "unknown"
+    method = one_line(text_of(status.get("authMethod")))
+    match status.get("loggedIn"):
+        case True:
+            return f"logged in by {method}" if method else "logged in"
+        case False:
+            return "not logged in"
+        case _:
+            return "unknown"
 
 
 def _plain(prompt: str) -> str:

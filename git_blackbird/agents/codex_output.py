@@ -8,7 +8,7 @@ from typing import Any
 from git_blackbird.agents.activity import exit_text, one_line, tops_of
 from git_blackbird.agents.codex_steps import CodexSteps
 from git_blackbird.agents.json_lines import MAX_LINE_BYTES, JsonLines
-from git_blackbird.agents.json_values import amount_of, count_of, object_of, text_of
+from git_blackbird.agents.json_values import count_of, finite, object_of, text_of
 from git_blackbird.agents.protocol import Assignment, JsonObject
 from git_blackbird.agents.refusals import (
     Finding,
@@ -45,8 +45,7 @@ class CodexReader:
 
     def __init__(self, assignment: Assignment, args: tuple[str, ...] = ()) -> None:
         self._asked = assignment.session if assignment.resume else None
-        before = assignment.previous_totals.items()
-        self._previous = {name: total for name, value in before if (total := amount_of(value)) is not None}
+        self._previous = finite(assignment.previous_totals)
         self._manual = replace(CODEX_MANUAL, args=args, task_id=assignment.task_id)
         self._lines = JsonLines()
         self._steps = CodexSteps(tops_of(assignment.folder))

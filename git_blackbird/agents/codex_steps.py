@@ -13,8 +13,8 @@ from git_blackbird.model.conversation import Progress, ProgressKind
 _MAX_SHOWN_FILES = 100
 _MAX_REMEMBERED_ITEMS = 1000
 _MAX_UNQUOTED_CHARACTERS = 4096
-_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
-_SHELL_START = re.compile(r"\S*\b(?:ba|z|da)?sh -l?c (?=\S)")
+_FAILED = frozenset({"failed", "declined"})
+_SHELL_START = re.compile(r"(?:\S*/)?(?:ba|z|da)?sh -l?c (?=\S)")
 
 
 class CodexSteps:
@@ -60,7 +60,7 @@ class CodexSteps:
                 pass
 
     def _end(self, item: JsonObject) -> Iterator[Progress]:
-        failed = item.get("status") in {"failed", "declined"}
+        failed = text_of(item.get("status")) in _FAILED
         match item.get("type"):
             case "agent_message" if (said := text_of(item.get("text"))).strip():
                 yield Progress(ProgressKind.SAYS, bounded(said))
@@ -94,24 +94,29 @@ def unwrap_command(command: str) -> str:
     start = _SHELL_START.match(command)
     if start is None:
         return command
+    quoted = command[start.end() :]
+    # Nearly all are quoted as one word; reading them as a shell does is slow.
+    if quoted[0] == quoted[-1] == "'" and quoted.count("'") == 2:
+        return quoted[1:-1]
     if len(command) > _MAX_UNQUOTED_CHARACTERS:
-        return command[start.end() :].lstrip("'\"")
+        return quoted.lstrip("'\"")
     try:
         words = shlex.split(command)
     except ValueError:
         return command
-    is_shell = len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS
-    return words[2] if is_shell else command
+    return words[2] if len(words) == 3 else command
 
 
 def _failed_command(item: JsonObject) -> str:
     command = unwrap_command(text_of(item.get("command")))
     code = count_of(item.get("exit_code"))
-    return f"exit status {code}: {command}" if code else f"{item.get('status')}: {command}"
+    return f"exit status {code}: {command}" if code else f"{text_of(item.get('status'))}: {command}"
 
 
 def _todo_text(items: Any) -> str:
     entries = objects_of(items)
-    done = [entry for entry in entries if entry.get("completed") is True]
-    following = next((text_of(entry.get("text")) for entry in entries if entry not in done), "")
-    return f"{len(done)} of {len(entries)} done" + (f", next: {following}" if following else "")
+    done = sum(entry.get("completed") is True for entry in entries)
+    following = next(
+        (text_of(entry.get("text")) for entry in entries if entry.get("completed") is not True), ""
+    )
+    return f"{done} of {len(entries)} done" + (f", next: {following}" if following else "")

@@ -131,7 +131,7 @@ class CommandReader:
         self._began = self._began or bool(data)
         self._end = (self._end + data[-_FINAL_BYTES:])[-_FINAL_BYTES:]
         line = last_line(data[-4096:].decode(errors="replace"))
-        return (Progress(ProgressKind.SAYS, line),) if line else ()
+        return (Progress(ProgressKind.PRINTS, line),) if line else ()
 
     def finish(self, exit_code: int | None, stderr_tail: str) -> Reading:
         """Judge by the exit status, and by a question at the end of the output."""

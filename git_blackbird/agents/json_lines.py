@@ -1,18 +1,19 @@
 """JSON objects, one a line, out of a stream that may hold anything else as well."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from git_blackbird.agents.protocol import JsonObject
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
+_DECODER = json.JSONDecoder()
 
 
 class JsonLines:
-    """Splits a stream into lines and reads those that hold a JSON object.
+    """Splits a stream into lines and reads those that hold a JSON object, or an array of objects.
 
     Lines longer than ``MAX_LINE_BYTES`` are passed over and counted in ``too_long``; other lines that
-    are no object are passed over in silence.
+    hold no object are passed over in silence.
     """
 
     def __init__(self) -> None:
@@ -24,13 +25,19 @@ class JsonLines:
         """Take the next piece of the stream, and give the objects that are whole with it."""
         *lines, rest = data.split(b"\n")
         for line in lines:
-            self._extend(line)
-            yield from self._take()
+            if self._begun or self._skipping or len(line) > MAX_LINE_BYTES:
+                self._extend(line)
+                yield from self.flush()
+            else:
+                yield from _objects_in(line)
         self._extend(rest)
 
-    def flush(self) -> Iterator[JsonObject]:
-        """Give the last object when no line end follows it."""
-        yield from self._take()
+    def flush(self) -> Sequence[JsonObject]:
+        """Give what the last line holds when no line end follows it."""
+        line = bytes(self._begun)
+        self._begun.clear()
+        self._skipping = False
+        return _objects_in(line)
 
     def _extend(self, part: bytes) -> None:
         if self._skipping:
@@ -42,15 +49,15 @@ class JsonLines:
         else:
             self._begun += part
 
-    def _take(self) -> Iterator[JsonObject]:
-        line = bytes(self._begun)
-        self._begun.clear()
-        skipped, self._skipping = self._skipping, False
-        if skipped or not line.lstrip().startswith(b"{"):
-            return
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(value, dict):
-            yield value
+
+def _objects_in(line: bytes) -> Sequence[JsonObject]:
+    if not line.lstrip().startswith((b"{", b"[")):
+        return ()
+    try:
+        # What is no UTF-8 is no JSON: there is no other encoding to look for.
+        value = _DECODER.decode(line.decode())
+    except (ValueError, RecursionError):
+        return ()
+    if isinstance(value, dict):
+        return (value,)
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else ()

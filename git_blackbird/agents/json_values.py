@@ -1,6 +1,7 @@
 """Values out of JSON that may be of any type: what is not of the type asked for counts as absent."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from git_blackbird.agents.protocol import JsonObject
@@ -38,3 +39,8 @@ def object_of(value: Any) -> JsonObject:
 def objects_of(value: Any) -> list[JsonObject]:
     """Give the objects in a list, else none."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def finite(counters: Mapping[str, Any]) -> dict[str, float]:
+    """Give the counters that are finite numbers from 0 on."""
+    return {name: number for name, value in counters.items() if (number := amount_of(value)) is not None}

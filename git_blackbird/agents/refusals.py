@@ -115,6 +115,7 @@ _KNOWN: tuple[tuple[Refusal, re.Pattern[str]], ...] = tuple(
                 "stream disconnected before completion",
                 "stream ended (?:unexpectedly|without)",
                 "error sending request",
+                "returned an empty or malformed response",
                 "request timed out",
                 "idle timeout waiting for",
                 "capacity is unavailable",

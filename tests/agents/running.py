@@ -100,9 +100,10 @@ def assign(
     resume: bool = False,
     context: JsonObject | None = None,
     previous_totals: Mapping[str, float] | None = None,
+    folder: str = "",
 ) -> Assignment:
     pack = {"schemaVersion": 1, "task": {"id": "t1", "title": "T", "prompt": prompt}, **(context or {})}
-    return Assignment("t1", RUN_ID, session, prompt, pack, resume, previous_totals or {})
+    return Assignment("t1", RUN_ID, session, prompt, pack, resume, previous_totals or {}, folder)
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -32,7 +32,7 @@ def test_it_gets_the_context_pack_as_one_line_of_json(stage: Stage) -> None:
     assert told.endswith(b"}\n")
     assert told.count(b"\n") == 1
     assert json.loads(told) == {"schemaVersion": 1, "task": {"id": "t1", "title": "T", "prompt": "Wörk"}}
-    assert stage.progress == [Progress(ProgressKind.SAYS, f"{SESSION} none")]
+    assert stage.progress == [Progress(ProgressKind.PRINTS, f"{SESSION} none")]
 
 
 def test_a_resume_is_the_same_session_and_says_so(stage: Stage) -> None:

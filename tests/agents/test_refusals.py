@@ -1,0 +1,325 @@
+"""What the real programs say when they cannot work, word for word, and the way out of it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from git_blackbird.agents.claude_output import CLAUDE_MANUAL, ClaudeReader
+from git_blackbird.agents.codex_output import CodexReader
+from git_blackbird.agents.protocol import OutputReader
+from git_blackbird.agents.refusals import telling_line, unwrap
+from git_blackbird.model.conversation import Reading, Refusal
+from tests.agents.running import assign
+
+RESTART = "git blackbird restart t1    # a new session, with everything owed"
+TOO_LONG = f"shorten the prompt of t1; where a long conversation fills it: {RESTART}"
+CLAUDE_LOGIN = "start claude and log in with /login, or set a valid ANTHROPIC_API_KEY"
+CODEX_LOGIN = "log in with `codex login`, or set a valid CODEX_API_KEY"
+CLAUDE_UPDATE = "claude update, or npm install -g @anthropic-ai/claude-code@latest"
+CODEX_UPDATE = "npm install -g @openai/codex@latest"
+CLAUDE_OUTAGE = "the service that claude works with can't be reached or is overloaded: try again later"
+CODEX_OUTAGE = "the service that codex works with can't be reached or is overloaded: try again later"
+CODEX_LIMIT = (
+    "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit "  # noqa: RUF001  # its words
+    "https://chatgpt.com/settings/usage to purchase more credits or try again at 2:08 PM."
+)
+BACKTRACE = "\n\nStack backtrace:\n   0: <unknown>\n   1: <unknown>\n  11: <unknown>\n"
+SESSION = "5e551011-0000-4000-8000-000000000001"
+
+
+def finish(reader: OutputReader, events: tuple[Any, ...], exit_code: int, stderr: str) -> Reading:
+    reader.feed(b"".join(json.dumps(event).encode() + b"\n" for event in events))
+    return reader.finish(exit_code, stderr)
+
+
+def claude_says(text: str, **more: Any) -> Reading:
+    init = {"type": "system", "subtype": "init", "session_id": SESSION}
+    result = {"type": "result", "subtype": "success", "is_error": True, "result": text, **more}
+    return finish(ClaudeReader(assign("Go")), (init, result), 1, "")
+
+
+def claude_refuses(stderr: str, *args: str, exit_code: int = 1) -> Reading:
+    return finish(ClaudeReader(assign("Go"), args), (), exit_code, stderr + "\n")
+
+
+def codex_says(message: str) -> Reading:
+    failed = {"type": "turn.failed", "error": {"message": message}}
+    return finish(CodexReader(assign("Go")), ({"type": "turn.started"}, failed), 1, "")
+
+
+def codex_refuses(stderr: str, *args: str, exit_code: int = 1) -> Reading:
+    return finish(CodexReader(assign("Go"), args), (), exit_code, stderr)
+
+
+def found(reading: Reading) -> tuple[Refusal | None, str | None]:
+    assert not reading.succeeded
+    assert reading.error
+    return reading.refusal, reading.refusal_hint
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal", "hint"),
+    [
+        ("Invalid API key · Please run /login", Refusal.NOT_LOGGED_IN, CLAUDE_LOGIN),
+        ("Not logged in · Please run /login", Refusal.NOT_LOGGED_IN, CLAUDE_LOGIN),
+        ("Failed to authenticate. API Error: 403 forbidden", Refusal.NOT_LOGGED_IN, CLAUDE_LOGIN),
+        (
+            "Claude AI usage limit reached|1767225600",
+            Refusal.USAGE_LIMIT,
+            "Claude AI usage limit reached, resets at 2026-01-01T00:00:00Z",
+        ),
+        ("You've hit your session limit · resets 3pm (UTC)", Refusal.USAGE_LIMIT, None),
+        ("5-hour limit reached ∙ resets 3pm", Refusal.USAGE_LIMIT, None),
+        ("You're out of usage credits.", Refusal.USAGE_LIMIT, None),
+        ("Credit balance is too low", Refusal.USAGE_LIMIT, None),
+        ("API Error: Request rejected (429) · slow down", Refusal.USAGE_LIMIT, None),
+        (
+            "There's an issue with the selected model (X). It may not exist.",
+            Refusal.UNKNOWN_MODEL,
+            "name a model that you may use: git config blackbird.claude.model NAME",
+        ),
+        ("Prompt is too long · the request is ~210000 tokens", Refusal.PROMPT_TOO_LONG, TOO_LONG),
+        ("API Error: 529 Overloaded. This is a server-side issue", Refusal.OUTAGE, CLAUDE_OUTAGE),
+        ("API Error: 500 oops. This is a server-side issue", Refusal.OUTAGE, CLAUDE_OUTAGE),
+        ("API Error: Unable to connect to API (ConnectionRefused)", Refusal.OUTAGE, CLAUDE_OUTAGE),
+        (
+            "API Error: Server is temporarily limiting requests (not your usage limit)",
+            Refusal.OUTAGE,
+            CLAUDE_OUTAGE,
+        ),
+        (
+            "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy",
+            Refusal.OUTAGE,
+            CLAUDE_OUTAGE,
+        ),
+    ],
+)
+def test_claude_says_why_it_could_not_work(text: str, refusal: Refusal, hint: str | None) -> None:
+    assert found(claude_says(text)) == (refusal, hint or text)
+    assert claude_says(text).error == text
+
+
+@pytest.mark.parametrize(
+    ("more", "refusal"),
+    [
+        ({"terminal_reason": "prompt_too_long"}, Refusal.PROMPT_TOO_LONG),
+        ({"terminal_reason": "blocking_limit"}, Refusal.PROMPT_TOO_LONG),
+        ({"terminal_reason": "api_error", "api_error_status": 413}, Refusal.PROMPT_TOO_LONG),
+        ({"api_error_status": 401}, Refusal.NOT_LOGGED_IN),
+        ({"api_error_status": 402}, Refusal.USAGE_LIMIT),
+        ({"api_error_status": 403}, Refusal.NOT_LOGGED_IN),
+        ({"api_error_status": 404}, Refusal.UNKNOWN_MODEL),
+        ({"api_error_status": 429}, Refusal.USAGE_LIMIT),
+        ({"api_error_status": 503}, Refusal.OUTAGE),
+        ({"api_error_status": 400}, None),
+        ({"api_error_status": "429"}, None),
+    ],
+)
+def test_words_it_has_not_used_before_are_told_by_its_codes(
+    more: dict[str, Any], refusal: Refusal | None
+) -> None:
+    assert found(claude_says("Something new", **more))[0] is refusal
+
+
+@pytest.mark.parametrize("result", [{"is_error": False}, {"is_error": None}, {}])
+def test_what_a_model_says_of_limits_is_no_refusal(result: dict[str, Any]) -> None:
+    text = "I wrote: usage limit reached, Please run /login, 401 Unauthorized"
+    event = {"type": "result", "subtype": "success", "session_id": SESSION, "result": text, **result}
+    for exit_code in (0, 1):
+        assert finish(ClaudeReader(assign("Go")), (event,), exit_code, "").refusal is None
+    said = {"type": "item.completed", "item": {"type": "agent_message", "text": text}}
+    started, completed = {"type": "thread.started", "thread_id": SESSION}, {"type": "turn.completed"}
+    reading = finish(CodexReader(assign("Go")), (started, said, completed), 0, f"ERROR x: {text}\n")
+    assert (reading.succeeded, reading.refusal) == (True, None)
+    cut_off = finish(CodexReader(assign("Go")), (started, said), 1, f"ERROR x: {text}\nError: odd\n")
+    assert cut_off.refusal is None
+
+
+@pytest.mark.parametrize(
+    ("stderr", "refusal", "hint"),
+    [
+        (
+            "No conversation found with session ID: x",
+            Refusal.SESSION_UNKNOWN,
+            f"begin a new session: {RESTART}",
+        ),
+        (
+            "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons",
+            Refusal.FORBIDDEN,
+            "work as another user than root, or set IS_SANDBOX=1 where this machine is a sandbox",
+        ),
+        (
+            "Error: piped stdin input exceeds 10MB. Pass large content as a file",
+            Refusal.PROMPT_TOO_LONG,
+            TOO_LONG,
+        ),
+        (
+            "error: unknown option '--session-id'",
+            Refusal.TOO_OLD,
+            f"this claude does not know --session-id, which is needed: update it: {CLAUDE_UPDATE}",
+        ),
+        (
+            "error: unknown option '--nonsense'",
+            Refusal.REFUSED,
+            "--nonsense comes from the key claude.args, and this claude does not know it",
+        ),
+        ("Error: Session ID x is already in use.", Refusal.REFUSED, None),
+        ("", Refusal.REFUSED, "it gave no reason"),
+    ],
+)
+def test_claude_may_refuse_before_one_event(stderr: str, refusal: Refusal, hint: str | None) -> None:
+    reading = claude_refuses(stderr, "--nonsense", "1")
+    assert found(reading) == (refusal, hint or stderr)
+    assert reading.session is None
+
+
+@pytest.mark.parametrize(
+    ("message", "refusal", "hint"),
+    [
+        ("unexpected status 401 Unauthorized: bad key, url: http://x", Refusal.NOT_LOGGED_IN, CODEX_LOGIN),
+        ("unexpected status 403 Forbidden: no, url: http://x", Refusal.NOT_LOGGED_IN, CODEX_LOGIN),
+        (
+            "Your access token could not be refreshed. Please log out and sign in again.",
+            Refusal.NOT_LOGGED_IN,
+            CODEX_LOGIN,
+        ),
+        ("Missing environment variable: `XKEY`.", Refusal.NOT_LOGGED_IN, "set XKEY in the environment"),
+        (CODEX_LIMIT, Refusal.USAGE_LIMIT, CODEX_LIMIT.replace("’", "'")),  # noqa: RUF001  # its words
+        ("exceeded retry limit, last status: 429 Too Many Requests", Refusal.USAGE_LIMIT, None),
+        ("Quota exceeded. Check your plan and billing details.", Refusal.USAGE_LIMIT, None),
+        ("Your workspace is out of credits. Add credits to continue.", Refusal.USAGE_LIMIT, None),
+        (
+            "The model `gpt-9` does not exist or you do not have access to it.",
+            Refusal.UNKNOWN_MODEL,
+            "name a model that you may use: git config blackbird.codex.model NAME",
+        ),
+        (
+            "The 'gpt-9' model requires a newer version of Codex. Please upgrade to the latest app or CLI.",
+            Refusal.TOO_OLD,
+            "it is too old: update it: npm install -g @openai/codex@latest",
+        ),
+        (
+            "Codex ran out of room in the model's context window. Start a new thread.",
+            Refusal.PROMPT_TOO_LONG,
+            TOO_LONG,
+        ),
+        (
+            "stream disconnected before completion: stream closed before response.completed",
+            Refusal.OUTAGE,
+            CODEX_OUTAGE,
+        ),
+        (
+            "We’re currently experiencing high demand, which may cause temporary errors.",  # noqa: RUF001  # its words
+            Refusal.OUTAGE,
+            CODEX_OUTAGE,
+        ),
+        ("unexpected status 503 Service Unavailable: oops, url: http://x", Refusal.OUTAGE, CODEX_OUTAGE),
+        ("Selected model is at capacity. Please try a different model.", Refusal.OUTAGE, CODEX_OUTAGE),
+    ],
+)
+def test_codex_says_why_it_could_not_work(message: str, refusal: Refusal, hint: str | None) -> None:
+    assert found(codex_says(message)) == (refusal, hint or message)
+    assert codex_says(message).error == message
+
+
+def test_an_error_of_the_server_is_told_without_its_json() -> None:
+    detail = '{"detail": "The \'gpt-9\' model is not supported when using Codex with a ChatGPT account."}'
+    assert codex_says(detail).refusal is Refusal.UNKNOWN_MODEL
+    assert codex_says(detail).error == (
+        "The 'gpt-9' model is not supported when using Codex with a ChatGPT account."
+    )
+    assert unwrap('{"error": {"message": "no"}}') == "no"
+    for text in ("plain", "{broken", '{"other": 1}', '{"detail": 1, "error": 2}', "{" * 100_000):
+        assert unwrap(text) == text
+
+
+def test_what_is_not_known_is_a_failure_and_no_refusal() -> None:
+    assert found(codex_says("bad request")) == (None, None)
+    assert found(codex_says("")) == (None, None)
+    assert found(claude_says("Something new")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "refusal", "hint", "told"),
+    [
+        (
+            "Error: thread/resume: thread/resume failed: no rollout found for thread id 01 (code -32600)",
+            Refusal.SESSION_UNKNOWN,
+            f"begin a new session: {RESTART}",
+            "no rollout found for thread id 01 (code -32600)",
+        ),
+        (
+            "Error: thread/resume: thread/resume failed: thread 01 already has an active writer",
+            Refusal.SESSION_BUSY,
+            "another process is at work in that session: wait for it, or end it",
+            "thread 01 already has an active writer",
+        ),
+        (
+            "Error: turn/start: turn/start failed: Input exceeds the maximum length of 1048576 characters.",
+            Refusal.PROMPT_TOO_LONG,
+            TOO_LONG,
+            "Input exceeds the maximum length of 1048576 characters.",
+        ),
+        (
+            "error: unexpected argument '--json' found",
+            Refusal.TOO_OLD,
+            f"this codex does not know --json, which is needed: update it: {CODEX_UPDATE}",
+            "unexpected argument '--json' found",
+        ),
+        (
+            "error: unexpected argument '--odd' found",
+            Refusal.REFUSED,
+            "--odd comes from the key codex.args, and this codex does not know it",
+            "unexpected argument '--odd' found",
+        ),
+        (
+            "error: the argument '--sandbox <SANDBOX_MODE>' cannot be used multiple times",
+            Refusal.REFUSED,
+            "--sandbox is always given: take it out of codex.args, and set codex.sandbox instead",
+            "the argument '--sandbox <SANDBOX_MODE>' cannot be used multiple times",
+        ),
+        ("Error: Something new", Refusal.REFUSED, "Error: Something new", "Something new"),
+    ],
+)
+def test_codex_may_refuse_before_one_event(stderr: str, refusal: Refusal, hint: str, told: str) -> None:
+    reading = codex_refuses(f"Reading prompt from stdin...\n{stderr}{BACKTRACE}", "--odd=1", exit_code=1)
+    assert found(reading) == (refusal, hint)
+    assert reading.error == f"exit status 1 before the end of the turn: {told}"
+
+
+def test_a_model_out_of_the_added_arguments_is_named_as_such() -> None:
+    failed = {"type": "turn.failed", "error": {"message": "The model `x` does not exist"}}
+    reading = finish(CodexReader(assign("Go"), ("-m", "x")), (failed,), 1, "")
+    assert reading.refusal_hint == "name a model that you may use: it comes from the key codex.args"
+
+
+def test_a_program_that_is_not_there_is_missing() -> None:
+    for reading, name in (
+        (claude_refuses("gate: 1: exec: claude: not found", exit_code=127), "@anthropic-ai/claude-code"),
+        (codex_refuses("gate: 1: exec: codex: not found\n", exit_code=127), "@openai/codex"),
+    ):
+        refusal, hint = found(reading)
+        assert refusal is Refusal.MISSING
+        assert hint is not None
+        assert f"npm install -g {name}" in hint
+
+
+@pytest.mark.parametrize("exit_code", [-9, 143])
+def test_a_program_that_was_stopped_has_refused_nothing(exit_code: int) -> None:
+    stderr = "You've hit your usage limit"
+    assert finish(ClaudeReader(assign("Go")), ({"type": "system"},), exit_code, stderr).refusal is None
+    assert finish(CodexReader(assign("Go")), ({"type": "turn.started"},), -9, stderr).refusal is None
+
+
+def test_the_telling_line_is_found_among_noise() -> None:
+    assert telling_line(f"Error: first\nwarning\nError: last{BACKTRACE}") == "Error: last"
+    assert telling_line("odd\n   0: <unknown>\nUsage: x\nFor more information, try '--help'.\n") == "odd"
+    assert telling_line("") == telling_line(BACKTRACE) == ""
+
+
+def test_an_install_hint_names_every_way() -> None:
+    assert CLAUDE_MANUAL.install == (
+        "install it: npm install -g @anthropic-ai/claude-code, or name it: "
+        "git config blackbird.claude.path PATH, or choose another agent with --agent"
+    )
