@@ -1,0 +1,76 @@
+"""Looking commits up: what a name means, what they say, which of them names a run."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from git_blackbird.git.repository import Repository
+from git_blackbird.model.trailers import RUN_TRAILER, TASK_TRAILER
+
+_FIELDS = 4
+_FORMAT = "%H%x00%s" + "".join(
+    f"%x00%(trailers:key={key},valueonly,separator=%x1f)" for key in (TASK_TRAILER, RUN_TRAILER)
+)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit's id, the first line of its message, and the tasks and runs that its trailers name."""
+
+    oid: str
+    subject: str
+    tasks: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+
+
+def find_commit(repo: Repository, name: str) -> str | None:
+    """Give the id of the commit that ``name`` means to git; None when it means none."""
+    # In two steps: the text of a search (`:/TEXT`) reaches to the end of the name.
+    found = name
+    for asked in ("{}", "{}^{{commit}}"):
+        question = ("rev-parse", "--quiet", "--verify", "--end-of-options", asked.format(found))
+        found = repo.git(*question, check=False).out.decode().strip()
+        if not found:
+            return None
+    return found
+
+
+def read_commits(repo: Repository, oids: Iterable[str]) -> dict[str, Commit]:
+    """Read these commits, in one process; what is not there any more is left out."""
+    wanted = list(dict.fromkeys(oids))
+    if not wanted:
+        return {}
+    listed = repo.git(
+        "log",
+        "-z",
+        "--no-walk=unsorted",
+        "--ignore-missing",
+        "--no-show-signature",
+        "--encoding=UTF-8",
+        f"--format={_FORMAT}",
+        "--stdin",
+        stdin="".join(f"{oid}\n" for oid in wanted).encode(),
+    )
+    fields = listed.out.decode(errors="replace").split("\0")
+    found: dict[str, Commit] = {}
+    for at in range(0, len(fields) - 1, _FIELDS):
+        oid, subject, tasks, runs = fields[at : at + _FIELDS]
+        found[oid] = Commit(oid, subject, _values(tasks), _values(runs))
+    return found
+
+
+def _values(text: str) -> tuple[str, ...]:
+    return tuple(value.strip() for value in text.split("\x1f") if value.strip())
+
+
+def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | None:
+    """Find the newest commit in HEAD that names a run in its trailers.
+
+    It is looked for after the commit ``since``; in all history when there is no such commit.
+    """
+    pattern = ("--fixed-strings", f"--grep={RUN_TRAILER}: {run_id}")
+    fence = () if since is None or find_commit(repo, since) is None else (f"^{since}",)
+    done = repo.git("rev-list", *pattern, "HEAD", *fence, "--", check=False)
+    for commit in read_commits(repo, done.out.decode().split()).values():
+        if run_id in commit.runs:
+            return commit.oid
+    return None

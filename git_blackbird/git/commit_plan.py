@@ -1,0 +1,139 @@
+"""What a commit of exactly one change would be, and what stands in its way (DESIGN.md 10)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from git_blackbird.git.private_index import private_index
+from git_blackbird.git.repository import Head, Repository, head
+from git_blackbird.git.staged import Staged, read_staged
+from git_blackbird.git.trees import SUBMODULE, Entry, Trees
+from git_blackbird.model.change import TreePair
+
+_UNDER_WAY = {
+    "MERGE_HEAD": "a merge is in progress",
+    "rebase-merge": "a rebase is in progress",
+    "rebase-apply": "a rebase or `git am` is in progress",
+    "CHERRY_PICK_HEAD": "a cherry-pick is in progress",
+    "REVERT_HEAD": "a revert is in progress",
+    "sequencer": "a cherry-pick or revert is in progress",
+    "BISECT_LOG": "a bisect is in progress",
+    "SQUASH_MSG": "a squash merge waits for its commit",
+    "MERGE_MSG": "a prepared message waits for its commit",
+}
+_IN_THE_WAY = "{} has it, and it cannot stay beside the change"
+
+
+@dataclass(frozen=True)
+class CommitPlan:
+    """A commit that would bring a change into HEAD and nothing else.
+
+    ``base_tree`` is what HEAD holds now, ``tree`` what the commit would hold, ``edits`` the paths that are
+    still to be committed; what HEAD has already is none of them. With ``obstacles`` it must not be made.
+    """
+
+    head: Head
+    base_tree: str
+    tree: str
+    edits: Mapping[bytes, Entry | None]
+    obstacles: tuple[str, ...] = ()
+
+
+def plan_commit(repo: Repository, pair: TreePair, worktree: str) -> CommitPlan:
+    """See what a commit of the change ``pair`` would be; writes nothing but objects.
+
+    ``worktree`` is a fresh snapshot. Raises UnusableError when the repository cannot be read.
+    """
+    at = head(repo)
+    trees = Trees(repo)
+    base_tree = trees.save({}) if at.commit is None else tree_of(repo, at.commit)
+    with private_index(repo, "plan") as index:
+        staged = read_staged(repo, index)
+    planning = _Planning(trees, pair, base_tree, worktree, staged)
+    obstacles = (*_under_way(repo), *planning.obstacles())
+    return CommitPlan(at, base_tree, planning.tree, planning.edits, obstacles)
+
+
+def tree_of(repo: Repository, commit: str) -> str:
+    """Give the tree of a commit, as git sees it. Raises GitError."""
+    return repo.git("rev-parse", "--verify", f"{commit}^{{tree}}").out.decode().strip()
+
+
+def _under_way(repo: Repository) -> Iterator[str]:
+    found = [said for name, said in _UNDER_WAY.items() if (repo.git_dir / name).exists()]
+    # One operation leaves several traces; the first tells it best.
+    yield from found[:1]
+
+
+@dataclass(frozen=True)
+class _Planning:
+    """The three places a path can be in, and what the change says of it."""
+
+    trees: Trees
+    pair: TreePair
+    base_tree: str
+    worktree: str
+    staged: Staged
+
+    @cached_property
+    def edits(self) -> Mapping[bytes, Entry | None]:
+        """The change, less what HEAD has already."""
+        after = {
+            path: self.after(path) for path in sorted(self.trees.touched(self.pair.base, self.pair.head))
+        }
+        return {path: entry for path, entry in after.items() if self.now(path) != entry}
+
+    @cached_property
+    def tree(self) -> str:
+        """HEAD's tree with the change in it."""
+        return self.trees.edited(self.base_tree, self.edits)
+
+    def after(self, path: bytes) -> Entry | None:
+        """What the change leaves at ``path``."""
+        return self.trees.entry(self.pair.head, path)
+
+    def now(self, path: bytes) -> Entry | None:
+        """What HEAD has at ``path``."""
+        return self.trees.entry(self.base_tree, path)
+
+    def obstacles(self) -> Iterator[str]:
+        """Name each path at which someone else's work would be touched, and why it would."""
+        yield from (_said(path, "it is in conflict") for path in self.staged.unmerged)
+        found = {path: reason for path in self.edits if (reason := self.obstacle(path)) is not None}
+        found |= dict.fromkeys(self.displaced(self.base_tree), _IN_THE_WAY.format("HEAD"))
+        if self.staged.tree is not None:
+            listed = self.trees.edited(self.staged.tree, self.staged.intended)
+            displaced = self.displaced(listed)
+            found = dict.fromkeys(displaced, _IN_THE_WAY.format("the index")) | found
+        yield from (_said(path, found[path]) for path in sorted(found))
+
+    def obstacle(self, path: bytes) -> str | None:
+        """Say why this path cannot be committed; None when it can."""
+        before, now, after = self.trees.entry(self.pair.base, path), self.now(path), self.after(path)
+        if any(entry is not None and entry.mode == SUBMODULE for entry in (before, now, after)):
+            return "it is or was a repository of its own"
+        if now != before:
+            return "HEAD has another version than the change began with"
+        in_index = self.staged.entries.get(path)
+        if in_index not in {now, after}:
+            return "something else is staged there"
+        if in_index != after and (kept_back := _kept_back(self.staged.tags.get(path, b""))):
+            return kept_back
+        if self.trees.entry(self.worktree, path) != after:
+            return "it was edited after the run"
+        return None
+
+    def displaced(self, tree: str) -> set[bytes]:
+        """Give what a tree would lose beside the change: a file where a folder is to be, or below a file."""
+        touched = set(self.trees.touched(tree, self.trees.edited(tree, self.edits)))
+        return touched - self.edits.keys()
+
+
+def _kept_back(tag: bytes) -> str | None:
+    if tag.islower():
+        return "it is marked to be assumed unchanged"
+    return "the sparse checkout leaves it away" if tag == b"S" else None
+
+
+def _said(path: bytes, reason: str) -> str:
+    return f"{path.decode(errors='replace')}: {reason}"

@@ -1,0 +1,154 @@
+"""Making the commit of a change through git itself, and bringing the user's index along (DESIGN.md 10)."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.commit_plan import CommitPlan, tree_of
+from git_blackbird.git.private_index import held_index, install_index, private_index
+from git_blackbird.git.program import Completed, run_for_user, run_git
+from git_blackbird.git.repository import Repository
+from git_blackbird.git.staged import Staged, read_staged
+from git_blackbird.git.trees import Entry, Trees
+
+MAX_WORDS_LINES = 20
+_SUMMARY = re.compile(rb"\[[^\n]* ([0-9a-f]{4,40})\] ")
+# Titles may begin with `#`, and the message is text of ours, whatever the user's commits are kept in.
+_COMMIT = (
+    "-c",
+    "i18n.commitEncoding=UTF-8",
+    "commit",
+    "--cleanup=whitespace",
+    "--file",
+)
+
+
+class CommitRefusedError(UnusableError):
+    """Git, a hook or the signing program did not let the commit be made; ``words`` are what they said."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.words = words
+
+
+class IndexMoveError(UnusableError):
+    """The entries of a commit could not be brought into the user's index without touching others."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A commit that was made, its tree, and the paths in which it is not what was meant.
+
+    Hooks of the user's may change what is committed.
+    """
+
+    oid: str
+    tree: str
+    differs: tuple[str, ...] = ()
+
+
+def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
+    """Commit what ``plan`` says with ``git commit``: hooks, identity and signing are the user's.
+
+    Hooks see a private index; the user's index and worktree are not touched. Raises CommitRefusedError, and
+    then there is no commit.
+    """
+    with private_index(repo, "commit") as index:
+        variables = {"GIT_INDEX_FILE": os.fspath(index)}
+        # Of a copy, so that what a sparse checkout leaves away is not missing for hooks.
+        repo.git("read-tree", "--reset", plan.tree, variables=variables)
+        text = index.with_name("message")
+        text.write_text(message, encoding="utf-8")
+        command = [*_options(repo), *_COMMIT, os.fspath(text)]
+        done = run_for_user(command, cwd=repo.top, environ={**repo.git_environ, **variables})
+    summary = _SUMMARY.match(done.out)
+    if done.code != 0 or summary is None:
+        raise CommitRefusedError(_words(done))
+    oid = repo.git("rev-parse", "--verify", summary[1].decode()).out.decode().strip()
+    _require_parent(repo, plan, oid)
+    tree = tree_of(repo, oid)
+    differing = sorted(Trees(repo).touched(plan.tree, tree))
+    return Made(oid, tree, tuple(path.decode(errors="replace") for path in differing))
+
+
+def _options(repo: Repository) -> tuple[str, ...]:
+    """Name the repository to git only where it would not find it.
+
+    The environment of hooks is then what they are used to.
+    """
+    questions = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel")
+    found = run_git(questions, cwd=repo.top, environ=repo.git_environ, check=False)
+    is_found = found.out == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
+    return () if is_found else repo.git_options
+
+
+def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
+    """Take a commit back that does not follow the one it was made for: it would undo those in between.
+
+    Git itself refuses when HEAD moves while it works; this is for the instant before it began.
+    """
+    parents = repo.git("rev-list", "--parents", "--max-count=1", oid).out.decode().split()[1:]
+    if parents == ([] if plan.head.commit is None else [plan.head.commit]):
+        return
+    reason = "blackbird: take back a commit made beside another"
+    repo.git("update-ref", "-m", reason, "HEAD", parents[0], oid)
+    raise CommitRefusedError("someone else committed here at the same moment")
+
+
+def _words(done: Completed) -> str:
+    """Give the end of what git and the hooks said."""
+    said = (done.err + done.out).decode(errors="replace").strip().splitlines()
+    if not said:
+        return f"a hook, or git itself, ended with status {done.code} and said nothing"
+    left_out = len(said) - MAX_WORDS_LINES
+    return "\n".join([f"({left_out} lines before)", *said[left_out:]] if left_out > 0 else said)
+
+
+def move_index(repo: Repository, before: str, after: str) -> None:
+    """Bring the user's index from what the tree ``before`` has to what ``after`` has, path by path.
+
+    Only where it holds what ``before`` does: what someone staged stays, as do all other entries and flags.
+    Raises IndexLockedError, GitError, or IndexMoveError when more than that would change; nothing is
+    changed then.
+    """
+    trees = Trees(repo)
+    paths = sorted(trees.touched(before, after))
+    with held_index(repo), private_index(repo, "move") as index:
+        staged = read_staged(repo, index)
+        moves = {
+            path: trees.entry(after, path)
+            for path in paths
+            if path not in staged.unmerged and staged.entries.get(path) == trees.entry(before, path)
+        }
+        if not moves:
+            return
+        variables = {"GIT_INDEX_FILE": os.fspath(index)}
+        repo.git("update-index", "-z", "--index-info", stdin=_index_info(moves), variables=variables)
+        _require_only(moves, staged, read_staged(repo, index))
+        # As git does after a commit of some paths: what did not change need not be read again.
+        repo.git("update-index", "-q", "--refresh", check=False, variables=variables)
+        install_index(repo, index)
+
+
+def _index_info(moves: Mapping[bytes, Entry | None]) -> bytes:
+    return b"".join(
+        b"0 %s\t%s\0" % (b"0" * 40, path)
+        if entry is None
+        else b"%o %s\t%s\0" % (entry.mode, entry.oid.encode(), path)
+        for path, entry in moves.items()
+    )
+
+
+def _require_only(moves: Mapping[bytes, Entry | None], before: Staged, after: Staged) -> None:
+    """Raises IndexMoveError when an entry or a flag is another that was not to be moved."""
+    for one, other in (
+        (before.entries, after.entries),
+        (before.intended, after.intended),
+        (before.tags, after.tags),
+    ):
+        strangers = {path for path, _ in one.items() ^ other.items()} - moves.keys()
+        if strangers:
+            names = ", ".join(sorted(path.decode(errors="replace") for path in strangers))
+            raise IndexMoveError(f"the index cannot hold {names} beside the change")
