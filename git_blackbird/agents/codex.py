@@ -1,5 +1,6 @@
 """The ``codex`` agent: Codex CLI, headless, with its event stream (AGENTS.md 1 and 3)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from git_blackbird.errors import AgentUnavailableError
 WORKSPACE_WRITE = "workspace-write"
 _NEEDED_FLAGS = ("--json", "--sandbox", "--config")
 _KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
-_SANDBOX_FLAGS = ("-s", "--sandbox")
+_SANDBOX_FLAG = re.compile(r"-s|--sandbox(?:=|$)")
 _POWERS = {
     "read-only": "look at everything, and write nothing: not even tests can write their temporary files",
     WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
@@ -45,9 +46,9 @@ class CodexAgent:
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
 
-    def new_session(self, random_hex: str) -> None:  # noqa: ARG002  # the Protocol's
+    def new_session(self, random_hex: str) -> str | None:  # noqa: ARG002  # the Protocol's
         """Name none: it names its threads itself, in its first line."""
-        return
+        return None
 
     def probe(self, environ: Mapping[str, str]) -> str:
         """Find the program and give its version. Raises AgentUnavailableError."""
@@ -102,7 +103,7 @@ class CodexAgent:
 
     def _require_one_sandbox(self) -> None:
         """Raise AgentUnavailableError where the sandbox is given twice, which the program refuses."""
-        if any(word in _SANDBOX_FLAGS or word.startswith("--sandbox=") for word in self._settings.codex_args):
+        if any(_SANDBOX_FLAG.match(word) for word in self._settings.codex_args):
             raise AgentUnavailableError(
                 "codex.args gives a sandbox, and codex.sandbox gives one always",
                 hint="take it out of codex.args, and set it: git config blackbird.codex.sandbox MODE",

@@ -15,8 +15,12 @@ def test_a_child_gets_everything_but_what_binds_it_to_this_process() -> None:
     ours = dict.fromkeys(
         (
             *GIT_LOCAL_VARIABLES,
-            *("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"),
-            *("CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
+            *("AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_NOTES_DIR", "CLAUDE_CODE_CHILD_SESSION"),
+            *("CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_MESSAGING_SOCKET"),
+            *("CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_SESSION_ID"),
+            *("CLAUDE_EFFORT", "CLAUDE_PID", "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS", "CODEX_CI"),
+            *("CODEX_MANAGED_BY_NPM", "CODEX_MANAGED_PACKAGE_ROOT", "CODEX_SESSION_ID", "CODEX_THREAD_ID"),
+            *("CODEX_TOOL_CALL_ID", "CODEX_VERSION", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
             *("BLACKBIRD_SESSION_ID", "BLACKBIRD_RESUME", "BLACKBIRD_RUN_ID"),
         ),
         "outer",
@@ -25,7 +29,11 @@ def test_a_child_gets_everything_but_what_binds_it_to_this_process() -> None:
         "PATH": "/bin",
         "GIT_AUTHOR_NAME": "Ada",
         "CLAUDE_CONFIG_DIR": "/c",
+        "CLAUDE_CODE_MAX_RETRIES": "3",
+        "CLAUDE_CODE_USE_BEDROCK": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CODEX_HOME": "/x",
+        "CODEX_API_KEY": "k",
         "EMPTY": "",
     }
     given = child_environ(

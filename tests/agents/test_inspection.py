@@ -1,0 +1,207 @@
+"""What is found out about the programs, with stand-ins of a few lines of shell."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.agents.claude import ClaudeAgent
+from git_blackbird.agents.codex import CodexAgent
+from git_blackbird.agents.programs import ask
+from git_blackbird.agents.protocol import Agent, AgentSettings
+from git_blackbird.errors import AgentUnavailableError
+from tests.agents.running import until
+
+CLAUDE_FLAGS = (
+    "-p, --print --output-format <f> --verbose --session-id <u> -r, --resume [v] --permission-mode <m>"
+)
+CLAUDE_HELP = f"Usage: claude\n\nOptions:\n  {CLAUDE_FLAGS}\n\nCommands:\n  auth    Manage authentication\n"
+CODEX_HELP = (
+    "Commands:\n  resume  Resume a session\n\nOptions:\n  --json -s, --sandbox <M> -c, --config <c>\n"
+)
+CLAUDE_INSTALL = (
+    "install it: npm install -g @anthropic-ai/claude-code, or name it: "
+    "git config blackbird.claude.path PATH, or choose another agent with --agent"
+)
+CLAUDE_REMARK = "it follows the settings, hooks and CLAUDE.md of the repository that it works in"
+
+
+@pytest.fixture
+def bin_dir(tmp_path: Path) -> Path:
+    path = tmp_path / "bin"
+    path.mkdir()
+    return path
+
+
+def program(bin_dir: Path, name: str, answers: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Put a program there with a script for each of its arguments; gives the environment to find it."""
+    scripts = {"--version": f"echo '{name}-cli 2.1.0 (x)'", **(answers or {})}
+    cases = "".join(f'"{args}") {script} ;;\n' for args, script in scripts.items())
+    (bin_dir / name).write_text(
+        f'#!/bin/sh\necho "$*" >> {bin_dir}/asked\n'
+        f'case "$*" in\n{cases}*) echo Error: odd >&2; exit 2 ;;\nesac\n'
+    )
+    (bin_dir / name).chmod(0o755)
+    return {"PATH": f"{bin_dir}:/usr/bin:/bin", "HOME": str(bin_dir)}
+
+
+def asked(bin_dir: Path) -> list[str]:
+    return (bin_dir / "asked").read_text().splitlines()
+
+
+def printing(text: str, exit_code: int = 0) -> str:
+    return f"cat <<'END'\n{text}\nEND\nexit {exit_code}"
+
+
+def test_claude_is_found_with_its_login(bin_dir: Path) -> None:
+    status = '{"loggedIn": true, "authMethod": "claude.ai", "apiProvider": "firstParty"}'
+    environ = program(bin_dir, "claude", {"--help": printing(CLAUDE_HELP), "auth status": printing(status)})
+    agent = ClaudeAgent(AgentSettings(claude_permission_mode="acceptEdits"))
+    found = agent.inspect(environ | {"ANTHROPIC_API_KEY": "secret"})
+    assert (found.program, found.version, found.obstacle, found.hint) == (
+        str(bin_dir / "claude"),
+        "2.1.0",
+        None,
+        None,
+    )
+    assert found.login == "logged in by claude.ai; ANTHROPIC_API_KEY is set"
+    assert found.powers == "edit files in the worktree, and run no tests: other commands are denied"
+    assert found.remarks == (CLAUDE_REMARK,)
+    assert asked(bin_dir) == ["--version", "--help", "auth status"]
+
+
+@pytest.mark.parametrize(
+    ("status", "login"),
+    [
+        ('{"loggedIn": false, "authMethod": "none"}', "not logged in"),
+        ('{"loggedIn": true}', "logged in"),
+        ('{"loggedIn": 1}', "unknown"),
+        ("[]", "unknown"),
+        ("Please see the manual\nmore", "Please see the manual"),
+    ],
+)
+def test_what_claude_says_of_its_login(bin_dir: Path, status: str, login: str) -> None:
+    environ = program(
+        bin_dir, "claude", {"--help": printing(CLAUDE_HELP), "auth status": printing(status, 1)}
+    )
+    assert ClaudeAgent(AgentSettings()).inspect(environ).login == login
+
+
+def test_an_old_claude_is_never_given_a_command_that_it_would_take_for_a_prompt(bin_dir: Path) -> None:
+    old = CLAUDE_HELP.replace("--session-id <u> ", "").replace("  auth ", "  other ")
+    environ = program(bin_dir, "claude", {"--help": printing(old)})
+    found = ClaudeAgent(AgentSettings()).inspect(environ)
+    assert found.obstacle == "claude 2.1.0 does not know --session-id"
+    assert found.hint == "update it: claude update, or npm install -g @anthropic-ai/claude-code@latest"
+    assert (found.version, found.login) == ("2.1.0", "unknown")
+    assert asked(bin_dir) == ["--version", "--help"]
+
+
+def test_the_model_flag_is_needed_where_a_model_is_set(bin_dir: Path) -> None:
+    environ = program(bin_dir, "claude", {"--help": printing(CLAUDE_HELP)})
+    found = ClaudeAgent(AgentSettings(claude_model="opus")).inspect(environ)
+    assert found.obstacle == "claude 2.1.0 does not know --model"
+
+
+def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
+    environ = program(
+        bin_dir,
+        "codex",
+        {"exec --help": printing(CODEX_HELP), "login status": "echo Not logged in >&2; exit 1"},
+    )
+    found = CodexAgent(AgentSettings()).inspect(environ | {"CODEX_API_KEY": "secret"})
+    assert (found.program, found.version, found.obstacle) == (str(bin_dir / "codex"), "2.1.0", None)
+    assert found.login == "Not logged in; CODEX_API_KEY is set"
+    assert found.powers == (
+        "write in the worktree, but not in its .git, and in a temporary folder; no network"
+    )
+    assert asked(bin_dir) == ["--version", "exec --help", "login status"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "help_text", "obstacle"),
+    [
+        (AgentSettings(), CODEX_HELP.replace("--json ", "--json-lines "), "codex 2.1.0 does not know --json"),
+        (AgentSettings(), CODEX_HELP.replace("  resume ", "  other "), "codex 2.1.0 cannot resume a session"),
+        (AgentSettings(codex_model="m"), CODEX_HELP, "codex 2.1.0 does not know --model"),
+        (
+            AgentSettings(codex_args=("--sandbox=read-only",)),
+            CODEX_HELP,
+            "codex.args gives a sandbox, and codex.sandbox gives one always",
+        ),
+    ],
+)
+def test_what_keeps_codex_from_being_started(
+    bin_dir: Path, settings: AgentSettings, help_text: str, obstacle: str
+) -> None:
+    environ = program(bin_dir, "codex", {"exec --help": printing(help_text)})
+    found = CodexAgent(settings).inspect(environ)
+    assert (found.obstacle, found.login) == (obstacle, "unknown")
+    assert found.hint
+
+
+def test_a_sandbox_given_twice_is_refused_before_anything_starts(bin_dir: Path) -> None:
+    environ = program(bin_dir, "codex")
+    assert CodexAgent(AgentSettings()).probe(environ) == "2.1.0"
+    for args in (("-s", "read-only"), ("--sandbox", "read-only"), ("-sread-only",)):
+        with pytest.raises(AgentUnavailableError) as caught:
+            CodexAgent(AgentSettings(codex_args=args)).probe(environ)
+        assert caught.value.hint == (
+            "take it out of codex.args, and set it: git config blackbird.codex.sandbox MODE"
+        )
+
+
+@pytest.mark.parametrize("agent", [ClaudeAgent(AgentSettings()), CodexAgent(AgentSettings())])
+def test_a_program_that_is_not_there_has_an_obstacle_and_no_login(agent: Agent, bin_dir: Path) -> None:
+    found = agent.inspect({"PATH": str(bin_dir)})
+    assert (found.program, found.version, found.login) == (None, "", None)
+    assert found.obstacle == f"cannot find the program '{agent.name}'"
+    assert found.hint is not None
+    assert found.powers
+    with pytest.raises(AgentUnavailableError, match=f"cannot find the program '{agent.name}'"):
+        agent.probe({"PATH": str(bin_dir)})
+
+
+def test_a_program_that_fails_says_why(bin_dir: Path) -> None:
+    environ = program(bin_dir, "claude")
+    (bin_dir / "claude").write_text("#!/bin/sh\necho noise >&2\necho 'Error: no GLIBC' >&2\nexit 1\n")
+    found = ClaudeAgent(AgentSettings()).inspect(environ)
+    assert (found.obstacle, found.hint) == (
+        "'claude --version' did not work: Error: no GLIBC",
+        CLAUDE_INSTALL,
+    )
+    (bin_dir / "claude").write_text("no program")
+    assert "did not work" in (ClaudeAgent(AgentSettings()).inspect(environ).obstacle or "")
+
+
+def test_a_program_is_asked_with_nothing_of_ours(bin_dir: Path) -> None:
+    script = bin_dir / "tell"
+    script.write_text(
+        '#!/bin/sh\ncat; pwd; echo "$TMPDIR $CLAUDECODE$CODEX_SANDBOX $CODEX_HOME"; touch litter\n'
+    )
+    script.chmod(0o755)
+    outer = {"CLAUDECODE": "1", "CODEX_SANDBOX": "x", "CODEX_HOME": "/kept", "PATH": os.environ["PATH"]}
+    folder, temporary = ask(str(script), environ=outer).stdout.splitlines()
+    assert temporary == f"{folder}  /kept"
+    assert not Path(folder).exists()
+
+
+def test_a_program_that_does_not_end_is_ended_with_what_it_started(bin_dir: Path) -> None:
+    script = bin_dir / "sleeper"
+    script.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {bin_dir}/child\nwait\n")
+    script.chmod(0o755)
+    with pytest.raises(AgentUnavailableError, match=r"'sleeper --version' did not end in 1 seconds"):
+        ask(str(script), "--version", environ=dict(os.environ), seconds=1)
+    child = int((bin_dir / "child").read_text())
+    asyncio.run(until(lambda: not is_running(child)))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/status")
+    return not (status.exists() and "\nState:\tZ" in status.read_text())
