@@ -8,7 +8,7 @@ import click
 from git_blackbird.cli.checkpoint_text import render_path
 from git_blackbird.cli.event_text import render_totals
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.tables import Cell, render_table
+from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import (
     run_seconds,
     shown_cost,
@@ -72,20 +72,13 @@ def run_lines(run: Run, output: Output, told: str, logs: Mapping[str, str]) -> I
     name = click.style(f"run {run.id}", bold=True)
     yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
     yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(run, now)], None)
-    yield from _section("told", _bounded(told))
-    yield from _section("asked", list(_questions(run)))
-    yield from _section("said", _bounded(run.result or ("" if logs else run.stdout or "")))
-    yield from _section("changed", list(_change_lines(run.review_summary)))
-    yield from _section("the plan changed meanwhile", list(map(clean_line, run.plan_changes)))
-    yield from _section("notes", list(map(clean_line, run.notes)))
-    yield from _section("more", list(_more(run, logs)))
-
-
-def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
-    if lines:
-        yield ""
-        yield click.style(title, bold=True)
-        yield from (f"  {line}".rstrip() for line in lines)
+    yield from render_section("told", _bounded(told))
+    yield from render_section("asked", list(_questions(run)))
+    yield from render_section("said", _bounded(run.result or ("" if logs else run.stdout or "")))
+    yield from render_section("changed", list(_change_lines(run.review_summary)))
+    yield from render_section("the plan changed meanwhile", list(map(clean_line, run.plan_changes)))
+    yield from render_section("notes", list(map(clean_line, run.notes)))
+    yield from render_section("more", list(_more(run, logs)))
 
 
 def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
