@@ -3,13 +3,20 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from git_blackbird.agents.activity import exit_text, last_line, one_line
+from git_blackbird.agents.activity import exit_text, one_line
 from git_blackbird.agents.claude_steps import ClaudeSteps
 from git_blackbird.agents.claude_usage import Account, UsageSoFar
 from git_blackbird.agents.json_lines import MAX_LINE_BYTES, JsonLines
 from git_blackbird.agents.json_values import finite, object_of, objects_of, text_of
 from git_blackbird.agents.protocol import Assignment, JsonObject
-from git_blackbird.agents.refusals import Finding, Manual, explain, find_refusal, find_refused_start
+from git_blackbird.agents.refusals import (
+    Finding,
+    Manual,
+    explain,
+    find_refusal,
+    find_refused_start,
+    telling_line,
+)
 from git_blackbird.messages.questions import parse_questions
 from git_blackbird.model.conversation import Progress, ProgressKind, Reading, Refusal
 
@@ -136,7 +143,7 @@ class ClaudeReader:
 
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
         """Say why the run did not succeed; None when everything proves that it did."""
-        result, said = self._result, last_line(stderr_tail)
+        result, said = self._result, telling_line(stderr_tail)
         because = f": {said}" if said else ""
         if not self._result:
             return f"{exit_text(exit_code)} without a result{because}"

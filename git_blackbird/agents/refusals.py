@@ -25,7 +25,7 @@ _VARIABLE = re.compile(r"missing environment variable:? [`'\"]?(\w+)", re.IGNORE
 _ERROR_LINE = re.compile(r"(?:fatal )?error: \S", re.IGNORECASE)
 _NOISE = re.compile(
     r"\s*(?:\d+: (?:<unknown>|0x)|at \S+:\d+|stack backtrace:|reading (?:additional input|prompt) from stdin"
-    r"|usage: |for more information, try|tip: |note: run with)",
+    r"|usage: |for more information, try|tip: |note: run with|\(did you mean )",
     re.IGNORECASE,
 )
 # In the order in which they are looked for: the first that is said counts.

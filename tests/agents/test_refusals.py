@@ -314,6 +314,7 @@ def test_a_program_that_was_stopped_has_refused_nothing(exit_code: int) -> None:
 
 def test_the_telling_line_is_found_among_noise() -> None:
     assert telling_line(f"Error: first\nwarning\nError: last{BACKTRACE}") == "Error: last"
+    assert telling_line("error: unknown option '--a'\n(Did you mean --b?)\n") == "error: unknown option '--a'"
     assert telling_line("odd\n   0: <unknown>\nUsage: x\nFor more information, try '--help'.\n") == "odd"
     assert telling_line("") == telling_line(BACKTRACE) == ""
 
