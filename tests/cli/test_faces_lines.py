@@ -40,7 +40,8 @@ def run(repo: Path, *args: str, told: str = "") -> subprocess.CompletedProcess[s
 
 
 def settled(text: str) -> str:
-    """The text with run ids and spans of time made the same every time."""
+    """The text with run ids, counts of tokens and spans of time made the same every time."""
+    text = re.sub(r"\d+ tokens$", "99 tokens", text, flags=re.MULTILINE)
     return re.sub(r", \d+s$", ", 0s", re.sub(r"[0-9a-f]{16}", "0123456789abcdef", text), flags=re.MULTILINE)
 
 
@@ -252,6 +253,42 @@ def test_stream_shows_what_the_agent_prints_made_harmless(repo: Path) -> None:
         "completed a: no changes, 0s\n"
         "every task is done\n"
     )
+
+
+def test_stream_shows_the_steps_of_an_agent_that_prints_events(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING + "\ncommit all of it"))
+    done = run(demo_repo, "execute", "--stream", "--no-stop")
+    assert settled(done.stdout) == (
+        "starting a (run 0123456789abcdef, demo)\n"
+        "  edits  src/one.py\n"
+        "  says   I wrote it.\n"
+        "  runs   git commit -m all of it\n"
+        "  spent  99 tokens\n"
+        "completed a: 1 file, +2 -0, 0s\n"
+        "every task is done\n"
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_json_streams_events_as_they_were_printed_beside_the_steps(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    done = run(demo_repo, "execute", "--json", "--stream", "--no-stop")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    (record,) = runs_of(demo_repo, "a")
+    log = demo_repo / f".blackbird/runs/a/logs/{record.id}.stdout"
+    assert "".join(event["text"] for event in events if event["event"] == "output") == log.read_text()
+    steps = [event for event in events if event["event"] == "progress"]
+    assert steps[0] == {
+        "schemaVersion": 1,
+        "event": "progress",
+        "task": "a",
+        "run": record.id,
+        "kind": "edits",
+        "text": "src/one.py",
+        "usage": None,
+        "costUsd": None,
+    }
+    assert [step["text"] for step in steps] == ["src/one.py", "I wrote it."]
 
 
 def test_a_screen_that_does_not_keep_up_holds_up_no_agent_and_is_told_what_it_missed(repo: Path) -> None:

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from git_blackbird.cli.agent_output import AgentOutput
 from git_blackbird.cli.checkpoint_text import render_checkpoint, render_path
 from git_blackbird.cli.clean_stream import CleanStream
 from git_blackbird.cli.event_text import render_event
+from git_blackbird.cli.json_face import describe
 from git_blackbird.cli.path_completer import MAX_SHOWN, PathCompleter, matching
 from git_blackbird.cli.writer import MAX_BACKLOG, Writer
 from git_blackbird.controller.viewing import full_diff, paths_of
@@ -30,7 +32,17 @@ from git_blackbird.model.change import (
 )
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Choice
-from git_blackbird.model.events import Decided, Event, Notice, RunEnded, RunStarted, Weight
+from git_blackbird.model.conversation import Progress, ProgressKind, Usage
+from git_blackbird.model.events import (
+    Decided,
+    Event,
+    Notice,
+    RunEnded,
+    RunPrinted,
+    RunProgressed,
+    RunStarted,
+    Weight,
+)
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.text import clean
@@ -331,6 +343,43 @@ def test_a_writer_drops_what_may_be_dropped_and_says_so(capfd: pytest.CaptureFix
     shown = capfd.readouterr().out
     assert shown.removeprefix("x" * (MAX_BACKLOG + 1)) == (
         "kept\n\n[10 bytes are not shown: the screen could not keep up]\nagain\n"
+    )
+
+
+def test_steps_are_dropped_as_what_is_printed_and_that_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    writer = Writer()
+    shown = AgentOutput(writer, colored=False)
+    gate = threading.Event()
+
+    def wait() -> None:
+        gate.wait(30)
+
+    writer.perform(wait)
+    writer.put("x" * (MAX_BACKLOG + 1))
+    shown.follow(Progress(ProgressKind.READS, "lost"))
+    shown.show(RunPrinted(TaskId("a"), RUN.id, b"an event stream", is_plain=False))
+    gate.set()
+    asyncio.run(writer.drained())
+    shown.follow(Progress(ProgressKind.READS, "seen", Usage(input_tokens=10)))
+    shown.finish(RUN.with_fields(usage=Usage(input_tokens=20, output_tokens=1)))
+    writer.close()
+    assert capfd.readouterr().out.lstrip("x") == (
+        "\n[14 bytes are not shown: the screen could not keep up]\n  reads  seen\n  spent  21 tokens\n"
+    )
+
+
+def test_a_json_step_tells_what_was_spent() -> None:
+    step = Progress(ProgressKind.SPENDS, "", Usage(input_tokens=10, output_tokens=2, cached_tokens=4), 0.5)
+    assert describe(RunProgressed(TaskId("a"), RUN.id, step)) == (
+        "progress",
+        {
+            "task": "a",
+            "run": RUN.id,
+            "kind": "spends",
+            "text": "",
+            "usage": {"input_tokens": 10, "output_tokens": 2, "cached_tokens": 4},
+            "costUsd": 0.5,
+        },
     )
 
 

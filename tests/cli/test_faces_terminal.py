@@ -345,3 +345,64 @@ def test_w32_what_an_agent_prints_cannot_steer_the_terminal(repo: Path, options:
         assert terminal.end() == 130
         assert b"spoken" in shown
         assert re.findall(rb"\x1b(?:\]|P|\[2J|\[31m)", shown) == []
+
+
+SPENDER = r"""#!/bin/sh
+case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
+cat >/dev/null
+while [ "$1" != --session-id ]; do shift; done
+printf '{"type":"system","subtype":"init","session_id":"%s"}\n' "$2"
+for step in 1 2; do
+  printf '{"type":"assistant","message":{"id":"m%s","content":[{"type":"text",' $step
+  printf '"text":"Step %s\\n\\u001b[2Jof 2"}],"usage":{"input_tokens":6000,"output_tokens":100}}}\n' $step
+done
+until [ -e "go-$BLACKBIRD_TASK_ID" ]; do sleep 0.05; done
+printf '{"type":"result","subtype":"success","is_error":false,"result":"ok","session_id":"%s",' "$2"
+printf '"total_cost_usd":0.5,"usage":{"input_tokens":12000,"output_tokens":900}}\n'
+"""
+
+
+@pytest.fixture
+def spending(repo: Path, tmp_path: Path) -> Path:
+    """A repository whose agent spends, and goes on when a file is there."""
+    commit(repo, {"README.md": "# A project\n"})
+    spender = tmp_path / "claude"
+    spender.write_text(SPENDER)
+    spender.chmod(0o755)
+    configure(repo, agent="claude", claude__path=str(spender))
+    put_plan(repo, leaf("a"), leaf("b"))
+    return repo
+
+
+def test_stream_shows_steps_above_a_line_that_moves(spending: Path) -> None:
+    steps = (
+        "starting a (run 0000000000000000, claude)\n"
+        "  says   Step 1\n         of 2\n"
+        "  says   Step 2\n         of 2\n"
+        "  spent  12.2k tokens\n"
+    )
+    with Terminal(spending, "execute", "a", "--stream") as terminal:
+        terminal.wait_for("s 12.2k tokens  Task a")
+        *shown, moving = re.sub(r"[0-9a-f]{16}", "0" * 16, terminal.text).splitlines(keepends=True)
+        assert "".join(shown) == steps
+        assert re.fullmatch(r"\S a \d+s 12.2k tokens  Task a", moving)
+        (spending / "go-a").touch()
+        assert terminal.end() == 0
+        assert terminal.mode() == terminal.mode_before
+        text = re.sub(r"\d+s$", "0s", re.sub(r"[0-9a-f]{16}", "0" * 16, terminal.text), flags=re.MULTILINE)
+    assert text == (
+        f"{steps}  spent  12.9k tokens, $0.50\ncompleted a: 1 file, +0 -0, $0.50, 0s\n"
+        "this call is done; 1 task is ready\nnext step: git blackbird execute"
+    )
+
+
+def test_the_line_that_moves_counts_each_run_once_while_it_spends_and_after(spending: Path) -> None:
+    with Terminal(spending, "execute") as terminal:
+        terminal.wait_for("s 12.2k tokens  Step 2 of 2")
+        (spending / "go-a").touch()
+        terminal.wait_for("s 25.1k tokens, $0.50  Step 2 of 2")
+        (spending / "go-b").touch()
+        assert terminal.end() == 0
+        assert re.sub(r"\d+s$", "0s", terminal.text, flags=re.MULTILINE) == (
+            "completed a: 1 file, +0 -0, $0.50, 0s\ncompleted b: 1 file, +0 -0, $0.50, 0s\nevery task is done"
+        )

@@ -78,9 +78,7 @@ def test_long_lines_are_folded_below_their_text() -> None:
 def test_only_what_is_not_the_agents_own_is_dim() -> None:
     transcript = Transcript(colored=True)
     step = Progress(ProgressKind.READS, "a.py", usage(20_000))
-    assert transcript.render(step) == (
-        "  \x1b[2mreads\x1b[0m  a.py\n\x1b[2m  spent  20.0k tokens\x1b[0m\n"
-    )
+    assert transcript.render(step) == ("  \x1b[2mreads\x1b[0m  a.py\n\x1b[2m  spent  20.0k tokens\x1b[0m\n")
     assert transcript.remark("so it is") == "\x1b[2m  [so it is]\x1b[0m\n"
 
 

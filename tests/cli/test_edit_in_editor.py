@@ -1,0 +1,214 @@
+"""``edit TASK`` without options: the user's editor, what it gives back, and what is never lost."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Task
+from tests.cli.golden_harness import Program, program, save, store_at
+from tests.cli.plans import task
+from tests.cli.terminal import CTRL_C, ENTER, Terminal, program_environ
+from tests.support import git
+
+__all__ = ["program"]
+
+BLACKBIRD = f"{shlex.quote(sys.executable)} -m git_blackbird"
+Q = TaskId("q")
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    save(repo, [task("a"), task("b", deps=("q",)), task("q", "Routes", prompt="Do it.\n", deps=("a",))])
+    return repo
+
+
+def stored(repo: Path) -> Task:
+    return store_at(repo).plan().tasks[Q]
+
+
+def drafts(repo: Path) -> dict[str, str]:
+    folder = repo / ".git/blackbird/drafts"
+    return {path.name: path.read_text(errors="replace") for path in folder.glob("*")}
+
+
+def script(repo: Path, *lines: str) -> str:
+    """An editor: a shell script that is given the file, with the program in ``$BLACKBIRD``."""
+    path = repo.parent / "my editor.sh"
+    path.write_text("\n".join(["#!/bin/sh", "set -e", f"BLACKBIRD={shlex.quote(BLACKBIRD)}", *lines, ""]))
+    path.chmod(0o755)
+    return shlex.quote(str(path))
+
+
+def test_what_the_editor_gives_back_is_taken(program: Program, planned: Path) -> None:
+    program.remark("the form as it is seen")
+    program.run("edit", "q", GIT_EDITOR="cat")
+    program.run("edit", "q", GIT_EDITOR="sed -i s/Routes/Paths/")
+    program.run("edit", "q", "--json", GIT_EDITOR="sed -i s/^a$/a\\\\n/")
+    criteria = "sed -i -e '/Each begins/a - it works' -e '/For people/a Noted.'"
+    program.run("edit", "q", GIT_EDITOR=criteria)
+    program.run("edit", "q", GIT_EDITOR=criteria.replace("works", "is fast"))
+    program.run("show", "q")
+    program.remark("an editor that was closed again, or is none")
+    program.run("edit", "q", GIT_EDITOR="true")
+    program.run("edit", "q", GIT_EDITOR=":")
+    program.run("edit", "q", "--json", GIT_EDITOR=":")
+    program.run("edit", "q", GIT_EDITOR="false")
+    program.run("edit", "q", GIT_EDITOR="/nowhere/editor 2>/dev/null")
+    program.remark("an empty file, and none")
+    program.run("edit", "q", GIT_EDITOR="truncate -s 0")
+    program.run("edit", "q", GIT_EDITOR="rm")
+    program.check("edit_in_editor")
+    assert drafts(planned) == {}
+    assert stored(planned).prompt == "Do it.\n"
+
+
+def test_what_cannot_be_taken_is_kept(program: Program, planned: Path) -> None:
+    program.run("edit", "q", GIT_EDITOR="sed -i -e '/^#> prompt/d' -e s/Routes//")
+    assert drafts(planned)["q.md"].startswith(
+        '#>! title: a task needs a title\n#>! the heading "#> prompt" is missing\n#> Task q (todo)\n'
+    ) or drafts(planned)["q.md"].startswith('#>! the heading "#> prompt" is missing\n#>! title')
+    program.remark("the next one does not touch it")
+    program.run("edit", "q", GIT_EDITOR="grep kept")
+    program.run("edit", "q", GIT_EDITOR="sed -i 's/^a$/a\\nb\\nq\\nqq/'")
+    program.run("edit", "q", GIT_EDITOR="sed -i 's/^a$/b/'")
+    program.run("edit", "q", GIT_EDITOR="sed -i 's/Routes/caf\\xe9/'")
+    program.run("edit", "q", GIT_EDITOR=script(planned, 'echo mine >>"$1"', "exit 3"))
+    program.run("edit", "q", "--json", GIT_EDITOR=script(planned, 'echo "#> notes" >>"$1"'))
+    program.check("edit_in_editor_refused")
+    assert sorted(drafts(planned)) == ["q.2.md", "q.3.md", "q.4.md", "q.5.md", "q.6.md", "q.md"]
+    assert stored(planned).title == "Routes"
+
+
+def test_what_others_change_meanwhile_is_kept(program: Program, planned: Path) -> None:
+    program.environ |= {"PYTHONPATH": program_environ()["PYTHONPATH"]}
+    mine = 'sed -i s/Routes/Mine/ "$1"'
+    theirs = "$BLACKBIRD edit q --notes Theirs --prompt 'Do more.' >/dev/null"
+    program.remark("another field, and the same change")
+    program.run("edit", "q", GIT_EDITOR=script(planned, theirs, mine))
+    program.run("edit", "q", GIT_EDITOR=script(planned, "$BLACKBIRD edit q --title X", "sed -i s/Mine/X/ $1"))
+    assert (stored(planned).title, stored(planned).notes, stored(planned).prompt) == (
+        "X",
+        "Theirs",
+        "Do more.",
+    )
+    program.remark("the same field")
+    conflict = ["$BLACKBIRD edit q --title Theirs --notes More", 'sed -i s/X/Mine/ "$1"']
+    program.run("edit", "q", GIT_EDITOR=script(planned, *conflict))
+    kept = drafts(planned)["q.md"].splitlines()
+    assert kept[:3] == [
+        "#>! changed by someone else meanwhile: title. Below is your text; save it to have it so. Theirs:",
+        "#>! title:",
+        "#>!     Theirs",
+    ]
+    assert {"Mine", "More"} < set(kept)
+    program.remark("the task is gone, or the plan cannot be read")
+    program.run("edit", "q", GIT_EDITOR=script(planned, "$BLACKBIRD delete q --force", mine))
+    program.run("add", "--id", "q", "--title", "Routes")
+    program.run("edit", "q", GIT_EDITOR=script(planned, mine, "echo '{' >blackbird.plan.json"))
+    program.check("edit_meanwhile")
+    assert sorted(drafts(planned)) == ["q.2.md", "q.3.md", "q.md"]
+
+
+def test_the_editor_is_the_one_git_would_use(program: Program, planned: Path) -> None:
+    del program.environ["GIT_EDITOR"]
+    program.environ |= {"TERM": "dumb"}
+    program.run("edit", "q")
+    program.run("edit", "q", EDITOR="sed -i s/Routes/One/", VISUAL="false")
+    program.run("edit", "q", EDITOR="false", VISUAL="sed -i s/One/Two/", TERM="xterm")
+    git(planned, "config", "core.editor", script(planned, 'sed -i s/Two/Three/ "$1"'))
+    program.run("edit", "q", EDITOR="false", VISUAL="false", TERM="xterm")
+    assert stored(planned).title == "Three"
+    program.check("edit_which_editor")
+
+
+def test_an_editor_that_writes_crlf_and_a_byte_order_mark(program: Program, planned: Path) -> None:
+    windows = script(planned, "sed -i -e 's/Routes/Paths/' -e 's/$/\\r/' -e '1s/^/\\xef\\xbb\\xbf/' \"$1\"")
+    assert program.run("edit", "q", GIT_EDITOR=windows) == 0
+    assert (stored(planned).title, stored(planned).prompt) == ("Paths", "Do it.\n")
+    assert drafts(planned) == {}
+
+
+def editor_at_the_terminal(repo: Path) -> str:
+    """An editor that takes a sed command from the terminal, shows the first line, and outlives Ctrl+C."""
+    return script(
+        repo,
+        "trap 'echo still here' INT",
+        'head -n 1 "$1"',
+        'printf "editor> "',
+        "until read -r command; do :; done",
+        'sed -i "$command" "$1"',
+    )
+
+
+def at_terminal(repo: Path) -> Terminal:
+    return Terminal(repo, "edit", "q", environ={"GIT_EDITOR": editor_at_the_terminal(repo)})
+
+
+def test_a_text_that_cannot_be_taken_is_offered_again(planned: Path) -> None:
+    with at_terminal(planned) as terminal:
+        terminal.wait_for("editor> ")
+        terminal.type("s/Routes//", ENTER)
+        terminal.wait_for("edit it again? [Y/n]")
+        assert "error: title: a task needs a title" in terminal.plain
+        terminal.type(ENTER)
+        terminal.wait_for("editor> ", times=2)
+        assert "#>! title: a task needs a title" in terminal.plain
+        terminal.type("s/^#>   What the task is.*/Paths/", ENTER)
+        assert terminal.end() == 0
+        assert terminal.text.endswith("updated q")
+    assert stored(planned).title == "Paths"
+    assert drafts(planned) == {}
+
+
+@pytest.mark.parametrize("key", ["n\r", CTRL_C, "\x04"])
+def test_a_text_that_is_given_up_is_kept(planned: Path, key: str) -> None:
+    with at_terminal(planned) as terminal:
+        terminal.wait_for("editor> ")
+        terminal.type("s/Routes//", ENTER)
+        terminal.wait_for("edit it again? [Y/n]")
+        terminal.type(key)
+        assert terminal.end() == 1
+        assert "hint: your text is kept in" in terminal.plain
+    assert drafts(planned)["q.md"].startswith("#>! title: a task needs a title\n")
+
+
+def test_a_text_offered_again_and_left_as_it_is_is_given_up(planned: Path) -> None:
+    with at_terminal(planned) as terminal:
+        terminal.wait_for("editor> ")
+        terminal.type("s/Routes//", ENTER)
+        terminal.wait_for("edit it again? [Y/n]")
+        terminal.type(ENTER)
+        terminal.wait_for("editor> ", times=2)
+        terminal.type("p;d", ENTER)
+        assert terminal.end() == 1
+        assert "hint: your text is kept in" in terminal.plain
+
+
+def test_after_a_conflict_ones_own_text_is_taken_by_saving_it(planned: Path) -> None:
+    with at_terminal(planned) as terminal:
+        terminal.wait_for("editor> ")
+        with Terminal(planned, "edit", "q", "--title", "Theirs") as other:
+            assert other.end() == 0
+        terminal.type("s/Routes/Mine/", ENTER)
+        terminal.wait_for("edit it again? [Y/n]")
+        assert "changed by someone else meanwhile: title" in terminal.plain
+        terminal.type(ENTER)
+        terminal.wait_for("editor> ", times=2)
+        terminal.type("p;d", ENTER)
+        assert terminal.end() == 0
+    assert stored(planned).title == "Mine"
+    assert drafts(planned) == {}
+
+
+def test_ctrl_c_is_the_editors_affair(planned: Path) -> None:
+    with at_terminal(planned) as terminal:
+        terminal.wait_for("editor> ")
+        terminal.type(CTRL_C)
+        terminal.wait_for("still here")
+        terminal.type("s/Routes/Paths/", ENTER)
+        assert terminal.end() == 0
+        assert terminal.mode() == terminal.mode_before
+    assert stored(planned).title == "Paths"
