@@ -3,7 +3,8 @@
 Each round starts ``execute`` with a real agent, its model a script on the loopback whose tool leaves
 grandchildren in sessions of their own, and stops it after a random time: a signal to the program or to the
 agent. Looks for what is left, at once and after the next command, and then goes on as a user would, until
-the task is done. Prints what was met and what was left, and exits 1 when anything was.
+the task is done. Prints what was met and what was left, and exits 1 when anything was. To be run alone: what
+other users of these agents leave in the temporary folder meanwhile is counted as well.
 
 ``--seed NUMBER`` does the rounds of an earlier call again, as far as the machine does.
 """
@@ -32,7 +33,8 @@ from tests.standin.openai import OpenAi
 from tests.standin.server import Dialect, Reply, StandIn, serve
 
 TASK = "greet"
-LONGEST_SECONDS = 2.0
+LONGEST_SECONDS = 3.0
+PATIENCE_SECONDS = 60.0
 SETTLE_SECONDS = 2.0
 BUSY = (
     "touch busy; (setsid sleep 300 &); (setsid sh -c 'trap \"\" INT TERM HUP; sleep 300; sleep 300' &);"
@@ -249,9 +251,8 @@ def play(one: Round, stop: str, outcome: Outcome) -> None:
     outcome.met[f"{one.kind.name}: {busy if one.agent() else 'no agent at work yet'}"] += 1
     outcome.met[f"stopped by {stop}"] += 1
     STOPS[stop](one, process)
-    try:
-        code = process.wait(LIMIT_SECONDS / 5)
-    except subprocess.TimeoutExpired:
+    code = ended(process)
+    if code is None:
         outcome.note_left(["the program itself: it did not end"], f"{one.kind.name}, {stop}")
         process.kill()
         code = process.wait()
@@ -259,6 +260,15 @@ def play(one: Round, stop: str, outcome: Outcome) -> None:
     if code != -signal.SIGKILL:
         outcome.note_left(one.left(), f"{one.kind.name}, {stop}, at once")
     finish(one, outcome, f"{one.kind.name}, {stop}, after the next command")
+
+
+def ended(process: subprocess.Popen[bytes]) -> int | None:
+    """Wait for the end; an agent whose child was killed may find another way, and is interrupted then."""
+    wait(PATIENCE_SECONDS / 10, process)
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        wait(PATIENCE_SECONDS, process)
+    return process.poll()
 
 
 def finish(one: Round, outcome: Outcome, when: str) -> None:
@@ -281,8 +291,11 @@ def finish(one: Round, outcome: Outcome, when: str) -> None:
     outcome.note_left(one.left(), f"{one.kind.name}, when all was done")
 
 
-def in_temporary_folder() -> set[str]:
-    return {path.name for pattern in TEMPORARY_LITTER for path in Path(tempfile.gettempdir()).glob(pattern)}
+def in_temporary_folder() -> set[tuple[str, int]]:
+    """What these programs have there, by name and last change."""
+    top = Path(tempfile.gettempdir())
+    found = [path for pattern in TEMPORARY_LITTER for path in top.glob(pattern)]
+    return {(path.name, path.stat().st_mtime_ns) for path in found}
 
 
 def main() -> None:
@@ -304,7 +317,8 @@ def main() -> None:
         with serve(kind.dialect) as model:
             play(Round(place, kind, model), stop, outcome)
         shutil.rmtree(place, ignore_errors=True)
-    outcome.note_left(sorted(map(generic, in_temporary_folder() - before)), "in the temporary folder of all")
+    fresh = sorted(name for name, _ in in_temporary_folder() - before)
+    outcome.note_left(fresh, "in the temporary folder of all")
     for what, count in sorted(outcome.met.items()):
         print(f"{count:5}  {what}")
     for what, count in sorted(outcome.left.items()):

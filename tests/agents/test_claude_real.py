@@ -179,14 +179,20 @@ def test_a_stream_that_breaks_off_is_no_success(model: StandIn, stage: Stage, ag
     assert reading.error
 
 
+@pytest.mark.parametrize("program", real(CLAUDE))
 def test_a_prompt_that_is_too_long_to_ask_at_all_is_a_refusal(
     model: StandIn, stage: Stage, agent: Agent
 ) -> None:
     reading = read(stage, agent, assign("x " * 2_000_000))
     assert (reading.succeeded, reading.refusal) == (False, Refusal.PROMPT_TOO_LONG)
     assert model.requests == []
+
+
+def test_a_prompt_that_is_too_long_to_read_is_a_refusal(model: StandIn, stage: Stage, agent: Agent) -> None:
     reading = read(stage, agent, assign("x " * 5_500_000))
     assert (reading.succeeded, reading.refusal) == (False, Refusal.PROMPT_TOO_LONG)
+    assert "exceeds 10MB" in (reading.error or "")
+    assert model.requests == []
 
 
 def test_a_server_that_is_not_there_is_an_outage(
