@@ -162,7 +162,9 @@ class ClaudeReader:
             return self._refused_result()
         if exit_code is None or not 0 < exit_code < _FIRST_SIGNAL_STATUS:
             return None
-        found = find_refusal(stderr_tail, self._manual)
+        # Once it is at work, others may be heard on its standard error as well.
+        said = telling_line(stderr_tail) if self._printed else stderr_tail
+        found = find_refusal(said, self._manual)
         if found is None and not self._printed:
             return find_refused_start(exit_code, stderr_tail, self._manual)
         return found

@@ -25,6 +25,10 @@ _POWERS = {
     WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
     "danger-full-access": "do all that you may do yourself, without asking",
 }
+_REMARKS = (
+    "a command that its sandbox stops is told by no event; a patch that it rejects is",
+    "a model provider with a key of its own, set up in its config.toml, needs no login",
+)
 
 
 class CodexAgent:
@@ -73,7 +77,7 @@ class CodexAgent:
             found,
             login=_login(program, environ) if program else None,
             powers=_POWERS.get(self._settings.codex_sandbox, f"what {self._settings.codex_sandbox} lets it"),
-            remarks=self._remarks(),
+            remarks=_REMARKS,
         )
 
     def accepts_session(self, session: str) -> bool:
@@ -108,12 +112,6 @@ class CodexAgent:
                 "codex.args gives a sandbox, and codex.sandbox gives one always",
                 hint="take it out of codex.args, and set it: git config blackbird.codex.sandbox MODE",
             )
-
-    def _remarks(self) -> tuple[str, ...]:
-        return (
-            "what its sandbox blocks is told by no event: a run that could change nothing is no success",
-            "it tells tokens, and no cost",
-        )
 
 
 def _require_resume(program: Program) -> None:

@@ -28,100 +28,98 @@ _NOISE = re.compile(
     r"|usage: |for more information, try|tip: |note: run with|\(did you mean )",
     re.IGNORECASE,
 )
-# In the order in which they are looked for: the first that is said counts.
-_KNOWN: tuple[tuple[Refusal, re.Pattern[str]], ...] = tuple(
-    (refusal, re.compile("|".join(phrases), re.IGNORECASE))
-    for refusal, phrases in (
+# In the order in which they are looked for: the first that is said counts. Compiled when a program has
+# refused, which few runs come to.
+_KNOWN: tuple[tuple[Refusal, tuple[str, ...]], ...] = (
+    (
+        Refusal.SESSION_UNKNOWN,
         (
-            Refusal.SESSION_UNKNOWN,
-            (
-                "no conversation found with session id",
-                "no rollout found for (?:thread|conversation) id",
-                "failed to read thread: thread-store",
-                "--resume requires a valid session id",
-            ),
+            "no conversation found with session id",
+            "no rollout found for (?:thread|conversation) id",
+            "failed to read thread: thread-store",
+            "--resume requires a valid session id",
         ),
-        (Refusal.SESSION_BUSY, ("already has an active writer",)),
-        (Refusal.FORBIDDEN, ("cannot be used with root/sudo privileges",)),
+    ),
+    (Refusal.SESSION_BUSY, ("already has an active writer",)),
+    (Refusal.FORBIDDEN, ("cannot be used with root/sudo privileges",)),
+    (
+        Refusal.TOO_OLD,
         (
-            Refusal.TOO_OLD,
-            (
-                _UNKNOWN_FLAG.pattern,
-                "version of claude code .{0,40}needs an update",
-                "requires a newer version of codex",
-            ),
+            _UNKNOWN_FLAG.pattern,
+            "version of claude code .{0,40}needs an update",
+            "requires a newer version of codex",
         ),
-        (Refusal.OUTAGE, ("temporarily limiting requests", "selected model is at capacity")),
+    ),
+    (Refusal.OUTAGE, ("temporarily limiting requests", "selected model is at capacity")),
+    (
+        Refusal.USAGE_LIMIT,
         (
-            Refusal.USAGE_LIMIT,
-            (
-                "you've (?:hit|reached) your",
-                r"\b(?:usage|spend|credit|session|hour|weekly|fast) limit",
-                "out of (?:usage )?credits",
-                "credit balance is too low",
-                "quota exceeded",
-                "exceeded your current quota",
-                "429 too many requests",
-                r"rejected \(429\)",
-                "402 payment required",
-                "to use codex with your chatgpt plan, upgrade",
-            ),
+            "you've (?:hit|reached) your",
+            r"\b(?:usage|spend|credit|session|hour|weekly|fast) limit",
+            "out of (?:usage )?credits",
+            "credit balance is too low",
+            "quota exceeded",
+            "exceeded your current quota",
+            "429 too many requests",
+            r"rejected \(429\)",
+            "402 payment required",
+            "to use codex with your chatgpt plan, upgrade",
         ),
+    ),
+    (
+        Refusal.UNKNOWN_MODEL,
         (
-            Refusal.UNKNOWN_MODEL,
-            (
-                "issue with the selected model",
-                "model .{1,120} does not exist",
-                "model is not supported when using",
-                "model_not_found",
-            ),
+            "issue with the selected model",
+            "model .{1,120} does not exist",
+            "model is not supported when using",
+            "model_not_found",
         ),
+    ),
+    (
+        Refusal.PROMPT_TOO_LONG,
         (
-            Refusal.PROMPT_TOO_LONG,
-            (
-                "prompt is too long",
-                "input is too long for",
-                "input exceeds the maximum length",
-                "piped stdin input exceeds",
-                "ran out of room in the model's context window",
-                "context_length_exceeded",
-            ),
+            "prompt is too long",
+            "input is too long for",
+            "input exceeds the maximum length",
+            "piped stdin input exceeds",
+            "ran out of room in the model's context window",
+            "context_length_exceeded",
         ),
+    ),
+    (
+        Refusal.NOT_LOGGED_IN,
         (
-            Refusal.NOT_LOGGED_IN,
-            (
-                "please run /login",
-                "not logged in",
-                "invalid api key",
-                "incorrect api key",
-                "failed to authenticate",
-                "401 unauthorized",
-                "403 forbidden",
-                "log out and sign in again",
-                "missing environment variable",
-                "no codex credentials were found",
-                "organization has been disabled",
-            ),
+            "please run /login",
+            "not logged in",
+            "invalid api key",
+            "incorrect api key",
+            "failed to authenticate",
+            "401 unauthorized",
+            "403 forbidden",
+            "log out and sign in again",
+            "missing environment variable",
+            "no codex credentials were found",
+            "organization has been disabled",
         ),
+    ),
+    (
+        Refusal.OUTAGE,
         (
-            Refusal.OUTAGE,
-            (
-                r"api error: 5\d\d\b",
-                r"\bstatus:? 5\d\d\b",
-                "overloaded",
-                "experiencing high (?:demand|load)",
-                "unable to connect to api",
-                "connection (?:refused|reset|error|closed|failed)",
-                "stream disconnected before completion",
-                "stream ended (?:unexpectedly|without)",
-                "error sending request",
-                "returned an empty or malformed response",
-                "request timed out",
-                "idle timeout waiting for",
-                "capacity is unavailable",
-            ),
+            r"api error: 5\d\d\b",
+            r"\bstatus:? 5\d\d\b",
+            "overloaded",
+            "experiencing high (?:demand|load)",
+            "unable to connect to api",
+            "connection (?:refused|reset|error|closed|failed)",
+            "stream disconnected before completion",
+            "stream ended (?:unexpectedly|without)",
+            "error sending request",
+            "returned an empty or malformed response",
+            "request timed out",
+            "idle timeout waiting for",
+            "capacity is unavailable",
         ),
-    )
+    ),
 )
 
 _WAYS_OUT = {
@@ -170,8 +168,8 @@ class Finding:
 def find_refusal(said: str, manual: Manual) -> Finding | None:
     """Recognise a refusal in what a program said; None when it says nothing that is known."""
     looked_at = _plain(said[-_LOOKED_AT_CHARACTERS:])
-    for refusal, pattern in _KNOWN:
-        match = pattern.search(looked_at)
+    for refusal, phrases in _KNOWN:
+        match = re.search("|".join(phrases), looked_at, re.IGNORECASE)
         if match is not None:
             return explain(refusal, _line_at(looked_at, match.start()), manual)
     return None
