@@ -9,7 +9,7 @@ import click
 
 from git_blackbird import __version__
 from git_blackbird.cli.root import Root
-from git_blackbird.cli.streams import open_closed_streams
+from git_blackbird.cli.streams import open_closed_streams, print_every_letter
 from git_blackbird.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def run() -> NoReturn:
     from git_blackbird.controller.world import real_world  # noqa: PLC0415  # --help must not pay for it
 
     open_closed_streams()
+    print_every_letter()
     code = main(sys.argv[1:], real_world)
     sys.exit(code)
 

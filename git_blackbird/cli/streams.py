@@ -1,5 +1,6 @@
-"""Standard streams that were closed before the program began."""
+"""Standard streams as they are found: closed, or of an encoding that lacks letters."""
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -20,3 +21,10 @@ def open_closed_streams() -> None:
     sys.stdin = sys.stdin or nowhere.open(encoding="utf-8")
     sys.stdout = sys.stdout or nowhere.open("w", encoding="utf-8")
     sys.stderr = sys.stderr or nowhere.open("w", encoding="utf-8")
+
+
+def print_every_letter() -> None:
+    """Let no letter that the locale's encoding lacks end a command: a ``?`` takes its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -277,3 +277,18 @@ def test_lists_of_runs_load_no_agent(repo: Path, args: list[str]) -> None:
     )
     assert "registry" not in done.stdout.splitlines()[-1]
     assert "asyncio" not in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_no_letter_ends_a_command_whatever_the_locale(repo: Path, encoding: str) -> None:
+    save(repo, [task("t1", "schön → 漢")], [run("t1")])
+    log(repo, lines(step("says", "schön → 漢")))
+    for args in (["runs", "t1", "--log"], ["runs", "t1", "--follow"], ["list", "--all"]):
+        done = subprocess.run(
+            [sys.executable, *PROGRAM, *args],
+            cwd=repo,
+            env=program_environ({"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}),
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, b"sch" in done.stdout) == (0, True), done.stderr
