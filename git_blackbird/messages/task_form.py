@@ -12,7 +12,7 @@ from typing import Any
 from git_blackbird.errors import RequestError
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.task_fields import FIELD_NAMES, TaskFields
-from git_blackbird.model.text import clean
+from git_blackbird.model.text import clean, clean_line
 
 MARK = "#>"
 _FAULT_MARK = "#>!"
@@ -42,9 +42,9 @@ class FormError(RequestError):
         self.faults = tuple(faults)
 
 
-def render_form(about: str, fields: TaskFields) -> str:
-    """Write the form of a task; ``about`` says in a line which task it is."""
-    lines = [_remark(text) for text in (clean(about), "", *_INTRODUCTION)]
+def render_form(about: str, fields: TaskFields, remarks: Iterable[str] = ()) -> str:
+    """Write the form of a task; ``about`` says in a line which task it is, ``remarks`` what else to know."""
+    lines = [_remark(clean_line(text, 400)) for text in (about, "", *_INTRODUCTION, *remarks)]
     for heading, name in _HEADINGS.items():
         lines += ["", heading, _remark(f"  {_EXPLAINED[name]}")]
         lines += _render_section(name, getattr(fields, name)) or [""]
@@ -143,7 +143,8 @@ def _sections(lines: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
             current.append(_unescaped(line))
     if any(line.strip() for line in above):
         faults.append(f"there is text above the first heading: {_trimmed(above)[0].strip()!a}")
-    faults += [f"not UTF-8: {line!a}" for line in lines if _NOT_UTF8.search(line)]
+    unreadable = [line for line in lines if not line.startswith(MARK) and _NOT_UTF8.search(line)]
+    faults += [f"not UTF-8: {line!a}" for line in unreadable[:1]]
     faults += [
         f'the heading "{heading}" is missing' for heading, name in _HEADINGS.items() if name not in sections
     ]

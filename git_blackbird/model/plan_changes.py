@@ -14,7 +14,10 @@ from git_blackbird.model.status import follow_children
 from git_blackbird.model.task_fields import TaskFields, check_fields, differing, fields_of
 from git_blackbird.model.validation import plan_faults
 
-_UNCHANGED = "nothing was changed"
+_WAYS_OUT = {
+    "dependency cycle": "take one of these dependencies away first",
+    "hierarchy cycle": "a task cannot stand below itself",
+}
 
 
 @dataclass(frozen=True)
@@ -127,5 +130,8 @@ def _settled(before: Plan, after: Plan, now: str) -> Plan:
 def _valid(plan: Plan) -> Plan:
     faults = plan_faults(plan, plan.tasks.keys())
     if faults:
-        raise RequestError("; ".join(fault.what for fault in faults), hint=_UNCHANGED)
+        ways = [way for what, way in _WAYS_OUT.items() if any(one.what.startswith(what) for one in faults)]
+        raise RequestError(
+            "; ".join(fault.what for fault in faults), hint="; ".join(["nothing was changed", *ways])
+        )
     return plan

@@ -34,22 +34,31 @@ def drafts(repo: Path) -> dict[str, str]:
     return {path.name: path.read_text(errors="replace") for path in folder.glob("*")}
 
 
-def script(repo: Path, *lines: str) -> str:
-    """An editor: a shell script that is given the file, with the program in ``$BLACKBIRD``."""
-    path = repo.parent / "my editor.sh"
+def script(repo: Path, *lines: str, name: str = "my editor") -> str:
+    """An editor: a shell script that is given the file; ``$BLACKBIRD`` is the program."""
+    path = repo.parent / name
     path.write_text("\n".join(["#!/bin/sh", "set -e", f"BLACKBIRD={shlex.quote(BLACKBIRD)}", *lines, ""]))
     path.chmod(0o755)
     return shlex.quote(str(path))
 
 
-def test_what_the_editor_gives_back_is_taken(program: Program, planned: Path) -> None:
+@pytest.fixture
+def change(planned: Path, program: Program) -> Program:
+    """The program, with ``change EXPRESSION`` among the editors: what sed would make of the file."""
+    script(planned, 'sed "$1" "$2" >"$2.new"', 'mv "$2.new" "$2"', name="change")
+    program.environ["PATH"] = f"{planned.parent}:{program.environ['PATH']}"
+    return program
+
+
+def test_what_the_editor_gives_back_is_taken(change: Program, planned: Path) -> None:
+    program = change
     program.remark("the form as it is seen")
     program.run("edit", "q", GIT_EDITOR="cat")
-    program.run("edit", "q", GIT_EDITOR="sed -i s/Routes/Paths/")
-    program.run("edit", "q", "--json", GIT_EDITOR="sed -i s/^a$/a\\\\n/")
-    criteria = "sed -i -e '/Each begins/a - it works' -e '/For people/a Noted.'"
-    program.run("edit", "q", GIT_EDITOR=criteria)
-    program.run("edit", "q", GIT_EDITOR=criteria.replace("works", "is fast"))
+    program.run("edit", "q", GIT_EDITOR="change s/Routes/Paths/")
+    program.remark("a blank line more")
+    program.run("edit", "q", "--json", GIT_EDITOR=r"change 's/^a$/a\n/'".replace("\\n", "\\\n"))
+    program.run("edit", "q", GIT_EDITOR="change 's/^#>   Each .*/- it works/; s/^#>   For .*/Noted./'")
+    program.run("edit", "q", GIT_EDITOR="change 's/^- it works/- it is fast/; s/^a$//'")
     program.run("show", "q")
     program.remark("an editor that was closed again, or is none")
     program.run("edit", "q", GIT_EDITOR="true")
@@ -58,23 +67,29 @@ def test_what_the_editor_gives_back_is_taken(program: Program, planned: Path) ->
     program.run("edit", "q", GIT_EDITOR="false")
     program.run("edit", "q", GIT_EDITOR="/nowhere/editor 2>/dev/null")
     program.remark("an empty file, and none")
-    program.run("edit", "q", GIT_EDITOR="truncate -s 0")
+    program.run("edit", "q", GIT_EDITOR="change d")
     program.run("edit", "q", GIT_EDITOR="rm")
     program.check("edit_in_editor")
     assert drafts(planned) == {}
     assert stored(planned).prompt == "Do it.\n"
 
 
-def test_what_cannot_be_taken_is_kept(program: Program, planned: Path) -> None:
-    program.run("edit", "q", GIT_EDITOR="sed -i -e '/^#> prompt/d' -e s/Routes//")
-    assert drafts(planned)["q.md"].startswith(
-        '#>! title: a task needs a title\n#>! the heading "#> prompt" is missing\n#> Task q (todo)\n'
-    ) or drafts(planned)["q.md"].startswith('#>! the heading "#> prompt" is missing\n#>! title')
+def test_what_cannot_be_taken_is_kept(change: Program, planned: Path) -> None:
+    program = change
+    program.run("edit", "q", GIT_EDITOR="change '/^#> prompt/d; s/Routes//'")
+    assert drafts(planned)["q.md"].splitlines()[:3] == [
+        '#>! the heading "#> prompt" is missing',
+        "#>! title: a task needs a title",
+        "#> Task q (todo)",
+    ]
     program.remark("the next one does not touch it")
     program.run("edit", "q", GIT_EDITOR="grep kept")
-    program.run("edit", "q", GIT_EDITOR="sed -i 's/^a$/a\\nb\\nq\\nqq/'")
-    program.run("edit", "q", GIT_EDITOR="sed -i 's/^a$/b/'")
-    program.run("edit", "q", GIT_EDITOR="sed -i 's/Routes/caf\\xe9/'")
+    program.run("edit", "q", GIT_EDITOR="change s/^a$/qq/")
+    program.run("edit", "q", GIT_EDITOR="change s/^a$/b/")
+    latin_1 = script(
+        planned, "sed 's/Routes/caf~/' $1 | tr '~' '\\351' >$1.new", "mv $1.new $1", name="latin-1"
+    )
+    program.run("edit", "q", GIT_EDITOR=latin_1)
     program.run("edit", "q", GIT_EDITOR=script(planned, 'echo mine >>"$1"', "exit 3"))
     program.run("edit", "q", "--json", GIT_EDITOR=script(planned, 'echo "#> notes" >>"$1"'))
     program.check("edit_in_editor_refused")
@@ -82,20 +97,21 @@ def test_what_cannot_be_taken_is_kept(program: Program, planned: Path) -> None:
     assert stored(planned).title == "Routes"
 
 
-def test_what_others_change_meanwhile_is_kept(program: Program, planned: Path) -> None:
+def test_what_others_change_meanwhile_is_kept(change: Program, planned: Path) -> None:
+    program = change
     program.environ |= {"PYTHONPATH": program_environ()["PYTHONPATH"]}
-    mine = 'sed -i s/Routes/Mine/ "$1"'
+    mine = "change s/Routes/Mine/ $1"
     theirs = "$BLACKBIRD edit q --notes Theirs --prompt 'Do more.' >/dev/null"
     program.remark("another field, and the same change")
     program.run("edit", "q", GIT_EDITOR=script(planned, theirs, mine))
-    program.run("edit", "q", GIT_EDITOR=script(planned, "$BLACKBIRD edit q --title X", "sed -i s/Mine/X/ $1"))
+    program.run("edit", "q", GIT_EDITOR=script(planned, "$BLACKBIRD edit q --title X", "change s/Mine/X/ $1"))
     assert (stored(planned).title, stored(planned).notes, stored(planned).prompt) == (
         "X",
         "Theirs",
         "Do more.",
     )
     program.remark("the same field")
-    conflict = ["$BLACKBIRD edit q --title Theirs --notes More", 'sed -i s/X/Mine/ "$1"']
+    conflict = ["$BLACKBIRD edit q --title Theirs --notes More", "change s/X/Mine/ $1"]
     program.run("edit", "q", GIT_EDITOR=script(planned, *conflict))
     kept = drafts(planned)["q.md"].splitlines()
     assert kept[:3] == [
@@ -112,20 +128,23 @@ def test_what_others_change_meanwhile_is_kept(program: Program, planned: Path) -
     assert sorted(drafts(planned)) == ["q.2.md", "q.3.md", "q.md"]
 
 
-def test_the_editor_is_the_one_git_would_use(program: Program, planned: Path) -> None:
+def test_the_editor_is_the_one_git_would_use(change: Program, planned: Path) -> None:
+    program = change
     del program.environ["GIT_EDITOR"]
     program.environ |= {"TERM": "dumb"}
     program.run("edit", "q")
-    program.run("edit", "q", EDITOR="sed -i s/Routes/One/", VISUAL="false")
-    program.run("edit", "q", EDITOR="false", VISUAL="sed -i s/One/Two/", TERM="xterm")
-    git(planned, "config", "core.editor", script(planned, 'sed -i s/Two/Three/ "$1"'))
+    program.run("edit", "q", EDITOR="change s/Routes/One/", VISUAL="false")
+    program.run("edit", "q", EDITOR="false", VISUAL="change s/One/Two/", TERM="xterm")
+    git(planned, "config", "core.editor", script(planned, "change s/Two/Three/ $1"))
     program.run("edit", "q", EDITOR="false", VISUAL="false", TERM="xterm")
     assert stored(planned).title == "Three"
     program.check("edit_which_editor")
 
 
 def test_an_editor_that_writes_crlf_and_a_byte_order_mark(program: Program, planned: Path) -> None:
-    windows = script(planned, "sed -i -e 's/Routes/Paths/' -e 's/$/\\r/' -e '1s/^/\\xef\\xbb\\xbf/' \"$1\"")
+    carriage_return = "cr=$(printf '\\r')"
+    written = "printf '\\357\\273\\277' >$1.new; sed \"s/Routes/Paths/; s/$/$cr/\" $1 >>$1.new"
+    windows = script(planned, carriage_return, written, "mv $1.new $1")
     assert program.run("edit", "q", GIT_EDITOR=windows) == 0
     assert (stored(planned).title, stored(planned).prompt) == ("Paths", "Do it.\n")
     assert drafts(planned) == {}
@@ -139,7 +158,8 @@ def editor_at_the_terminal(repo: Path) -> str:
         'head -n 1 "$1"',
         'printf "editor> "',
         "until read -r command; do :; done",
-        'sed -i "$command" "$1"',
+        'sed "$command" "$1" >"$1.new"',
+        'mv "$1.new" "$1"',
     )
 
 
