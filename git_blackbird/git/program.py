@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from git_blackbird.errors import UnusableError
 
@@ -36,6 +37,7 @@ _ALWAYS = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
 # How often a process whose pipes do not close is looked at: only a grandchild that keeps them makes it wait.
 _LOOK_SECONDS = 0.1
+_CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -156,14 +158,35 @@ def _wait(process: subprocess.Popen[bytes], stdin: bytes | None, deadline: float
         left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, deadline - time.monotonic())
         try:
             out, err = process.communicate(stdin, timeout=max(left, 0))
-        except subprocess.TimeoutExpired as pause:
+        except subprocess.TimeoutExpired:
             if process.poll() is not None:
-                return Completed(process.returncode, pause.output or b"", pause.stderr or b"")
+                return _collected(process)
             if deadline is not None and time.monotonic() >= deadline:
                 return None
             stdin = None
         else:
             return Completed(process.returncode, out, err)
+
+
+def _collected(process: subprocess.Popen[bytes]) -> Completed:
+    """Give all that an ended process wrote, though a grandchild may keep its pipes open."""
+    try:
+        out, err = process.communicate(timeout=_LOOK_SECONDS)
+    except subprocess.TimeoutExpired as kept:
+        out = (kept.output or b"") + _rest(process.stdout)
+        err = (kept.stderr or b"") + _rest(process.stderr)
+    return Completed(process.returncode, out, err)
+
+
+def _rest(pipe: IO[bytes] | None) -> bytes:
+    """Read what lies in a pipe now, and wait for nothing more."""
+    parts: list[bytes] = []
+    if pipe is not None and not pipe.closed:
+        os.set_blocking(pipe.fileno(), False)
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(pipe.fileno(), _CHUNK):
+                parts.append(data)
+    return b"".join(parts)
 
 
 def _not_started(error: OSError, cwd: Path) -> UnusableError:

@@ -1,11 +1,21 @@
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
-from git_blackbird.git.program import LOCAL_VARIABLES, GitError, GitTimeoutError, run_git, scrubbed
+from git_blackbird.git.program import (
+    LOCAL_VARIABLES,
+    Completed,
+    GitError,
+    GitTimeoutError,
+    _collected,
+    run_for_user,
+    run_git,
+    scrubbed,
+)
 from tests.git.support import escaping
 from tests.support import git
 
@@ -106,3 +116,37 @@ def test_importing_the_rooms_fast_part_is_cheap() -> None:
         environ=os.environ,
     )
     assert done.out == b"[]\n"
+
+
+def started(script: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        ["sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_nothing_is_lost_of_a_process_that_closed_its_pipes_before_it_ended() -> None:
+    with started("echo out; echo err >&2; exec >&- 2>&-; exec sleep 0.3") as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=0.1)
+        process.wait()
+        assert _collected(process) == Completed(0, b"out\n", b"err\n")
+
+
+def test_nothing_is_lost_of_a_process_whose_pipes_others_keep() -> None:
+    size = 60_000
+    with started(f"head -c {size} /dev/zero; echo err >&2; sleep 60 & echo $! >&2") as process:
+        process.wait()
+        done = _collected(process)
+        word, number = done.err.split()
+        os.kill(int(number), 9)
+    assert (len(done.out), word) == (size, b"err")
+
+
+def test_what_is_the_users_runs_in_their_environment_and_group(repo: Path) -> None:
+    script = (
+        "!echo $LC_ALL ${GIT_OPTIONAL_LOCKS-no} ${GIT_TERMINAL_PROMPT-no}; ps -o pgid= -p $$; cat; exit 3"
+    )
+    environ = {**os.environ, "LC_ALL": "de_AT.UTF-8", "GIT_TERMINAL_PROMPT": "1"}
+    done = run_for_user(["-c", f"alias.x={script}", "x"], cwd=repo, environ=environ)
+    words, group = done.out.decode().splitlines()
+    assert (done.code, words, int(group)) == (3, "de_AT.UTF-8 no 1", os.getpgrp())
