@@ -108,6 +108,8 @@ def test_usage(program: Program, repo: Path) -> None:
         ["resume", "t1", "--answer", "yes"],
         ["runs", "--log"],
         ["runs", "t1", "--log", "--json"],
+        ["runs", "t1", "--raw"],
+        ["runs", "t1", "--diff", "--raw"],
         ["runs", "t1", "019b", "--limit", "3"],
         ["runs", "t1", "--limit", "none"],
         ["show", "t1", "--json", "--nope"],
