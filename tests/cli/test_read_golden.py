@@ -138,7 +138,7 @@ def test_help(program: Program) -> None:
         "validate",
     ):
         program.run(command, "-h")
-    for command in ("set-status", "retry", "resume", "restart"):
+    for command in ("edit", "deps", "move", "delete", "set-status", "retry", "resume", "restart"):
         program.run(command, "-h")
     program.check("help")
 
