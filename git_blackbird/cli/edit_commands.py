@@ -200,6 +200,7 @@ def delete(call: Invocation, *, task_id: str, cascade_children: bool, force: boo
             "deleted": list(deleted.task_ids),
             "detached": list(deleted.detached),
             "runs": {one: list(runs) for one, runs in deleted.runs.items()},
+            "dropped": list(deleted.dropped),
             "changed": list(deleted.followed),
         }
     )
@@ -210,6 +211,7 @@ def _deleted_lines(deleted: Deleted) -> list[str]:
     lines = [f"deleted {len(deleted.task_ids)} item(s)"]
     if deleted.detached:
         lines.append(f"detached deps from: {', '.join(deleted.detached)}")
+    lines += [f"  the decision due on run {run_id} is dropped" for run_id in deleted.dropped]
     for task_id, runs in deleted.runs.items():
         lines.append(f"  kept: {counted(len(runs), 'run')} of {task_id} ({task_command('runs', task_id)})")
     return lines

@@ -1,9 +1,10 @@
 """Moving and deleting tasks (PEER.md 2): the tree stays one, and statuses follow in the same write."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from git_blackbird.controller.in_hand import require_free, require_idle
+from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
@@ -12,6 +13,7 @@ from git_blackbird.model.graph import find_new_deadlock, ran_after, subtree
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.plan_changes import Place, deleted, moved, outside_dependents
+from git_blackbird.model.run import OVERTAKEN_BY_DELETE
 from git_blackbird.storage.store import Transaction
 
 TOP_OF_PLAN = "/"
@@ -134,13 +136,14 @@ class Deletion:
 class Deleted:
     """What was deleted: the task first, then those below it.
 
-    ``detached`` depended on them; ``runs`` are their records, which stay; ``followed`` had their status
-    changed by it.
+    ``detached`` depended on them; ``runs`` are their records, which stay; ``dropped`` are those on which a
+    decision was due; ``followed`` had their status changed by it.
     """
 
     task_ids: tuple[TaskId, ...]
     detached: tuple[TaskId, ...]
     runs: Mapping[TaskId, tuple[RunId, ...]]
+    dropped: tuple[RunId, ...]
     followed: Mapping[TaskId, Status]
 
 
@@ -159,6 +162,7 @@ def delete_task(workspace: Workspace, deletion: Deletion) -> Deleted:
         if dependents and not deletion.force:
             raise _would_break(dependents)
         runs = {one: tuple(run.id for run in transaction.history(one).runs) for one in doomed}
+        dropped = tuple(_dropped(workspace, transaction, doomed))
         after = transaction.change_plan(
             _with_statuses(workspace, transaction, lambda plan, now: deleted(plan, doomed, now))
         )
@@ -166,8 +170,18 @@ def delete_task(workspace: Workspace, deletion: Deletion) -> Deleted:
             tuple(doomed),
             tuple(sorted({one for others in dependents.values() for one in others})),
             {task_id: ids for task_id, ids in runs.items() if ids},
+            dropped,
             _followed(before, after),
         )
+
+
+def _dropped(workspace: Workspace, transaction: Transaction, doomed: Sequence[TaskId]) -> Iterator[RunId]:
+    """Resolve the decisions due on these tasks, records first: nobody could take them any more."""
+    for task_id in doomed:
+        run = transaction.history(task_id).latest
+        if run is not None and run.is_pending:
+            overtake_runs(transaction, task_id, OVERTAKEN_BY_DELETE, workspace.world.timestamp())
+            yield run.id
 
 
 def _require_deletable(

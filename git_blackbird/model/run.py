@@ -61,6 +61,7 @@ REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_RE
 OVERTAKEN_BY_RETRY = "retry"
 OVERTAKEN_BY_RESTART = "restart"
 OVERTAKEN_BY_UNAVAILABLE = "unavailable"
+OVERTAKEN_BY_DELETE = "delete"
 OVERTAKEN_BY_LOST_SESSION = "session-lost"
 OVERTAKEN_BY_STATUS = "set-status:"
 

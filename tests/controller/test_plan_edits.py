@@ -20,7 +20,7 @@ from git_blackbird.model.plan_changes import Place
 from git_blackbird.model.run import DecisionState, Run, RunStatus
 from git_blackbird.model.task_fields import TaskFields
 from tests.cli.plans import run, task
-from tests.controller.support import execute, leaf, open_at, put_plan, status
+from tests.controller.support import execute, leaf, open_at, put_plan, runs_of, status
 
 A, B, P, Q = map(TaskId, ["a", "b", "p", "q"])
 PENDING: dict[str, Any] = {"decision_required": True, "decision_state": DecisionState.PENDING}
@@ -257,7 +257,10 @@ def test_a_decision_that_is_due_is_not_deleted_unasked(repo: Path) -> None:
         "--force deletes it all the same",
     ]
     done = delete_task(open_at(repo), Deletion("p", cascade_children=True, force=True))
-    assert done.task_ids == ("p", "a")
+    assert (done.task_ids, done.dropped) == (("p", "a"), ("019b7c4e52000001",))
+    kept = runs_of(repo, "a")[0]
+    assert (kept.superseded_by, kept.decision_state) == ("delete", DecisionState.REJECTED)
+    assert kept.decision_feedback == "overtaken by delete"
 
 
 def test_a_task_at_work_is_left_alone(at_work: Path) -> None:
