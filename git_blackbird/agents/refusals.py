@@ -122,6 +122,7 @@ _KNOWN: tuple[tuple[Refusal, tuple[str, ...]], ...] = (
     ),
 )
 
+_OTHER_AGENT = "choose another agent for the next task with --agent"
 _WAYS_OUT = {
     Refusal.SESSION_UNKNOWN: "begin a new session: {restart}",
     Refusal.SESSION_BUSY: "another process is at work in that session: wait for it, or end it",
@@ -265,8 +266,11 @@ def _stands_in(flag: str, args: tuple[str, ...]) -> bool:
 
 
 def _limit_hint(line: str) -> str:
-    """Give the line that names a limit, with the time that older versions write as a number put in words."""
+    """Say what to do about a limit, with the time at which it resets where that is told as a number.
+
+    Where the program says the time in words, they are in the error itself.
+    """
     reset = _RESET_SECONDS.search(line)
     if reset is None:
-        return one_line(line, 500)
-    return f"{one_line(line[: reset.start()], 500)}, resets at {format_timestamp(int(reset[1]) * 10**9)}"
+        return f"wait until the limit resets, add to it, or {_OTHER_AGENT}"
+    return f"wait until {format_timestamp(int(reset[1]) * 10**9)}, or {_OTHER_AGENT}"

@@ -52,6 +52,10 @@ def codex_refuses(stderr: str, *args: str, exit_code: int = 1) -> Reading:
     return finish(CodexReader(assign("Go"), args), (), exit_code, stderr)
 
 
+OTHER_AGENT = "choose another agent for the next task with --agent"
+LIMIT = f"wait until the limit resets, add to it, or {OTHER_AGENT}"
+
+
 def found(reading: Reading) -> tuple[Refusal | None, str | None]:
     assert not reading.succeeded
     assert reading.error
@@ -67,13 +71,13 @@ def found(reading: Reading) -> tuple[Refusal | None, str | None]:
         (
             "Claude AI usage limit reached|1767225600",
             Refusal.USAGE_LIMIT,
-            "Claude AI usage limit reached, resets at 2026-01-01T00:00:00Z",
+            f"wait until 2026-01-01T00:00:00Z, or {OTHER_AGENT}",
         ),
-        ("You've hit your session limit · resets 3pm (UTC)", Refusal.USAGE_LIMIT, None),
-        ("5-hour limit reached ∙ resets 3pm", Refusal.USAGE_LIMIT, None),
-        ("You're out of usage credits.", Refusal.USAGE_LIMIT, None),
-        ("Credit balance is too low", Refusal.USAGE_LIMIT, None),
-        ("API Error: Request rejected (429) · slow down", Refusal.USAGE_LIMIT, None),
+        ("You've hit your session limit · resets 3pm (UTC)", Refusal.USAGE_LIMIT, LIMIT),
+        ("5-hour limit reached ∙ resets 3pm", Refusal.USAGE_LIMIT, LIMIT),
+        ("You're out of usage credits.", Refusal.USAGE_LIMIT, LIMIT),
+        ("Credit balance is too low", Refusal.USAGE_LIMIT, LIMIT),
+        ("API Error: Request rejected (429) · slow down", Refusal.USAGE_LIMIT, LIMIT),
         (
             "There's an issue with the selected model (X). It may not exist.",
             Refusal.UNKNOWN_MODEL,
@@ -185,10 +189,10 @@ def test_claude_may_refuse_before_one_event(stderr: str, refusal: Refusal, hint:
             CODEX_LOGIN,
         ),
         ("Missing environment variable: `XKEY`.", Refusal.NOT_LOGGED_IN, "set XKEY in the environment"),
-        (CODEX_LIMIT, Refusal.USAGE_LIMIT, CODEX_LIMIT.replace("’", "'")),  # noqa: RUF001  # its words
-        ("exceeded retry limit, last status: 429 Too Many Requests", Refusal.USAGE_LIMIT, None),
-        ("Quota exceeded. Check your plan and billing details.", Refusal.USAGE_LIMIT, None),
-        ("Your workspace is out of credits. Add credits to continue.", Refusal.USAGE_LIMIT, None),
+        (CODEX_LIMIT, Refusal.USAGE_LIMIT, LIMIT),
+        ("exceeded retry limit, last status: 429 Too Many Requests", Refusal.USAGE_LIMIT, LIMIT),
+        ("Quota exceeded. Check your plan and billing details.", Refusal.USAGE_LIMIT, LIMIT),
+        ("Your workspace is out of credits. Add credits to continue.", Refusal.USAGE_LIMIT, LIMIT),
         (
             "The model `gpt-9` does not exist or you do not have access to it.",
             Refusal.UNKNOWN_MODEL,
