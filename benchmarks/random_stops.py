@@ -237,6 +237,7 @@ class Outcome:
     def note_left(self, found: list[str], when: str) -> None:
         for what in found:
             self.left[f"{when}: {what}"] += 1
+            print(f"LEFT {when}: {what}", flush=True)
 
 
 def play(one: Round, stop: str, outcome: Outcome) -> None:

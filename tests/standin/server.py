@@ -1,6 +1,7 @@
 """The server: what the model is asked is kept, and answered as a script says."""
 
 import json
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -132,7 +133,7 @@ def serve(dialect: Dialect) -> Iterator[StandIn]:
     class Handler(_Handler):
         book = standin
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     standin.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
@@ -143,6 +144,13 @@ def serve(dialect: Dialect) -> Iterator[StandIn]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of programs that were killed while they spoke; anything else is a fault of ours."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -170,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._stream(reply, str(request.get("model", "")))
             else:
                 self._refuse(reply)
-        except (BrokenPipeError, ConnectionResetError):
+        except ConnectionError:
             self.close_connection = True
 
     def _turn_away(self) -> None:
