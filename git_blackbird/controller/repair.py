@@ -6,8 +6,8 @@ from pathlib import Path
 
 from git_blackbird.agents import processes
 from git_blackbird.agents.logs import LogFiles, read_saved, read_tail
-from git_blackbird.agents.protocol import Assignment
 from git_blackbird.controller.agents import agent_of
+from git_blackbird.controller.assignments import recorded_assignment
 from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.liveness import is_alive
@@ -121,26 +121,12 @@ def read_log(workspace: Workspace, run: Run) -> Reading:
     if not all(path.is_file() or not path.exists() for path in (files.stdout, files.stderr)):
         # An agent put something else in its place, which might never end.
         return Reading(succeeded=False)
-    return read_saved(agent.reader(_assignment(workspace, run)), files, None)
+    return read_saved(agent.reader(recorded_assignment(workspace, run)), files, None)
 
 
 def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
     stdout, stderr = (workspace.layout.log(run.task_id, run.id, name) for name in ("stdout", "stderr"))
     return LogFiles(stdout, stderr, 0)
-
-
-def _assignment(workspace: Workspace, run: Run) -> Assignment:
-    resumed = workspace.store.records.history(run.task_id).find(run.resumes) if run.resumes else None
-    return Assignment(
-        task_id=run.task_id,
-        run_id=run.id,
-        session=run.provider_session_ref,
-        prompt=run.prompt or "",
-        context=run.context,
-        resume=run.resumes is not None,
-        previous_totals={} if resumed is None else resumed.raw_totals or {},
-        folder=str(workspace.repo.top),
-    )
 
 
 def _tail(path: Path) -> str | None:

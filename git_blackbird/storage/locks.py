@@ -1,6 +1,7 @@
 """The two locks of a worktree: one for who runs agents, one for who writes."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -100,9 +101,17 @@ def session_lock(folder: Path, session: Session, holder: str) -> Iterator[None]:
                 f"session {session.name} of {session.provider} is at work: {said or 'it is just starting'}",
                 hint="wait for it; a copy of a worktree shares its sessions",
             )
-        stack.callback(path.unlink, missing_ok=True)
+        stack.callback(_remove, path)
         _write_holder(descriptor, path, holder)
         yield
+
+
+def _remove(path: Path) -> None:
+    """Remove a session's lock, and its folders where nothing else is kept in them."""
+    path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # something is
+        path.parent.rmdir()
+        path.parent.parent.rmdir()
 
 
 def _is_at(path: Path, descriptor: int) -> bool:
@@ -128,14 +137,22 @@ def controller_holder(layout: Layout) -> str | None:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int]:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = _open(path)
     except OSError as error:
         raise UnusableError(f"cannot write {path}: {error.strerror}", hint="make it writable") from error
     try:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    for _ in range(_TRIES):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Who lets a session go may be removing the folder just now.
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
 def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
