@@ -53,6 +53,10 @@ class Output:
             click.echo(text, nl=False)
             sys.stdout.flush()
 
+    def raw(self, data: bytes) -> None:
+        """Print bytes for programs, exactly as they are."""
+        click.echo(data, nl=False)
+
     def note(self, text: str) -> None:
         """Print a remark on standard error, beside output that is someone else's."""
         click.echo(clean(text), err=True)

@@ -4,6 +4,7 @@ import click
 
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.output import Output
+from git_blackbird.cli.porcelain import list_records, print_records, record_options, status_records
 from git_blackbird.cli.show_view import show_data, show_lines, task_data
 from git_blackbird.cli.status_view import status_data, status_lines
 from git_blackbird.cli.tables import Cell, render_table
@@ -29,17 +30,21 @@ _EMPTY = {
 
 
 @click.command()
+@record_options
 @command_options
-def status(call: Invocation) -> ExitCode:
+def status(call: Invocation, *, record_end: str | None) -> ExitCode:
     """Show where the plan stands, what runs, and what is due.
 
     Everything due is followed by the command that answers it.
     """
     workspace = open_workspace(call.world)
     overview = build_overview(workspace)
-    for line in status_lines(overview, call.output):
-        call.output.say(line)
-    call.output.data(status_data(overview))
+    if record_end is None:
+        for line in status_lines(overview, call.output):
+            call.output.say(line)
+        call.output.data(status_data(overview))
+    else:
+        print_records(call.output, status_records(overview), record_end)
     warn_faults(call.output, overview.unreadable)
     warn_problems(call.output, workspace)
     return ExitCode.OK
@@ -57,8 +62,11 @@ def status(call: Invocation) -> ExitCode:
     help="Only tasks in this status.",
 )
 @click.option("--tree", is_flag=True, help="Show children below their parents.")
+@record_options
 @command_options
-def list_command(call: Invocation, *, which: str | None, status_name: str | None, tree: bool) -> ExitCode:
+def list_command(
+    call: Invocation, *, which: str | None, status_name: str | None, tree: bool, record_end: str | None
+) -> ExitCode:
     """List tasks: without an option, the leaves that are neither done nor skipped."""
     workspace = open_workspace(call.world)
     plan = workspace.store.plan()
@@ -69,7 +77,10 @@ def list_command(call: Invocation, *, which: str | None, status_name: str | None
         status=None if status_name is None else Status(status_name),
     )
     rows = tree_of_tasks(plan, wanted) if tree else [(0, task) for task in list_tasks(plan, wanted)]
-    _print_list(call.output, plan, rows, _EMPTY.get(which or "", "no tasks"))
+    if record_end is None:
+        _print_list(call.output, plan, rows, _EMPTY.get(which or "", "no tasks"))
+    else:
+        print_records(call.output, list_records(plan, rows), record_end)
     warn_problems(call.output, workspace)
     return ExitCode.OK
 

@@ -6,6 +6,7 @@ import click
 
 from git_blackbird.cli.clean_stream import colored_pieces
 from git_blackbird.cli.context import Invocation, command_options
+from git_blackbird.cli.porcelain import print_records, record_options, run_records
 from git_blackbird.cli.runs_view import run_lines, run_row, runs_of_all_table, runs_table
 from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_strays
 from git_blackbird.controller import run_views
@@ -32,6 +33,7 @@ _RAW_MODES = {"log": "raw log", "follow": "raw follow"}
     "--diff", "mode", flag_value="diff", help="Show the full diff: of RUN, or of the task's change."
 )
 @click.option("--raw", is_flag=True, help="With --log and --follow: both streams as they were printed.")
+@record_options
 @command_options
 def runs(
     call: Invocation,
@@ -41,6 +43,7 @@ def runs(
     limit: int | None,
     mode: str | None,
     raw: bool,
+    record_end: str | None,
 ) -> ExitCode:
     """Show what happened, what it cost, what it changed; newest first.
 
@@ -51,8 +54,12 @@ def runs(
     if raw and mode not in _RAW_MODES:
         raise UsageError("--raw goes with --log or --follow")
     _check_usage(call, task_id, run_id, limit, mode)
+    if record_end is not None and (run_id is not None or mode is not None):
+        raise UsageError("--porcelain goes with a list of runs, not with one run")
     workspace = open_workspace(call.world)
-    if task_id is None:
+    if record_end is not None:
+        _print_records(call, workspace, task_id, limit, record_end)
+    elif task_id is None:
         _list_all(call, workspace, limit or NEWEST)
     elif mode is not None:
         return _show_mode(call, workspace, task_id, run_id, _RAW_MODES[mode] if raw else mode)
@@ -73,6 +80,17 @@ def _check_usage(
         raise UsageError(f"--{mode} is text; it does not go with --json")
     if limit is not None and (run_id is not None or mode is not None):
         raise UsageError("--limit goes with a list of runs, not with one run")
+
+
+def _print_records(
+    call: Invocation, workspace: Workspace, task_id: str | None, limit: int | None, record_end: str
+) -> None:
+    if task_id is None:
+        found = run_views.newest_runs(workspace, limit or NEWEST)
+    else:
+        found = run_views.runs_of_task(workspace, task_id, limit)
+    print_records(call.output, run_records(found.runs), record_end)
+    _warn(call, found)
 
 
 def _list_all(call: Invocation, workspace: Workspace, limit: int) -> None:
@@ -103,6 +121,10 @@ def _say_rows(call: Invocation, found: run_views.RunList, now: str) -> None:
             "strays": list(found.strays),
         }
     )
+    _warn(call, found)
+
+
+def _warn(call: Invocation, found: run_views.RunList) -> None:
     warn_faults(call.output, found.faults)
     warn_strays(call.output, found.strays)
 

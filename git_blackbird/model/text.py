@@ -33,6 +33,24 @@ def clean_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
+_BREAKING = re.compile(rf'^"|[\t\n]|{_REST.pattern}')
+
+
+def quoted_field(text: str) -> str:
+    r"""Give the text as one field of a line for scripts: quoted as in C where it would break the line.
+
+    What begins with a double quote is quoted; ``\ooo`` is a byte of UTF-8.
+    """
+    if not _BREAKING.search(text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("\n", "\\n")
+    return f'"{_REST.sub(_octal, escaped)}"'
+
+
+def _octal(match: re.Match[str]) -> str:
+    return "".join(f"\\{byte:03o}" for byte in match[0].encode(errors="replace"))
+
+
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 
 

@@ -132,7 +132,14 @@ OF_OTHER_PROGRAMS = {
     *("--mirror", "--check", "--version", "--session-id", "--resume"),
     *("--setting-sources", "--allowedTools", "--max-budget-usd", "--full-auto"),
 }
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/deviations.md", "docs/json.md"]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/deviations.md",
+    "docs/json.md",
+    "docs/porcelain.md",
+]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -1,12 +1,13 @@
 """Text of agents and files is harmless on a terminal."""
 
+import re
 import unicodedata
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.text import clean, clean_line, shell_word, visible
+from git_blackbird.model.text import clean, clean_line, quoted_field, shell_word, visible
 
 
 @pytest.mark.parametrize(
@@ -96,3 +97,36 @@ def test_shell_words(text: str, word: str) -> None:
 
 def test_what_a_change_holds_is_made_visible() -> None:
     assert visible("+\x1b[31mred\x07\x00\ttab") == "+^[[31mred^G^@\ttab"
+
+
+def test_a_field_is_quoted_only_where_it_would_break_its_line() -> None:
+    for plain in ("", "A title", 'say "no"', "back\\slash", "été 日本"):
+        assert quoted_field(plain) == plain
+    assert quoted_field('"no" means\tno\n') == '"\\"no\\" means\\tno\\n"'
+    assert quoted_field("\x1b[2J\\\r\u202e\x00") == '"\\033[2J\\\\\\015\\342\\200\\256\\000"'
+
+
+_ESCAPE = re.compile(rb'\\([0-7]{3}|[tn"\\])')
+_SHORT = {b"t": b"\t", b"n": b"\n"}
+
+
+def unquoted(field: str) -> str:
+    """What a script makes of a field again."""
+    if not field.startswith('"'):
+        return field
+    assert field.endswith('"')
+
+    def plain(match: re.Match[bytes]) -> bytes:
+        said = match[1]
+        return bytes([int(said, 8)]) if said.isdigit() else _SHORT.get(said, said)
+
+    return _ESCAPE.sub(plain, field[1:-1].encode()).decode()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(list('"\\\t\n\r\x1b0'))))
+def test_a_field_comes_back_exactly(text: str) -> None:
+    field = quoted_field(text)
+    assert unquoted(field) == text
+    assert clean(field) == field
+    assert not set(field) & set("\t\n")

@@ -1,0 +1,118 @@
+"""``--porcelain`` and ``-z``: lists as records for scripts, in a form that stays (docs/porcelain.md)."""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import click
+
+from git_blackbird.cli.output import Output
+from git_blackbird.controller.overview import Overview, label
+from git_blackbird.errors import ExitCode
+from git_blackbird.model.commands import task_command
+from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.run import Run
+from git_blackbird.model.text import quoted_field
+
+LINE_END, NUL = "\n", "\0"
+_ABSENT = "-"
+_RUN_FIELDS = (
+    "id",
+    "task_id",
+    "run_type",
+    "provider",
+    "provider_session_ref",
+    "started_at",
+    "completed_at",
+    "status",
+    "terminal_reason",
+    "exit_code",
+    "decision_state",
+    "cost_usd",
+    "resumes",
+    "superseded_by",
+)
+
+Record = Sequence[object]
+
+
+def record_options(command: Callable[..., ExitCode]) -> Callable[..., ExitCode]:
+    """Give a command that lists ``--porcelain`` and ``-z``.
+
+    It gets ``record_end``: what ends a record, or None where people are spoken to.
+    """
+
+    @click.option("--porcelain", is_flag=True, help="Print records of tab-separated fields for scripts.")
+    @click.option("-z", "nul", is_flag=True, help="The same, each ended with NUL and nothing quoted.")
+    @functools.wraps(command)
+    def wrapped(*args: Any, porcelain: bool, nul: bool, **kwargs: Any) -> ExitCode:
+        if kwargs["as_json"] and (porcelain or nul):
+            # Before the command knows how it is spoken to: the edge looks for --json itself then.
+            raise click.UsageError("--json and --porcelain do not go together", click.get_current_context())
+        end = NUL if nul else LINE_END if porcelain else None
+        return command(*args, record_end=end, **kwargs)
+
+    return wrapped
+
+
+def print_records(output: Output, records: Iterable[Record], end: str) -> None:
+    """Print records; in lines, a field that would break them is quoted as in C."""
+    joined = _line if end == LINE_END else _unquoted
+    text = "".join(joined(list(map(_text, record))) + end for record in records)
+    output.raw(text.encode(errors="replace"))
+
+
+def _text(field: object) -> str:
+    return _ABSENT if field is None or field == "" else str(field)
+
+
+def _line(fields: Sequence[str]) -> str:
+    return "\t".join(map(quoted_field, fields))
+
+
+def _unquoted(fields: Sequence[str]) -> str:
+    """Join fields as they are; only the last may hold a tab, none may hold what ends the record."""
+    *first, last = fields
+    return "\t".join([*(field.replace("\t", "\ufffd") for field in first), last]).replace(NUL, "\ufffd")
+
+
+def list_records(plan: Plan, rows: Iterable[tuple[int, Task]]) -> Iterator[Record]:
+    """Give each task: id, status, label, depth, parent, title."""
+    for depth, task in rows:
+        yield task.id, task.status.value, label(plan, task), depth, task.parent, task.title
+
+
+def run_records(runs: Iterable[Run]) -> Iterator[Record]:
+    """Give each run: the fields of RUN of docs/json.md in their order, less the seconds."""
+    for run in runs:
+        yield [getattr(run, name) for name in _RUN_FIELDS]
+
+
+def status_records(overview: Overview) -> Iterator[Record]:
+    """Give where the plan stands; the first field of each record says what it is about."""
+    for status in Status:
+        yield "count", status.value, overview.counts[status]
+    if overview.holder is not None:
+        yield "holder", overview.holder
+    for one in overview.running:
+        yield "running", one.run.task_id, one.run.id, one.run.pid, "alive" if one.alive else "gone"
+    for owed in overview.owed:
+        yield "due", owed.kind.value, owed.task.id, owed.run.id, owed.command
+    for failed in overview.failed:
+        yield "due", "failed", failed.task.id, None, task_command("retry", failed.task.id)
+    for stuck in overview.stuck:
+        yield "due", "stuck", stuck.task.id, None, stuck.command
+    for task in overview.ready:
+        yield "due", "ready", task.id, None, task_command("execute", task.id)
+    yield from _odd_records(overview)
+
+
+def _odd_records(overview: Overview) -> Iterator[Record]:
+    for task_id, deps in sorted(overview.blocked.items()):
+        yield from (("blocked", task_id, dep) for dep in deps)
+    for task_id, (stored, derived) in overview.drift.items():
+        yield "drift", task_id, stored.value, derived.value
+    for fault in overview.unreadable:
+        yield "unreadable", fault.path, fault.what
+    for run in overview.elsewhere:
+        yield "elsewhere", run.task_id, run.id
