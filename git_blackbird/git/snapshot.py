@@ -264,10 +264,7 @@ class _Session:
 
     def without_hidden(self, tree: str) -> str:
         """Take tracked ``hidden`` entries out of the finished tree; the untracked ones never came in."""
-        trees = Trees(self.repo)
-        top = trees.load(tree)
-        kept = {name: entry for name, entry in top.items() if name not in self.hidden}
-        return tree if len(kept) == len(top) else trees.save(kept)
+        return Trees(self.repo).without(tree, self.hidden)
 
 
 def _is_link(path: bytes) -> bool:

@@ -66,6 +66,12 @@ class Trees:
         found = tree.get(name)
         return None if found is None or found.mode == DIRECTORY else found
 
+    def without(self, oid: str, names: Iterable[bytes]) -> str:
+        """Write the tree ``oid`` less the entries of these names at its top."""
+        top, left_away = self.load(oid), set(names)
+        kept = {name: entry for name, entry in top.items() if name not in left_away}
+        return oid if len(kept) == len(top) else self.save(kept)
+
     def touched(self, base: str, head: str) -> Iterator[bytes]:
         """Every path at which the two trees hold something else, in no order."""
         pending: list[tuple[bytes, str | None, str | None]] = [(b"", base, head)]
