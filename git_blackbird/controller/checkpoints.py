@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.agents import agent_of
+from git_blackbird.controller.approval_commits import foresee
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
@@ -25,15 +26,17 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
     """
     runs = since_done(image.history(task.id))
     pair, summary = change_of(workspace, image, run, runs)
+    worktree = None if pair is None else _worktree(workspace, pair)
     return Checkpoint(
         task=task,
         run=run,
         summary=summary,
         pair=pair,
-        moved=moved_paths(workspace, pair),
+        moved=_moved(workspace, pair, worktree),
         runs=len(runs),
         cost_usd=total_cost(runs),
         no_request=request_obstacle(workspace, image.history(task.id), run),
+        commit=foresee(workspace, pair, worktree),
     )
 
 
@@ -73,12 +76,24 @@ def _others(image: Image, own: TaskId) -> Iterator[Run]:
 
 def moved_paths(workspace: Workspace, pair: TreePair | None) -> tuple[str, ...]:
     """Name the paths of a change that differ in the worktree by now; what is approved is the change."""
-    if pair is None:
-        return ()
+    return _moved(workspace, pair, None if pair is None else _worktree(workspace, pair))
+
+
+def _worktree(workspace: Workspace, pair: TreePair) -> str | None:
     try:
-        return differs(workspace.repo, snapshot(workspace, since=pair.head).tree, pair)
+        return snapshot(workspace, since=pair.head).tree
     except BlackbirdError:
         # Without a snapshot nothing can be compared; taking one is tried again, aloud, by the next run.
+        return None
+
+
+def _moved(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> tuple[str, ...]:
+    if pair is None or worktree is None:
+        return ()
+    try:
+        return differs(workspace.repo, worktree, pair)
+    except BlackbirdError:
+        # The snapshots of the change are gone: then the summary says that it is minimal.
         return ()
 
 

@@ -1,6 +1,7 @@
 """What a change of the plan must leave alone: tasks that an agent or a person has in hand."""
 
 from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.pending import require_unclaimed
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import decide_command, task_command
 from git_blackbird.model.ids import TaskId
@@ -11,10 +12,11 @@ _IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
 
 def require_idle(transaction: Transaction, task: Task) -> None:
-    """Refuse to change a task while an agent works on it.
+    """Refuse to change a task while an agent works on it, or its change is being committed.
 
-    Raises RequestError.
+    Raises RequestError, LockedError.
     """
+    require_unclaimed(transaction, task.id)
     live = transaction.history(task.id).live
     if live is not None and is_alive(live):
         raise RequestError(

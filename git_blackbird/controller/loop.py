@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.agents import agent_of, chosen_agent, probe
+from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face, LeftOpen
@@ -15,10 +16,10 @@ from git_blackbird.controller.orders import Order, order_answers, order_changes,
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
-from git_blackbird.model.choices import Decision
+from git_blackbird.model.choices import CHOICES, Decision
 from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
 from git_blackbird.model.due import (
     Ask,
@@ -42,6 +43,7 @@ from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.storage.store import Image
 
 _WATCH_SECONDS = 0.2
+_MAX_REFUSALS = 10
 _LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
 T = TypeVar("T")
 
@@ -68,6 +70,7 @@ class Loop:
         self._left_out: set[str] = set()
         self._at_work: TaskId | None = None
         self._lost: list[Run] = []
+        self._refusals = 0
 
     def interrupt(self) -> None:
         """Pause what runs and stop; asked a second time, kill it."""
@@ -213,11 +216,7 @@ class Loop:
         checkpoint = await asyncio.to_thread(build_checkpoint, self._workspace, image, task, run)
         reply = await self._stoppable(self._or_elsewhere(self._face.decide(checkpoint), run))
         if isinstance(reply, Decision):
-            recorded = record_decision(self._workspace, task.id, reply, run.id)
-            self._face.notify(Decided(task.id, run.id, reply.state, elsewhere=False))
-            for line in recorded.undo:
-                self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
-            return self._stop_after(recorded.run)
+            return await self._record(task, run, reply)
         if isinstance(reply, Run):
             if reply.decision_state is not None:
                 self._face.notify(Decided(task.id, run.id, reply.decision_state, elsewhere=True))
@@ -229,12 +228,24 @@ class Loop:
                 (decide_command(task.id),),
                 task.id,
             )
-        return Stop(
-            StopReason.DECISION_REQUIRED,
-            f"a decision is due on {task.id}",
-            tuple(dict.fromkeys(offer.command_for(task.id) for offer in checkpoint.offers())),
-            task.id,
-        )
+        return _decision_required(task)
+
+    async def _record(self, task: Task, run: Run, decision: Decision) -> Stop | None:
+        """Record a decision; one that is refused for now is due again, and the face is told why."""
+        try:
+            # In a thread: the commit of an approval takes as long as the user's hooks do.
+            recorded = await asyncio.to_thread(record_decision, self._workspace, task.id, decision, run.id)
+        except (ApprovalRefusedError, LockedError) as error:
+            self._face.notify(Notice(Weight.ERROR, error.message, error.hint, task.id))
+            self._refusals += 1
+            # A pipe that says the same for ever is nobody.
+            return None if self._refusals < _MAX_REFUSALS else _decision_required(task)
+        self._face.notify(Decided(task.id, run.id, decision.state, elsewhere=False, commit=recorded.commit))
+        for text in () if recorded.commit is None else recorded.commit.warnings:
+            self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
+        for line in recorded.undo:
+            self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
+        return self._stop_after(recorded.run)
 
     def _stop_after(self, run: Run) -> Stop | None:
         if run.decision_state is DecisionState.REJECTED and run.superseded_at is None:
@@ -334,6 +345,15 @@ class Loop:
             for task in image.plan.leaves()
             if task.status == Status.FAILED and self._call.covers(task.id)
         ]
+
+
+def _decision_required(task: Task) -> Stop:
+    return Stop(
+        StopReason.DECISION_REQUIRED,
+        f"a decision is due on {task.id}",
+        tuple(dict.fromkeys(offer.command_for(task.id) for offer in CHOICES)),
+        task.id,
+    )
 
 
 def _again(run: Run) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from git_blackbird.agents import processes
 from git_blackbird.agents.logs import LogFiles, read_saved, read_tail
 from git_blackbird.controller.agents import agent_of
+from git_blackbird.controller.approval_commits import mend_cut_off
 from git_blackbird.controller.assignments import recorded_assignment
 from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.face import Face
@@ -15,7 +16,7 @@ from git_blackbird.controller.plan_guard import settle_plan
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.work_folders import remove_litter
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Reading
 from git_blackbird.model.events import Notice, Weight
@@ -32,6 +33,7 @@ def repair(workspace: Workspace, face: Face) -> None:
     # By the records alone: an agent whose program was killed may have broken the plan as well.
     for run in running_records(workspace.store.records.histories()):
         _close_lost(workspace, face, run)
+    _mend_approval(workspace, face)
     with workspace.store.transaction() as transaction:
         settle_plan(transaction)
         moved = save_statuses(workspace, transaction)
@@ -40,6 +42,17 @@ def repair(workspace: Workspace, face: Face) -> None:
         text = f"{task_id}: the plan said {was}; its runs say {became}"
         hint = f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand"
         face.notify(Notice(Weight.INFO, text, hint, task_id))
+
+
+def _mend_approval(workspace: Workspace, face: Face) -> None:
+    try:
+        mended = mend_cut_off(workspace)
+    except UnusableError as error:
+        text = f"a cut-off approval cannot be finished yet: {error.message}"
+        face.notify(Notice(Weight.WARNING, text, error.hint))
+        return
+    if mended is not None:
+        face.notify(Notice(Weight.INFO, mended))
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:

@@ -69,12 +69,17 @@ def install_index(repo: Repository, index: Path) -> None:
     index.replace(user_index(repo))
 
 
+def is_abandoned(repo: Repository) -> bool:
+    """Whether the lock on the index is one of this program's; where none is at work, a killed one left it."""
+    with contextlib.suppress(FileNotFoundError):
+        return _lock_of(repo).read_bytes() == _MARK
+    return False
+
+
 def release_abandoned(repo: Repository) -> None:
     """Remove a lock on the index that a killed process of this program left; only when none is at work."""
-    lock = _lock_of(repo)
-    with contextlib.suppress(FileNotFoundError):
-        if lock.read_bytes() == _MARK:
-            lock.unlink()
+    if is_abandoned(repo):
+        _lock_of(repo).unlink(missing_ok=True)
 
 
 def _lock_of(repo: Repository) -> Path:

@@ -97,3 +97,8 @@ class TreePair:
 
     base: str
     head: str
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the worktree became no other."""
+        return self.base == self.head

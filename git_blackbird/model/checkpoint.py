@@ -9,12 +9,40 @@ from git_blackbird.model.run import Run
 
 
 @dataclass(frozen=True)
+class CommitOutlook:
+    """What approving would commit: so many paths, onto ``branch`` (None: a detached HEAD).
+
+    With ``obstacles``, each in words, it would be refused as things stand. No paths and no obstacles: all
+    of the change is in HEAD already.
+    """
+
+    paths: int = 0
+    branch: str | None = None
+    obstacles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ApprovalCommit:
+    """What an approval committed: so many paths; ``oid`` is None when nothing was left to commit.
+
+    ``moved`` names the paths of the change that look different in the worktree, ``warnings`` what is not as
+    it should be though the commit is there.
+    """
+
+    oid: str | None = None
+    paths: int = 0
+    moved: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """One decision to take.
 
     ``pair`` is the *change* as two trees, None when no snapshot could be taken. ``moved`` names the paths
     of the change that look different in the worktree by now. ``runs`` counts the runs the change is made
-    of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested.
+    of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested. ``commit`` is
+    None where an approval makes no commit.
     """
 
     task: Task
@@ -25,6 +53,7 @@ class Checkpoint:
     runs: int = 1
     cost_usd: float | None = None
     no_request: str | None = None
+    commit: CommitOutlook | None = None
 
     def offers(self) -> tuple[ChoiceText, ...]:
         """The choices in their fixed order and numbers."""

@@ -27,3 +27,9 @@ def decide_command(task_id: str) -> str:
 def restart_command(task_id: str) -> str:
     """Write the command line that starts a task anew where its session cannot go on."""
     return task_command("restart", task_id, remark="a new session, with everything owed")
+
+
+def approve_without_commit(task_id: str) -> str:
+    """Write the command line that approves a task's run and leaves the commit to whoever types it."""
+    command = task_command("decide", task_id, " --approve")
+    return command.replace("git", "git -c blackbird.execution.commit=never", 1)

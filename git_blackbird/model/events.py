@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.conversation import Progress
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.run import DecisionState, Run
@@ -53,12 +54,13 @@ class RunEnded:
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision was recorded, here or from elsewhere."""
+    """A decision was recorded, here or from elsewhere; ``commit`` is what it committed here."""
 
     task_id: TaskId
     run_id: RunId
     state: DecisionState
     elsewhere: bool
+    commit: ApprovalCommit | None = None
 
 
 class Weight(StrEnum):

@@ -101,6 +101,13 @@ KEYS: Mapping[str, Key] = {
             default=False,
             says="stop for a decision after each task",
         ),
+        Key(
+            "execution.commit",
+            Kind.TEXT,
+            "never",
+            "what is committed when a change is approved",
+            choices=("never", "approved"),
+        ),
         Key("execution.parentReviewEnabled", Kind.BOOLEAN, default=True, says="kept for the parent review"),
         Key("execution.timeoutMinutes", Kind.INTEGER, 60, "longest run", 1, 1440),
         Key("execution.idleMinutes", Kind.INTEGER, 20, "longest silence of an agent", 1, 1440),

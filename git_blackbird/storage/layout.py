@@ -65,6 +65,11 @@ class Layout:
         """Where the plan file really lay then, when it is a link; a text."""
         return self.private / "plan-known.place"
 
+    @property
+    def approval_note(self) -> Path:
+        """What an approval is about to commit, for as long as that is not finished."""
+        return self.private / "approval.json"
+
     def task_runs(self, task_id: TaskId) -> Path:
         """Give the folder of one task's records.
 

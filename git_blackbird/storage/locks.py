@@ -1,4 +1,4 @@
-"""The two locks of a worktree: one for who runs agents, one for who writes."""
+"""The locks of a worktree: for who runs agents, for who writes, for who commits what was approved."""
 
 import contextlib
 import errno
@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from git_blackbird.errors import LockedError, UnusableError
+from git_blackbird.model.ids import RunId
 from git_blackbird.storage.layout import Layout
 
 STORE_PATIENCE_SECONDS = 30.0
@@ -73,6 +74,40 @@ def store_lock(layout: Layout) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def approval_lock(layout: Layout, run_id: RunId) -> Iterator[None]:
+    """Hold the right to commit an approved change in this worktree, for as long as the user's hooks take.
+
+    Raises LockedError at once when another process holds it.
+    """
+    path = _approval_path(layout)
+    with _opened(path) as descriptor:
+        if not _lock_soon(descriptor):
+            raise LockedError(
+                f"another approval is being committed here: run {_approved_run(descriptor) or 'unknown'}",
+                hint="wait for it, then repeat the command",
+            )
+        _write_holder(descriptor, path, json.dumps({"run": run_id, "pid": os.getpid()}))
+        yield
+
+
+def run_being_approved(layout: Layout) -> RunId | None:
+    """Name the run whose approval is being committed right now."""
+    with _looked_at(_approval_path(layout)) as descriptor:
+        return None if descriptor is None else _approved_run(descriptor)
+
+
+def _approval_path(layout: Layout) -> Path:
+    return layout.private / "approval.lock"
+
+
+def _approved_run(descriptor: int) -> RunId | None:
+    try:
+        return RunId(str(json.loads(os.pread(descriptor, 4096, 0))["run"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 @dataclass(frozen=True)
 class Session:
     """A conversation with a provider, which knows it by ``name``."""
@@ -123,13 +158,21 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 def controller_holder(layout: Layout) -> str | None:
     """Say who holds the controller lock; None when nobody does."""
+    with _looked_at(lock_path(layout)) as descriptor:
+        return None if descriptor is None else _holder(descriptor)
+
+
+@contextlib.contextmanager
+def _looked_at(path: Path) -> Iterator[int | None]:
+    """Open a lock's file to read who holds it; None when nobody does."""
     try:
-        descriptor = os.open(lock_path(layout), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return None
+        yield None
+        return
     try:
         # A shared lock, so that two who ask do not take each other for the holder.
-        return None if _try_lock(descriptor, fcntl.LOCK_SH) else _holder(descriptor)
+        yield None if _try_lock(descriptor, fcntl.LOCK_SH) else descriptor
     finally:
         os.close(descriptor)
 

@@ -14,7 +14,7 @@ from git_blackbird.model.plan import Plan
 from git_blackbird.model.run import Run
 from git_blackbird.storage.atomic import SaveError, copy_private, move_aside, sweep_temporaries, write_atomic
 from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.locks import store_lock
+from git_blackbird.storage.locks import run_being_approved, store_lock
 from git_blackbird.storage.plan_format import parse_plan, render_plan
 from git_blackbird.storage.reading import load_bytes
 from git_blackbird.storage.records import Records, render_record
@@ -233,6 +233,10 @@ class Transaction:
             move_aside(self._store.layout, self._store.layout.plan, aside)
         self.restore_plan(replacement)
         return aside
+
+    def run_being_approved(self) -> RunId | None:
+        """Name the run whose approval is being committed, which takes longer than this lock is held."""
+        return run_being_approved(self._store.layout)
 
     def sweep(self) -> int:
         """Remove what crashed saves left behind; gives how many files."""

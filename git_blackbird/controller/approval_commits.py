@@ -1,0 +1,192 @@
+"""The commit that an approval makes: of exactly the change, before the decision is recorded (DESIGN.md 10).
+
+Hooks and signing are the user's and may take minutes: only the right to approve is held meanwhile, and who
+decides otherwise in that time is refused.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from git_blackbird.controller.pending import require_pending
+from git_blackbird.controller.snapshots import snapshot
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
+from git_blackbird.git.changes import differs
+from git_blackbird.git.commit_log import commit_of_run
+from git_blackbird.git.commit_plan import CommitPlan, plan_commit, tree_of
+from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, Made, make_commit, move_index
+from git_blackbird.git.private_index import held_index, is_abandoned, release_abandoned
+from git_blackbird.model.change import TreePair
+from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook
+from git_blackbird.model.commands import approve_without_commit
+from git_blackbird.model.ids import RunId
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import Run
+from git_blackbird.model.trailers import render_commit_message
+from git_blackbird.storage.approval_note import ApprovalNote, drop_note, load_note, save_note
+from git_blackbird.storage.locks import approval_lock
+
+_MAX_NAMED = 20
+
+
+class ApprovalRefusedError(RequestError):
+    """The change of an approval cannot be committed as things stand; the decision stays pending."""
+
+    def __init__(self, task: Task, why: str) -> None:
+        hint = (
+            "what HEAD has already is left out: commit by hand what is in the way, then approve again\n"
+            f"or leave the commit to yourself: {approve_without_commit(task.id)}"
+        )
+        super().__init__(f"{task.id} is not approved: {why}", hint=hint)
+
+
+@dataclass(frozen=True)
+class Approval:
+    """An approval in the making; ``began`` is the commit HEAD named when work on the change began."""
+
+    task: Task
+    run: Run
+    pair: TreePair | None
+    began: str | None = None
+
+
+def commits_approvals(workspace: Workspace) -> bool:
+    """Whether an approval makes a commit."""
+    return workspace.settings.text("execution.commit") == "approved"
+
+
+def foresee(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> CommitOutlook | None:
+    """Say what approving would commit as things stand; None where it makes no commit.
+
+    ``worktree`` is a fresh snapshot, None when none could be taken.
+    """
+    if not commits_approvals(workspace) or (pair is not None and pair.is_empty):
+        return None
+    if pair is None or worktree is None:
+        return CommitOutlook(obstacles=("the snapshots that it would be made from are missing",))
+    try:
+        plan = plan_commit(workspace.repo, pair, worktree)
+    except BlackbirdError as error:
+        return CommitOutlook(obstacles=(error.message,))
+    return CommitOutlook(len(plan.edits), plan.head.branch, plan.obstacles if plan.edits else ())
+
+
+@contextlib.contextmanager
+def committed(workspace: Workspace, approval: Approval) -> Iterator[ApprovalCommit]:
+    """Commit exactly the change; the decision is recorded in the block, while nobody else may decide.
+
+    Raises ApprovalRefusedError when there can be no commit, LockedError when another approval is under
+    way; nothing is recorded then.
+    """
+    with approval_lock(workspace.layout, approval.run.id):
+        try:
+            mend_approval(workspace)
+        except UnusableError as error:
+            raise ApprovalRefusedError(approval.task, error.message) from error
+        plan, moved = _plan(workspace, approval)
+        result = _commit(workspace, approval, plan) if plan.edits else _find(workspace, approval)
+        try:
+            yield ApprovalCommit(result.oid, result.paths, moved, result.warnings)
+        except RequestError as error:
+            if result.oid is None:
+                raise
+            message = f"{error.message}; its change is commit {result.oid[:12]} all the same"
+            raise RequestError(message, hint=error.hint) from error
+
+
+def _plan(workspace: Workspace, approval: Approval) -> tuple[CommitPlan, tuple[str, ...]]:
+    """See what is to be committed, and name the paths that differ in the worktree."""
+    task, pair = approval.task, approval.pair
+    if pair is None:
+        raise ApprovalRefusedError(task, "its change is not known, so it cannot be committed")
+    try:
+        worktree = snapshot(workspace, since=pair.head).tree
+        plan = plan_commit(workspace.repo, pair, worktree)
+        moved = differs(workspace.repo, worktree, pair)
+        if plan.edits:
+            # What would keep the index from following is better known before there is a commit.
+            with held_index(workspace.repo):
+                pass
+    except BlackbirdError as error:
+        raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
+    if plan.edits and plan.obstacles:
+        raise ApprovalRefusedError(task, _listed(plan.obstacles))
+    return plan, moved
+
+
+def _listed(obstacles: tuple[str, ...]) -> str:
+    named = [f"- {obstacle}" for obstacle in obstacles[:_MAX_NAMED]]
+    more = [f"- and {len(obstacles) - _MAX_NAMED} more"] if len(obstacles) > _MAX_NAMED else []
+    return "\n".join(["its change cannot be committed as things stand", *named, *more])
+
+
+def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan) -> ApprovalCommit:
+    task, run = approval.task, approval.run
+    with workspace.store.transaction() as transaction:
+        require_pending(transaction, run)
+        save_note(workspace.layout, ApprovalNote(task.id, run.id, plan.head.commit, plan.base_tree))
+    try:
+        made = make_commit(workspace.repo, plan, render_commit_message(task, run.id))
+    except CommitRefusedError as error:
+        raise ApprovalRefusedError(task, f"git did not commit its change\n{error.words}") from error
+    return ApprovalCommit(made.oid, len(plan.edits), warnings=tuple(_finish(workspace, plan, made)))
+
+
+def _finish(workspace: Workspace, plan: CommitPlan, made: Made) -> Iterator[str]:
+    """Bring the index along, and say what is not as it was meant."""
+    if made.differs:
+        names = ", ".join(made.differs[:_MAX_NAMED])
+        yield f"a hook of this repository changed what was committed: {names}"
+    try:
+        move_index(workspace.repo, plan.base_tree, made.tree)
+    except UnusableError as error:
+        yield f"the index does not follow the commit: {error.message}"
+        if not isinstance(error, IndexMoveError):
+            # Then the next command can do it.
+            return
+    drop_note(workspace.layout)
+
+
+def _find(workspace: Workspace, approval: Approval) -> ApprovalCommit:
+    """Find the commit of an approval that was cut off before the decision was recorded."""
+    return ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, approval.began))
+
+
+def mend_cut_off(workspace: Workspace) -> str | None:
+    """Finish what an approval left that was cut off after its commit; says what was done.
+
+    Raises UnusableError when it cannot be done now.
+    """
+    if not workspace.layout.approval_note.exists() and not is_abandoned(workspace.repo):
+        return None
+    note = load_note(workspace.layout)
+    try:
+        with approval_lock(workspace.layout, note.run_id if note is not None else RunId("")):
+            return mend_approval(workspace)
+    except LockedError:
+        # It is not cut off, but under way.
+        return None
+
+
+def mend_approval(workspace: Workspace) -> str | None:
+    """Do the same for who holds the right to approve."""
+    release_abandoned(workspace.repo)
+    note = load_note(workspace.layout)
+    if note is None:
+        return None
+    oid = commit_of_run(workspace.repo, note.run_id, note.parent)
+    if oid is None:
+        # Git may still be at work on it, without us, as long as nobody decided otherwise.
+        run = workspace.store.records.history(note.task_id).find(note.run_id)
+        if run is None or not run.is_pending:
+            drop_note(workspace.layout)
+        return None
+    what = f"commit {oid[:12]}, which a cut-off approval of {note.task_id} made"
+    try:
+        move_index(workspace.repo, note.base_tree, tree_of(workspace.repo, oid))
+    except IndexMoveError as error:
+        drop_note(workspace.layout)
+        return f"the index does not follow {what}: {error.message}"
+    drop_note(workspace.layout)
+    return f"the index follows {what}"

@@ -1,0 +1,427 @@
+"""Approvals that commit: exactly the change, before the decision is recorded, and once, whatever happens."""
+
+import asyncio
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.approval_commits import ApprovalRefusedError
+from git_blackbird.controller.decide import Recorded, record_decision
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.holding import hold_controller
+from git_blackbird.controller.plan_edits import NewTask, add_task
+from git_blackbird.controller.repair import repair
+from git_blackbird.controller.requests import reset_task, set_status
+from git_blackbird.errors import LockedError, RequestError
+from git_blackbird.model.checkpoint import ApprovalCommit, Checkpoint, CommitOutlook
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.events import Decided, Notice
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.stop import StopReason
+from tests.controller.killing import run_killed
+from tests.controller.support import (
+    APPROVE,
+    QUIT,
+    REJECT,
+    Person,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    put_plan,
+    runs_of,
+    status,
+)
+from tests.support import commit, git, write
+
+PATIENCE_SECONDS = 60
+
+
+@pytest.fixture
+def gated(repo: Path) -> Path:
+    """A repository whose approvals are committed, and a plan that the embedded agent carries out."""
+    commit(repo, {"a.txt": "one\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true", execution__commit="approved")
+    put_plan(repo, leaf("a", "write x.txt 1\nwrite d/y.txt 2"), leaf("b", "append x.txt 3", deps=["a"]))
+    return repo
+
+
+@pytest.fixture
+def waiting(gated: Path) -> Path:
+    """The same, with the decision on the first task pending."""
+    execute(gated, Person())
+    return gated
+
+
+def only_run(repo: Path, task_id: str = "a") -> Run:
+    (run,) = runs_of(repo, task_id)
+    return run
+
+
+def approve(repo: Path, task_id: str = "a") -> Recorded:
+    return record_decision(open_at(repo), task_id, APPROVE)
+
+
+def refused(repo: Path) -> ApprovalRefusedError:
+    """Approve, and show that nothing came of it."""
+    before = git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)
+    with pytest.raises(ApprovalRefusedError) as caught:
+        approve(repo)
+    assert (git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)) == before
+    return caught.value
+
+
+def subjects(repo: Path) -> list[str]:
+    return git(repo, "log", "--format=%s").splitlines()
+
+
+def clean(repo: Path) -> bool:
+    return git(repo, "status", "--porcelain") == ""
+
+
+def hook(repo: Path, name: str, script: str) -> None:
+    path = repo / ".git/hooks" / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not path.exists():
+        assert time.monotonic() < end, path
+        time.sleep(0.01)
+
+
+def test_each_approval_is_a_commit_of_its_task_and_run(gated: Path) -> None:
+    person = Person([APPROVE, QUIT])
+    assert execute(gated, person).reason == StopReason.COMPLETED
+    first, second = only_run(gated, "a"), only_run(gated, "b")
+    oids = git(gated, "log", "-2", "--format=%H").splitlines()
+    assert (second.commits, first.commits) == ((oids[0],), (oids[1],))
+    assert git(gated, "log", "-2", "--format=%B%(trailers:only)").strip() == (
+        f"Task b\n\nBlackbird-Task: b\nBlackbird-Run: {second.id}\n"
+        f"Blackbird-Task: b\nBlackbird-Run: {second.id}\n\n"
+        f"Task a\n\nBlackbird-Task: a\nBlackbird-Run: {first.id}\n"
+        f"Blackbird-Task: a\nBlackbird-Run: {first.id}"
+    )
+    told = [event for event in person.events if isinstance(event, Decided)]
+    assert [event.commit for event in told] == [ApprovalCommit(oids[1], 2), ApprovalCommit(oids[0], 1)]
+    assert [one.commit for one in person.checkpoints] == [CommitOutlook(2, "main"), CommitOutlook(1, "main")]
+    assert clean(gated)
+
+
+def test_without_the_key_nothing_is_committed(gated: Path) -> None:
+    git(gated, "config", "--unset", "blackbird.execution.commit")
+    person = Person([QUIT])
+    execute(gated, person)
+    assert (subjects(gated), only_run(gated).commits) == (["a commit"], ())
+    assert person.checkpoints[0].commit is None
+
+
+def test_other_decisions_commit_nothing(waiting: Path) -> None:
+    assert record_decision(open_at(waiting), "a", REJECT).commit is None
+    assert subjects(waiting) == ["a commit"]
+
+
+def test_a_failed_run_that_is_accepted_is_committed_too(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x.txt 1\nfail 7"))
+    execute(gated, Person([APPROVE]))
+    assert subjects(gated) == ["Task a", "a commit"]
+
+
+def test_a_run_that_changed_nothing_is_approved_without_a_commit(gated: Path) -> None:
+    put_plan(gated, leaf("a", "say nothing to do"))
+    person = Person([APPROVE])
+    execute(gated, person)
+    assert (status(gated, "a"), subjects(gated)) == (Status.DONE, ["a commit"])
+    assert person.checkpoints[0].commit is None
+
+
+def test_what_the_agent_committed_needs_no_second_commit(gated: Path) -> None:
+    configure(gated, agent="command", command__run="echo 1 >x.txt && git add x.txt && git commit -q -m own")
+    put_plan(gated, leaf("a"))
+    person = Person([APPROVE])
+    execute(gated, person)
+    assert (status(gated, "a"), subjects(gated)) == (Status.DONE, ["own", "a commit"])
+    assert person.checkpoints[0].commit == CommitOutlook(0, "main")
+    told = [event.commit for event in person.events if isinstance(event, Decided)]
+    assert told == [ApprovalCommit()]
+
+
+def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
+    class Mending(Person):
+        async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+            self.checkpoints.append(checkpoint)
+            if len(self.checkpoints) == 1:
+                write(gated, {"x.txt": "mine\n"})
+                return APPROVE
+            if len(self.checkpoints) == 2:
+                write(gated, {"x.txt": "1\n"})
+                return QUIT
+            raise AssertionError
+
+    person = Mending()
+    assert execute(gated, person).reason == StopReason.COMPLETED
+    obstacle = "x.txt: it was edited after the run"
+    foreseen = [one.commit.obstacles for one in person.checkpoints if one.commit is not None]
+    assert foreseen == [(), (obstacle,)]
+    assert [event for event in person.events if isinstance(event, Notice)] == [
+        Notice(
+            "error",  # type: ignore[arg-type]
+            f"a is not approved: its change cannot be committed as things stand\n- {obstacle}",
+            "what HEAD has already is left out: commit by hand what is in the way, then approve again\n"
+            "or leave the commit to yourself: "
+            "git -c blackbird.execution.commit=never blackbird decide a --approve",
+            leaf("a").id,
+        )
+    ]
+    assert (subjects(gated), clean(gated)) == (["Task a", "a commit"], True)
+
+
+def test_who_approves_for_ever_what_is_refused_is_nobody(gated: Path) -> None:
+    hook(gated, "pre-commit", "exit 1")
+    person = Person([APPROVE] * 50)
+    stop = execute(gated, person)
+    assert (stop.reason, len(person.decisions)) == (StopReason.DECISION_REQUIRED, 40)
+    assert only_run(gated).is_pending
+
+
+def test_edits_of_the_users_are_left_alone(waiting: Path) -> None:
+    write(waiting, {"a.txt": "staged\n", "new": "n\n"})
+    git(waiting, "add", "a.txt")
+    write(waiting, {"a.txt": "and more\n"})
+    made = approve(waiting).commit
+    assert made is not None
+    assert git(waiting, "diff-tree", "-r", "--no-commit-id", "--name-only", "HEAD").split() == [
+        "d/y.txt",
+        "x.txt",
+    ]
+    assert git(waiting, "status", "--porcelain") == "MM a.txt\n?? new"
+
+
+def test_overlaps_leave_the_decision_pending(waiting: Path) -> None:
+    write(waiting, {"x.txt": "mine\n", "d/y.txt": "mine\n"})
+    git(waiting, "add", "x.txt")
+    assert refused(waiting).message == (
+        "a is not approved: its change cannot be committed as things stand\n"
+        "- d/y.txt: it was edited after the run\n"
+        "- x.txt: something else is staged there"
+    )
+    git(waiting, "commit", "-q", "-m", "by hand", "x.txt")
+    write(waiting, {"d/y.txt": "2\n"})
+    assert "- x.txt: HEAD has another version than the change began with" in refused(waiting).message
+
+
+def test_a_hook_that_fails_leaves_the_decision_pending(waiting: Path) -> None:
+    hook(waiting, "pre-commit", "echo 'x.txt: no final line' >&2; echo 'fix it' >&2; exit 1")
+    assert refused(waiting).message == (
+        "a is not approved: git did not commit its change\nx.txt: no final line\nfix it"
+    )
+    hook(waiting, "pre-commit", "exit 0")
+    approve(waiting)
+    assert subjects(waiting) == ["Task a", "a commit"]
+
+
+def test_without_an_identity_git_refuses_in_its_own_words(
+    waiting: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"):
+        monkeypatch.delenv(f"GIT_{name}")
+    git(waiting, "config", "user.useConfigOnly", "true")
+    assert "fatal: no email was given and auto-detection is disabled" in refused(waiting).message
+
+
+def test_a_change_that_is_not_known_is_not_committed(waiting: Path) -> None:
+    run = only_run(waiting)
+    with open_at(waiting).store.transaction() as transaction:
+        transaction.save_run(run.with_fields(base_tree=None, head_tree=None, review_summary=None))
+    assert refused(waiting).message == "a is not approved: its change is not known, so it cannot be committed"
+
+
+def test_trees_that_are_gone_refuse(waiting: Path) -> None:
+    git(waiting, "update-ref", "-d", f"refs/blackbird/runs/{only_run(waiting).id}")
+    git(waiting, "gc", "-q", "--prune=now")
+    write(waiting, {"x.txt": "mine\n"})
+    assert refused(waiting).message.endswith(f"is not in this repository: {only_run(waiting).head_tree!r}")
+
+
+def test_a_git_that_keeps_the_index_refuses_before_there_is_a_commit(waiting: Path) -> None:
+    lock = waiting / ".git/index.lock"
+    lock.write_bytes(b"")
+    assert refused(waiting).message == (
+        "a is not approved: its change cannot be committed: "
+        f"another git process is at work here: {lock} exists"
+    )
+
+
+def test_a_hook_that_changes_the_commit_is_told_of(gated: Path) -> None:
+    hook(gated, "pre-commit", "echo formatted >x.txt; git add x.txt")
+    person = Person([QUIT])
+    execute(gated, person)
+    assert person.notices() == ["a hook of this repository changed what was committed: x.txt"]
+    assert clean(gated)
+
+
+def test_an_index_that_is_locked_afterwards_is_brought_along_later(waiting: Path) -> None:
+    lock = waiting / ".git/index.lock"
+    hook(waiting, "post-commit", f": >{lock}")
+    recorded = approve(waiting)
+    assert recorded.commit is not None
+    assert recorded.commit.warnings == (
+        f"the index does not follow the commit: another git process is at work here: {lock} exists",
+    )
+    assert recorded.run.decision_state == DecisionState.APPROVED_CONTINUE
+    lock.unlink()
+    assert not clean(waiting)
+    assert repaired(waiting) == [
+        f"the index follows commit {recorded.commit.oid[:12]}, which a cut-off approval of a made"
+        if recorded.commit.oid
+        else ""
+    ]
+    assert (clean(waiting), repaired(waiting)) == (True, [])
+
+
+def repaired(repo: Path) -> list[str]:
+    person = Person()
+    workspace = open_at(repo)
+    with hold_controller(workspace, "test"):
+        repair(workspace, person)
+    return person.notices()
+
+
+def in_background(action: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
+    failed: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            action()
+        except BaseException as error:  # noqa: BLE001  # told to who waits
+            failed.append(error)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    return thread, failed
+
+
+def test_while_hooks_run_nobody_waits_and_nobody_decides_otherwise(waiting: Path, tmp_path: Path) -> None:
+    held, go = tmp_path / "held", tmp_path / "go"
+    hook(waiting, "pre-commit", f"touch {held}; while [ ! -e {go} ]; do sleep 0.05; done")
+    thread, failed = in_background(lambda: approve(waiting))
+    try:
+        wait_for(held)
+        run = only_run(waiting)
+        for attempt in (
+            lambda: approve(waiting),
+            lambda: record_decision(open_at(waiting), "a", REJECT),
+            lambda: set_status(open_at(waiting), "a", Status.TODO),
+            lambda: reset_task(open_at(waiting), "a"),
+        ):
+            with pytest.raises(LockedError) as locked:
+                attempt()
+            assert run.id in locked.value.message
+        # Everything else goes on: no lock of the store or of the index is held.
+        add_task(open_at(waiting), NewTask("another"))
+        git(waiting, "add", "-f", ".gitignore")
+        assert only_run(waiting) == run
+        assert repaired(waiting) == []
+    finally:
+        go.touch()
+        thread.join(PATIENCE_SECONDS)
+    assert not failed
+    assert only_run(waiting).decision_state == DecisionState.APPROVED_CONTINUE
+    assert (subjects(waiting), clean(waiting)) == (["Task a", "a commit"], True)
+    with pytest.raises(RequestError, match="no decision is pending on a"):
+        approve(waiting)
+
+
+def test_who_records_elsewhere_commits_and_the_waiting_execute_goes_on(gated: Path) -> None:
+    class Elsewhere(Person):
+        async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+            await asyncio.to_thread(approve, gated, checkpoint.task.id)
+            await asyncio.sleep(PATIENCE_SECONDS)
+            raise AssertionError
+
+    person = Elsewhere()
+    assert execute(gated, person).text == "every task is done"
+    told = [(event.task_id, event.elsewhere) for event in person.events if isinstance(event, Decided)]
+    assert told == [("a", True), ("b", True)]
+    assert subjects(gated) == ["Task b", "Task a", "a commit"]
+
+
+def test_a_decision_that_got_past_is_not_overwritten(waiting: Path, tmp_path: Path) -> None:
+    held, go = tmp_path / "held", tmp_path / "go"
+    hook(waiting, "pre-commit", f"touch {held}; while [ ! -e {go} ]; do sleep 0.05; done")
+    thread, failed = in_background(lambda: approve(waiting))
+    wait_for(held)
+    with open_at(waiting).store.transaction() as transaction:
+        transaction.save_run(only_run(waiting).with_fields(decision_state=DecisionState.REJECTED))
+    go.touch()
+    thread.join(PATIENCE_SECONDS)
+    (error,) = failed
+    made = git(waiting, "rev-parse", "HEAD")
+    run = only_run(waiting)
+    assert str(error) == (
+        f"run {run.id} of a was decided elsewhere meanwhile; its change is commit {made[:12]} all the same"
+    )
+    assert run.decision_state == DecisionState.REJECTED
+
+
+SHARES = 4
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_killed_at_each_step_it_is_still_one_commit(waiting: Path, tmp_path: Path, share: int) -> None:
+    step, killed = share + 1, True
+    while killed:
+        place = tmp_path / f"step-{step}"
+        shutil.copytree(waiting, place, symlinks=True)
+        write(place, {"a.txt": "staged\n"})
+        git(place, "add", "a.txt")
+        killed = run_killed(lambda place=place: approve(place), step)  # type: ignore[misc]
+        if only_run(place).is_pending:
+            approve(place)
+        repaired(place)
+        assert (subjects(place), git(place, "status", "--porcelain")) == (["Task a", "a commit"], "M  a.txt")
+        assert only_run(place).commits == (git(place, "rev-parse", "HEAD"),)
+        assert status(place, "a") == Status.DONE
+        private = {path.name for path in (place / ".git/blackbird").iterdir() if path.is_file()}
+        assert private <= {"approval.lock", "controller.lock", "store.lock"}
+        assert not (place / ".git/index.lock").exists()
+        shutil.rmtree(place)
+        step += SHARES
+    assert step > 20
+
+
+def test_a_git_that_outlives_us_makes_the_commit_that_is_recorded_later(
+    waiting: Path, tmp_path: Path
+) -> None:
+    held, go = tmp_path / "held", tmp_path / "go"
+    hook(waiting, "pre-commit", f"touch {held}; while [ ! -e {go} ]; do sleep 0.05; done")
+    child = os.fork()
+    if child == 0:
+        try:
+            approve(waiting)
+        finally:
+            os._exit(0)
+    wait_for(held)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    assert repaired(waiting) == []
+    go.touch()
+    end = time.monotonic() + PATIENCE_SECONDS
+    while len(subjects(waiting)) < 2:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert only_run(waiting).is_pending
+    made = git(waiting, "rev-parse", "HEAD")
+    assert repaired(waiting) == [f"the index follows commit {made[:12]}, which a cut-off approval of a made"]
+    assert clean(waiting)
+    recorded = approve(waiting)
+    assert (recorded.commit, recorded.run.commits) == (ApprovalCommit(made), (made,))
+    assert subjects(waiting) == ["Task a", "a commit"]
