@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from git_blackbird.cli.event_text import render_cost, render_totals
 from git_blackbird.model.change import MAX_FILES, FileChange, Summary
-from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.checkpoint import Checkpoint, CommitOutlook
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import clean, clean_line, visible
 
@@ -136,6 +136,19 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
     )
     yield from _listed("The plan changed during the run:", map(clean_line, run.plan_changes), Tone.WARNING)
     yield from _listed("Notes:", map(clean_line, run.notes), Tone.WARNING)
+    if checkpoint.commit is not None:
+        yield from _outlook(checkpoint.commit)
+
+
+def _outlook(commit: CommitOutlook) -> Iterator[Line]:
+    """Say what approving commits, as things stand."""
+    heading = "Approving commits the change, which is refused as things stand:"
+    yield from _listed(heading, map(clean_line, commit.obstacles), Tone.WARNING)
+    if not commit.obstacles:
+        where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
+        paths = f"{commit.paths} path{'' if commit.paths == 1 else 's'}"
+        what = f"{paths} on {where}" if commit.paths else "nothing: all of the change is in HEAD already"
+        yield Line(f"Approving commits {what}", Tone.FAINT)
 
 
 def _listed(heading: str, texts: "Iterator[str] | map[str] | list[str]", tone: Tone) -> Iterator[Line]:

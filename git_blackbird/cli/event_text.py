@@ -1,6 +1,7 @@
 """What happens while agents run, as one line of text each."""
 
 from git_blackbird.model.change import Summary
+from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.conversation import Progress, ProgressKind
 from git_blackbird.model.events import Decided, Event, Notice, RunEnded, RunStarted, Weight
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
@@ -29,7 +30,8 @@ def render_event(event: Event) -> str | None:
         case RunEnded():
             return render_end(event.run, event.seconds)
         case Decided() if event.state in _DECIDED:
-            return _DECIDED[event.state].format(event.task_id) + (" elsewhere" if event.elsewhere else "")
+            elsewhere = " elsewhere" if event.elsewhere else ""
+            return f"{_DECIDED[event.state].format(event.task_id)}{elsewhere}{render_commit(event.commit)}"
         case Notice():
             return render_notice(event)
         case _:
@@ -57,6 +59,15 @@ def render_figures(run: Run, seconds: float) -> str:
     changed = render_totals(run.review_summary) if run.review_summary is not None else "no summary"
     cost = () if not run.cost_usd else (render_cost(run.cost_usd),)
     return ", ".join((changed, *cost, render_duration(seconds)))
+
+
+def render_commit(commit: ApprovalCommit | None) -> str:
+    """Say behind a decision what it committed; nothing where approvals are not committed."""
+    if commit is None:
+        return ""
+    if commit.oid is None or not commit.paths:
+        return "; nothing was left to commit"
+    return f"; committed {commit.oid[:12]} ({commit.paths} path{'' if commit.paths == 1 else 's'})"
 
 
 def render_totals(summary: Summary) -> str:

@@ -90,6 +90,7 @@ def describe(event: Event) -> tuple[str, dict[str, Any]]:
                 "run": event.run_id,
                 "state": event.state.value,
                 "elsewhere": event.elsewhere,
+                "commit": None if event.commit is None else event.commit.oid,
             }
         case Notice():
             return "notice", {
@@ -138,6 +139,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "notes": list(run.notes),
         "runs": checkpoint.runs,
         "costUsd": checkpoint.cost_usd,
+        "commit": None if checkpoint.commit is None else asdict(checkpoint.commit),
         "choices": [
             {
                 "choice": offer.choice.value,

@@ -65,8 +65,13 @@ def _row_of_all(run: Run, now: str) -> tuple[Cell, ...]:
     return (first, Cell(clean_line(run.task_id)), started, took, status, cost, decision)
 
 
-def run_lines(run: Run, output: Output, told: str, logs: Mapping[str, str]) -> Iterator[str]:
-    """Write one run: what it was told, did, changed, cost, and what became of it."""
+def run_lines(
+    run: Run, output: Output, told: str, logs: Mapping[str, str], commits: Sequence[str]
+) -> Iterator[str]:
+    """Write one run: what it was told, did, changed, committed, cost, and what became of it.
+
+    ``commits`` are lines already.
+    """
     now = output.world.timestamp()
     status = status_cell(run)
     name = click.style(f"run {run.id}", bold=True)
@@ -76,6 +81,7 @@ def run_lines(run: Run, output: Output, told: str, logs: Mapping[str, str]) -> I
     yield from render_section("asked", list(_questions(run)))
     yield from render_section("said", _bounded(run.result or ("" if logs else run.stdout or "")))
     yield from render_section("changed", list(_change_lines(run.review_summary)))
+    yield from render_section("committed", commits)
     yield from render_section("the plan changed meanwhile", list(map(clean_line, run.plan_changes)))
     yield from render_section("notes", list(map(clean_line, run.notes)))
     yield from render_section("more", list(_more(run, logs)))
@@ -189,4 +195,5 @@ def run_row(run: Run, now: str) -> dict[str, Any]:
         "costUsd": run.cost_usd,
         "resumes": run.resumes,
         "supersededBy": run.superseded_by,
+        "commits": list(run.commits),
     }

@@ -1,6 +1,6 @@
 """How one task is shown: what it is, why it is or is not ready, its runs in short, what is owed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -17,8 +17,8 @@ from git_blackbird.model.text import clean, clean_line, shell_word
 MAX_RUNS = 5
 
 
-def show_lines(view: TaskView, output: Output) -> Iterator[str]:
-    """Write everything of one task."""
+def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterator[str]:
+    """Write everything of one task; the commits of its runs are lines already."""
     task = view.task
     label = label_cell(view.label)
     yield f"{click.style(task.id, bold=True)}  {clean_line(task.title)}  [{label.styled(label.text)}]"
@@ -35,6 +35,7 @@ def show_lines(view: TaskView, output: Output) -> Iterator[str]:
     yield from render_section("due", list(_due(view)))
     yield from render_section("the next start hears", list(_words(view)))
     yield from render_section("runs", list(_runs(view, output)))
+    yield from render_section("commits", commits)
 
 
 def _facts(task: Task) -> Iterator[tuple[Cell, Cell]]:

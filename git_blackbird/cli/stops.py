@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from git_blackbird.cli.event_text import render_commit
 from git_blackbird.cli.output import Output, reader_may_leave
 from git_blackbird.controller.decide import Recorded
 from git_blackbird.errors import ExitCode
@@ -61,7 +62,9 @@ def show_recorded(output: Output, recorded: Recorded) -> ExitCode:
     """Say what was decided, what moved since, and how a rejected change is taken back."""
     run = recorded.run
     if run.decision_state is not None:
-        output.say(_DECIDED[run.decision_state].format(run.task_id))
+        output.say(_DECIDED[run.decision_state].format(run.task_id) + render_commit(recorded.commit))
+    for text in () if recorded.commit is None else recorded.commit.warnings:
+        output.warn(text)
     for path in recorded.moved:
         output.say(f"  the worktree differs from the change in {clean_line(path)}")
     for line in recorded.undo:
@@ -73,6 +76,7 @@ def show_recorded(output: Output, recorded: Recorded) -> ExitCode:
             "state": run.decision_state,
             "moved": list(recorded.moved),
             "undo": list(recorded.undo),
+            "commit": None if recorded.commit is None else recorded.commit.oid,
         }
     )
     return ExitCode.OK

@@ -1,0 +1,78 @@
+"""Commits as readers see them: those of runs, and which task and run made one. Nothing is written."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import RequestError
+from git_blackbird.git.commit_log import Commit, find_commit, read_commits
+from git_blackbird.model.run import Run
+
+
+@dataclass(frozen=True)
+class RunCommit:
+    """A commit that a record lists; ``subject`` is None when the repository has it no more."""
+
+    run: Run
+    oid: str
+    subject: str | None
+
+
+def commits_of(workspace: Workspace, runs: Iterable[Run]) -> tuple[RunCommit, ...]:
+    """Give the commits that these runs list, in their order, the newest of each run first."""
+    listed = [(run, oid) for run in runs for oid in reversed(run.commits)]
+    found = read_commits(workspace.repo, (oid for _, oid in listed))
+    return tuple(RunCommit(run, oid, found[oid].subject if oid in found else None) for run, oid in listed)
+
+
+@dataclass(frozen=True)
+class Maker:
+    """A task that a commit was made for; the run is None where nobody knows one, or its record is gone."""
+
+    task_id: str | None
+    run_id: str | None
+    run: Run | None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Who made a commit; ``is_recorded`` when records list it, else its own trailers say so."""
+
+    commit: Commit
+    makers: tuple[Maker, ...]
+    is_recorded: bool
+
+
+def find_origin(workspace: Workspace, name: str) -> Origin:
+    """Say which tasks and runs made the commit that ``name`` means to git.
+
+    Raises RequestError when there is no such commit, or neither a record nor a trailer knows.
+    """
+    oid = find_commit(workspace.repo, name)
+    if oid is None:
+        raise RequestError(f"there is no commit {name!r} here", hint="anything that git takes for a commit")
+    commit = read_commits(workspace.repo, [oid])[oid]
+    runs = [run for history in workspace.store.records.histories().values() for run in history.runs]
+    recorded = tuple(Maker(run.task_id, run.id, run) for run in runs if oid in run.commits)
+    if recorded:
+        return Origin(commit, recorded, is_recorded=True)
+    named = tuple(_named(commit, {run.id: run for run in runs}))
+    if not named:
+        raise RequestError(
+            f"commit {oid[:12]} ({commit.subject}) was made by no run: no record lists it, and it names none"
+        )
+    return Origin(commit, named, is_recorded=False)
+
+
+def _named(commit: Commit, runs: dict[str, Run]) -> Iterator[Maker]:
+    """Give the runs that the trailers name, and the tasks that none of these is of."""
+    told: set[str | None] = set()
+    for run_id in commit.runs:
+        run = runs.get(run_id)
+        only_task = commit.tasks[0] if len(commit.tasks) == 1 else None
+        task_id = run.task_id if run is not None else only_task
+        told.add(task_id)
+        yield Maker(task_id, run_id, run)
+    for task_id in commit.tasks:
+        if task_id not in told:
+            yield Maker(task_id, None, None)

@@ -1,0 +1,253 @@
+"""Approvals that commit, as each face tells of them, and commits as readers list them."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.cli.checkpoint_text import Line, Tone, render_checkpoint
+from git_blackbird.cli.event_text import render_event
+from git_blackbird.cli.json_face import describe_checkpoint
+from git_blackbird.model.change import Summary
+from git_blackbird.model.checkpoint import ApprovalCommit, Checkpoint, CommitOutlook
+from git_blackbird.model.events import Decided
+from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.run import DecisionState, Run, RunStatus
+from tests.cli.golden_harness import Program, program
+from tests.cli.terminal import (
+    CTRL_C,
+    ENTER,
+    PATIENCE_SECONDS,
+    PROGRAM,
+    Terminal,
+    program_environ,
+)
+from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
+from tests.support import commit, git, write
+
+__all__ = ["program"]
+
+REFUSING_ONCE = 'rm "$0"; echo "x.txt: bad style"; exit 1'
+
+
+@pytest.fixture
+def gated(repo: Path) -> Path:
+    """A repository in which the first task waits to be done and approvals are committed."""
+    commit(repo, {"a.txt": "one\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true", execution__commit="approved")
+    put_plan(repo, leaf("a", "write x.txt 1"))
+    return repo
+
+
+def hook(repo: Path, name: str, script: str) -> None:
+    path = repo / ".git/hooks" / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def run(repo: Path, *args: str, told: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *PROGRAM, *args],
+        cwd=repo,
+        env=program_environ(),
+        input=told,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+
+
+def head(repo: Path) -> str:
+    return git(repo, "rev-parse", "HEAD")
+
+
+def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: Path) -> None:
+    hook(gated, "pre-commit", REFUSING_ONCE)
+    done = run(gated, "execute", told="1\n1\n")
+    assert done.stdout.count("\nApproving commits 1 path on main\n") == 2
+    assert done.stdout.endswith(
+        f"Select option: 1\napproved a; committed {head(gated)[:12]} (1 path)\nevery task is done\n"
+    )
+    assert done.stderr == (
+        "error: a is not approved: git did not commit its change\n"
+        "x.txt: bad style\n"
+        "hint: what HEAD has already is left out: commit by hand what is in the way, then approve again\n"
+        "hint: or leave the commit to yourself: "
+        "git -c blackbird.execution.commit=never blackbird decide a --approve\n"
+    )
+    assert done.returncode == 0
+
+
+def test_the_panel_says_so_and_asks_again(gated: Path) -> None:
+    hook(gated, "pre-commit", REFUSING_ONCE)
+    with Terminal(gated, "execute") as terminal:
+        terminal.wait_for_list()
+        assert "Approving commits 1 path on main" in terminal.text
+        terminal.type(ENTER)
+        terminal.wait_for("x.txt: bad style")
+        terminal.wait_for_list(times=2)
+        terminal.type(ENTER)
+        terminal.wait_for("approved a; committed ")
+        assert terminal.end() == 0
+    assert git(gated, "log", "--format=%s") == "Task a\na commit"
+
+
+def test_a_hook_may_ask_at_the_terminal(gated: Path) -> None:
+    hook(gated, "pre-commit", 'exec </dev/tty; printf "really? " >/dev/tty; read -r said; [ "$said" = yes ]')
+    with Terminal(gated, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type(ENTER)
+        terminal.wait_for("really?")
+        terminal.type("yes\r")
+        assert terminal.end() == 0
+    assert git(gated, "log", "--format=%s") == "Task a\na commit"
+
+
+def test_ctrl_c_ends_a_hook_and_leaves_the_decision_open(gated: Path, tmp_path: Path) -> None:
+    hook(gated, "pre-commit", "echo held >/dev/tty; sleep 600")
+    before = git(gated, "ls-files", "-s")
+    with Terminal(gated, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type(ENTER)
+        terminal.wait_for("held")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        assert terminal.mode() == terminal.mode_before
+    (only,) = runs_of(gated, "a")
+    assert only.is_pending
+    assert (git(gated, "log", "--format=%s"), git(gated, "ls-files", "-s")) == ("a commit", before)
+    hook(gated, "pre-commit", "exit 0")
+    assert run(gated, "decide", "a", "--approve").returncode == 0
+    assert git(gated, "status", "--porcelain") == ""
+
+
+def test_programs_are_told_what_would_be_and_what_was_committed(gated: Path) -> None:
+    events = [json.loads(line) for line in run(gated, "execute", "--json").stdout.splitlines()]
+    (told,) = [event for event in events if event["event"] == "checkpoint"]
+    assert told["commit"] == {"paths": 1, "branch": "main", "obstacles": []}
+    write(gated, {"x.txt": "mine\n"})
+    refused = json.loads(run(gated, "decide", "a", "--approve", "--json").stdout)
+    assert refused["error"]["message"] == (
+        "a is not approved: its change cannot be committed as things stand\n"
+        "- x.txt: it was edited after the run"
+    )
+    write(gated, {"x.txt": "1\n"})
+    data = json.loads(run(gated, "decide", "a", "--approve", "--json").stdout)["data"]
+    assert (data["state"], data["commit"]) == ("approved_continue", head(gated))
+
+
+def test_the_way_out_that_is_named_works(gated: Path) -> None:
+    run(gated, "execute", "--no-input")
+    write(gated, {"x.txt": "mine\n"})
+    assert run(gated, "decide", "a", "--approve").returncode == 1
+    git(
+        gated,
+        "config",
+        "alias.bb",
+        f"!PYTHONPATH={Path(__file__).parents[2]} {sys.executable} -m git_blackbird",
+    )
+    said = git(gated, "-c", "blackbird.execution.commit=never", "bb", "decide", "a", "--approve")
+    assert said == "approved a\n  the worktree differs from the change in x.txt"
+    assert git(gated, "log", "--format=%s") == "a commit"
+
+
+RUN = Run(
+    id=RunId("0123456789abcdef"),
+    task_id=TaskId("a"),
+    started_at="2026-01-02T02:00:00Z",
+    status=RunStatus.SUCCESS,
+    decision_state=DecisionState.PENDING,
+)
+
+
+PLAIN = render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None))
+
+
+def shown(outlook: CommitOutlook | None) -> list[Line]:
+    return render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None, commit=outlook))[len(PLAIN) :]
+
+
+def test_a_checkpoint_says_what_approving_means() -> None:
+    refusal = "Approving commits the change, which is refused as things stand:"
+    assert shown(None) == []
+    assert shown(CommitOutlook(2, None)) == [Line("Approving commits 2 paths on a detached HEAD", Tone.FAINT)]
+    assert shown(CommitOutlook(0, "main")) == [
+        Line("Approving commits nothing: all of the change is in HEAD already", Tone.FAINT)
+    ]
+    assert shown(CommitOutlook(1, "main", ("a\x1b[31m: why", "a merge is in progress"))) == [
+        Line(refusal, Tone.WARNING),
+        Line("  a: why", Tone.WARNING),
+        Line("  a merge is in progress", Tone.WARNING),
+    ]
+    told = describe_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None))
+    assert told["commit"] is None
+
+
+def test_a_decision_says_what_it_committed() -> None:
+    def said(commit: ApprovalCommit | None) -> str | None:
+        state = DecisionState.APPROVED_CONTINUE
+        return render_event(Decided(TaskId("a"), RUN.id, state, elsewhere=False, commit=commit))
+
+    assert said(None) == "approved a"
+    assert said(ApprovalCommit()) == "approved a; nothing was left to commit"
+    assert said(ApprovalCommit("12" * 20)) == "approved a; nothing was left to commit"
+    assert said(ApprovalCommit("12" * 20, 3)) == "approved a; committed 121212121212 (3 paths)"
+
+
+def test_commits_are_listed_and_traced_back(program: Program, repo: Path) -> None:
+    git(repo, "config", "blackbird.execution.commit", "approved")
+    git(repo, "config", "blackbird.execution.stopAfterEachTask", "true")
+    git(repo, "config", "blackbird.agent", "demo")
+    program.hidden = {**program.hidden}
+    program.run("init")
+    program.run("add", "--id", "a", "--title", "Say\nhello", "--prompt", "write x.txt hello\nfail 1")
+    program.run("add", "--id", "b", "--title", "Wait", "--prompt", "say nothing", "--dep", "a")
+    program.run("execute", "--no-input")
+    program.run("decide", "a", "--approve")
+    program.run("decide", "a", "--approve")
+    first = runs_of(repo, "a")[0]
+    hide(program, head(repo), "1111")
+    program.run("runs", "a", first.id)
+    program.run("show", "a")
+    program.run("show", "--commit", "HEAD")
+    program.run("show", "--commit", "HEAD", "--json")
+    program.run("show", "a", "--json")
+    program.remark("amended: no record lists it, its trailers say it")
+    git(repo, "commit", "-q", "--amend", "--no-edit", "--allow-empty", "--author", "Bo <bo@x>")
+    hide(program, head(repo), "2222")
+    program.run("show", "--commit", ":/hello")
+    program.run("show", "--commit", "HEAD", "--json")
+    program.remark("a commit of a run that nobody knows, and one of tasks alone")
+    hide(program, commit(repo, {"y": "1"}, "strange\n\nBlackbird-Task: z\nBlackbird-Run: ffff\n"), "3333")
+    program.run("show", "--commit", "HEAD")
+    hide(program, commit(repo, {"y": "2"}, "two\n\nBlackbird-Task: a\nBlackbird-Task: b\n"), "4444")
+    program.run("show", "--commit", "HEAD")
+    program.remark("commits that are nobody's")
+    hide(program, commit(repo, {"y": "3"}, "by hand"), "5555")
+    program.run("show", "--commit", "HEAD")
+    program.run("show", "--commit", "HEAD", "--json")
+    program.run("show", "--commit", "--all")
+    program.run("show", "--commit", "nowhere")
+    program.run("show", "a", "--commit", "HEAD")
+    program.run("show")
+    program.remark("a commit that is gone")
+    with open_at(repo).store.transaction() as transaction:
+        transaction.save_run(first.with_fields(commits=tuple(f"{n:040x}" for n in range(12, 0, -1))))
+    program.run("show", "a")
+    program.check("commits")
+
+
+def hide(program: Program, oid: str, digits: str) -> None:
+    program.hidden = {**program.hidden, oid: digits * 10, oid[:12]: digits * 3}
+
+
+def test_no_text_of_a_commit_reaches_the_terminal_raw(repo: Path) -> None:
+    commit(repo, {"x": "1"}, "\x1b]0;title\x07red\x1b[31m\n\nBlackbird-Task: a\x1b[2J\n")
+    put_plan(repo, leaf("a"))
+    said = run(repo, "show", "--commit", "HEAD").stdout
+    assert "\x1b" not in said
+    assert re.sub("[0-9a-f]{12}", "1" * 12, said).splitlines()[0] == "commit 111111111111  red"
