@@ -35,8 +35,8 @@ class ApprovalRefusedError(RequestError):
 
     def __init__(self, task: Task, why: str) -> None:
         hint = (
-            "what HEAD has already is left out: commit by hand what is in the way, then approve again\n"
-            f"or leave the commit to yourself: {approve_without_commit(task.id)}"
+            "settle that and approve again; what HEAD has as the change left it is not committed again\n"
+            f"or commit by hand, and approve without: {approve_without_commit(task.id)}"
         )
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
 

@@ -75,8 +75,8 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
     assert done.stderr == (
         "error: a is not approved: git did not commit its change\n"
         "x.txt: bad style\n"
-        "hint: what HEAD has already is left out: commit by hand what is in the way, then approve again\n"
-        "hint: or leave the commit to yourself: "
+        "hint: settle that and approve again; what HEAD has as the change left it is not committed again\n"
+        "hint: or commit by hand, and approve without: "
         "git -c blackbird.execution.commit=never blackbird decide a --approve\n"
     )
     assert done.returncode == 0

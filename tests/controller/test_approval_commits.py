@@ -175,8 +175,8 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
         Notice(
             "error",  # type: ignore[arg-type]
             f"a is not approved: its change cannot be committed as things stand\n- {obstacle}",
-            "what HEAD has already is left out: commit by hand what is in the way, then approve again\n"
-            "or leave the commit to yourself: "
+            "settle that and approve again; what HEAD has as the change left it is not committed again\n"
+            "or commit by hand, and approve without: "
             "git -c blackbird.execution.commit=never blackbird decide a --approve",
             leaf("a").id,
         )
