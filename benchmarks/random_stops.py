@@ -42,15 +42,7 @@ BUSY = (
 )
 # What these programs leave beside a run's own folders when nobody takes care.
 AGENTS_LITTER = (".codex", ".agents", ".aws")
-TEMPORARY_LITTER = (
-    *AGENTS_LITTER,
-    ".git",
-    "codex-*",
-    "cc-socks*",
-    "claude-*",
-    "git-blackbird-*",
-    "blackbird-*",
-)
+TEMPORARY_LITTER = (*AGENTS_LITTER, ".git", "codex-*", "cc-socks*", "claude-*")
 
 
 @dataclass(frozen=True)

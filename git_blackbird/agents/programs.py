@@ -14,8 +14,10 @@ from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.protocol import Inspection
 from git_blackbird.agents.refusals import Manual, telling_line
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.text import shell_word
 
 _SECONDS = 30.0
+_NO_WORKTREE = "/"
 # It answers for itself: it must not begin to update or to report meanwhile.
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
@@ -54,6 +56,8 @@ class Program:
 def find_program(program: str, environ: Mapping[str, str], manual: Manual) -> Program:
     """Find a program and ask for its version. Raises AgentUnavailableError."""
     found = shutil.which(program, path=environ.get("PATH"))
+    if found is None and Path(program).is_file():
+        raise AgentUnavailableError(f"'{program}' is not executable", hint=f"chmod +x {shell_word(program)}")
     if found is None:
         raise AgentUnavailableError(f"cannot find the program '{program}'", hint=manual.install)
     path = str(Path(found).absolute())
@@ -75,6 +79,11 @@ def require_flags(program: Program, flags: tuple[str, ...], manual: Manual) -> N
         )
 
 
+def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:
+    """Say what a program may do where the user's own arguments may say otherwise."""
+    return f"{powers}; but for what {key} adds: {' '.join(map(shell_word, args))}" if args else powers
+
+
 def unavailable(error: AgentUnavailableError, program: Program | None) -> Inspection:
     """Say what is known of a program that cannot be started."""
     path, version = (program.path, program.version) if program else (None, "")
@@ -82,31 +91,30 @@ def unavailable(error: AgentUnavailableError, program: Program | None) -> Inspec
 
 
 def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> Told:
-    """Run a program to its end with nothing to read, in a folder of its own that is removed.
+    """Run a program to its end with nothing to read, in no worktree.
 
     Raises AgentUnavailableError when it cannot be started or does not end in time.
     """
-    import tempfile  # noqa: PLC0415  # these two are slow to load, and only agents' commands need them
-    from subprocess import TimeoutExpired  # noqa: PLC0415
+    from subprocess import TimeoutExpired  # noqa: PLC0415  # slow to load, and only agents' commands need it
 
     command = " ".join((Path(path).name, *args))
     try:
-        with tempfile.TemporaryDirectory(prefix="blackbird-", ignore_cleanup_errors=True) as folder:
-            return _run((path, *args), {**without_outer_session(environ), **_QUIET}, folder, seconds)
+        return _run((path, *args), {**without_outer_session(environ), **_QUIET}, seconds)
     except TimeoutExpired as error:
         raise AgentUnavailableError(f"'{command}' did not end in {seconds:g} seconds") from error
     except (OSError, ValueError) as error:
         raise AgentUnavailableError(f"'{command}' did not work: {error}") from error
 
 
-def _run(argv: tuple[str, ...], environ: Mapping[str, str], folder: str, seconds: float) -> Told:
+def _run(argv: tuple[str, ...], environ: Mapping[str, str], seconds: float) -> Told:
     import subprocess  # noqa: PLC0415
 
-    # In no worktree: a repository's own settings have no say in this.
+    # In no worktree: a repository's own settings have no say in this. Nor in a folder made for it, which
+    # would be left when we are killed meanwhile; to these questions the programs write nothing there.
     started = subprocess.Popen(
         argv,
-        cwd=folder,
-        env={**environ, "TMPDIR": folder},
+        cwd=_NO_WORKTREE,
+        env=environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

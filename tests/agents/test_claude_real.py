@@ -1,4 +1,5 @@
 import asyncio
+import os
 import signal
 import sys
 import time
@@ -54,6 +55,15 @@ def read(stage: Stage, agent: Agent, assignment: Assignment) -> Reading:
 
 def test_its_version_is_known(program: Program, agent: Agent) -> None:
     assert agent.probe({"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}) == program.version
+
+
+def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_path: Path) -> None:
+    temporary = tmp_path / "t"
+    temporary.mkdir()
+    environ = {**os.environ, "TMPDIR": str(temporary)}
+    found = agent.inspect(environ)
+    assert (found.obstacle, found.version) == (None, agent.probe(environ))
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_missing_program_is_named_before_anything_starts() -> None:

@@ -76,6 +76,15 @@ def test_its_version_is_known(program: Program, agent: Agent) -> None:
     assert agent.probe({"PATH": os.environ["PATH"], "HOME": "/nonexistent"}) == program.version
 
 
+def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_path: Path) -> None:
+    temporary = tmp_path / "t"
+    temporary.mkdir()
+    environ = {**os.environ, "TMPDIR": str(temporary)}
+    found = agent.inspect(environ)
+    assert (found.obstacle, found.version) == (None, agent.probe(environ))
+    assert list(temporary.iterdir()) == []
+
+
 def test_a_missing_program_is_named_before_anything_starts() -> None:
     agent = load_agent("codex", AgentSettings(codex_path="no-such-codex"))
     with pytest.raises(AgentUnavailableError, match="cannot find the program 'no-such-codex'") as caught:
