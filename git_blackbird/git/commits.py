@@ -100,6 +100,8 @@ def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
 def _words(done: Completed) -> str:
     """Give the end of what git and the hooks said."""
     said = (done.err + done.out).decode(errors="replace").strip().splitlines()
+    if done.code < 0:
+        said.append(f"git was ended by signal {-done.code}")
     if not said:
         return f"a hook, or git itself, ended with status {done.code} and said nothing"
     left_out = len(said) - MAX_WORDS_LINES

@@ -276,6 +276,16 @@ def test_a_hook_that_says_nothing_is_still_named(based: tuple[Path, str]) -> Non
         committed(repo, change_after(repo, base))
 
 
+def test_a_git_that_is_killed_says_by_what(based: tuple[Path, str]) -> None:
+    repo, base = based
+    write(repo, {"a.txt": "two\n"})
+    hook(repo, "pre-commit", "echo working; kill -TERM $PPID")
+    with pytest.raises(CommitRefusedError) as refused:
+        committed(repo, change_after(repo, base))
+    assert refused.value.words == "working\ngit was ended by signal 15"
+    assert not list((repo / ".git").glob("*.lock"))
+
+
 def test_a_hook_that_changes_the_commit_is_told_of(based: tuple[Path, str]) -> None:
     repo, base = based
     write(repo, {"a.txt": "two\n", "new": "n\n", "b.txt": "two\n"})
