@@ -10,6 +10,7 @@ from git_blackbird.controller.agents import agent_of, chosen_agent, probe
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
 from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.leg import Crew, NoLongerReadyError, run_leg
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_start
@@ -19,8 +20,8 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
-from git_blackbird.model.choices import CHOICES, Decision
-from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.commands import answer_options, restart_command, task_command
 from git_blackbird.model.due import (
     Ask,
     Call,
@@ -38,7 +39,7 @@ from git_blackbird.model.graph import ready
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.storage.store import Image
 
@@ -220,15 +221,10 @@ class Loop:
         if isinstance(reply, Run):
             if reply.decision_state is not None:
                 self._face.notify(Decided(task.id, run.id, reply.decision_state, elsewhere=True))
-            return self._stop_after(reply)
+            return stop_after(self._workspace, reply)
         if isinstance(reply, LeftOpen) or self._interrupted:
-            return Stop(
-                StopReason.INTERRUPTED,
-                f"the decision on {task.id} is left open",
-                (decide_command(task.id),),
-                task.id,
-            )
-        return _decision_required(task)
+            return decision_left_open(task)
+        return decision_required(task)
 
     async def _record(self, task: Task, run: Run, decision: Decision) -> Stop | None:
         """Record a decision; one that is refused for now is due again, and the face is told why."""
@@ -239,28 +235,13 @@ class Loop:
             self._face.notify(Notice(Weight.ERROR, error.message, error.hint, task.id))
             self._refusals += 1
             # A pipe that says the same for ever is nobody.
-            return None if self._refusals < _MAX_REFUSALS else _decision_required(task)
+            return None if self._refusals < _MAX_REFUSALS else decision_required(task)
         self._face.notify(Decided(task.id, run.id, decision.state, elsewhere=False, commit=recorded.commit))
         for text in () if recorded.commit is None else recorded.commit.warnings:
             self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
         for line in recorded.undo:
             self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
-        return self._stop_after(recorded.run)
-
-    def _stop_after(self, run: Run) -> Stop | None:
-        if run.decision_state is DecisionState.REJECTED and run.superseded_at is None:
-            return Stop(
-                StopReason.FAILED,
-                f"{run.task_id} was rejected",
-                (task_command("retry", run.task_id), task_command("restart", run.task_id, " -m TEXT")),
-                run.task_id,
-            )
-        if run.decision_state is DecisionState.APPROVED_QUIT:
-            image = self._workspace.store.image()
-            is_over = isinstance(next_due(image.plan, image.histories, Call()), Nothing)
-            steps = () if is_over else ("git blackbird execute",)
-            return Stop(StopReason.COMPLETED, f"{run.task_id} is approved", steps, run.task_id)
-        return None
+        return stop_after(self._workspace, recorded.run)
 
     async def _ask(self, image: Image, task: Task, run: Run) -> Stop | None:
         questions = questions_of(run)
@@ -345,15 +326,6 @@ class Loop:
             for task in image.plan.leaves()
             if task.status == Status.FAILED and self._call.covers(task.id)
         ]
-
-
-def _decision_required(task: Task) -> Stop:
-    return Stop(
-        StopReason.DECISION_REQUIRED,
-        f"a decision is due on {task.id}",
-        tuple(dict.fromkeys(offer.command_for(task.id) for offer in CHOICES)),
-        task.id,
-    )
 
 
 def _again(run: Run) -> str:

@@ -1,0 +1,43 @@
+"""How a call stops at a decision, or after one."""
+
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.choices import CHOICES
+from git_blackbird.model.commands import decide_command, task_command
+from git_blackbird.model.due import Call, Nothing, next_due
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.stop import Stop, StopReason
+
+
+def decision_required(task: Task) -> Stop:
+    """Nobody decided: every command that does is a next step."""
+    return Stop(
+        StopReason.DECISION_REQUIRED,
+        f"a decision is due on {task.id}",
+        tuple(dict.fromkeys(offer.command_for(task.id) for offer in CHOICES)),
+        task.id,
+    )
+
+
+def decision_left_open(task: Task) -> Stop:
+    """Somebody was asked and went away."""
+    return Stop(
+        StopReason.INTERRUPTED, f"the decision on {task.id} is left open", (decide_command(task.id),), task.id
+    )
+
+
+def stop_after(workspace: Workspace, run: Run) -> Stop | None:
+    """Give the stop that a recorded decision means; None when the call goes on."""
+    if run.decision_state is DecisionState.REJECTED and run.superseded_at is None:
+        return Stop(
+            StopReason.FAILED,
+            f"{run.task_id} was rejected",
+            (task_command("retry", run.task_id), task_command("restart", run.task_id, " -m TEXT")),
+            run.task_id,
+        )
+    if run.decision_state is DecisionState.APPROVED_QUIT:
+        image = workspace.store.image()
+        is_over = isinstance(next_due(image.plan, image.histories, Call()), Nothing)
+        steps = () if is_over else ("git blackbird execute",)
+        return Stop(StopReason.COMPLETED, f"{run.task_id} is approved", steps, run.task_id)
+    return None
