@@ -18,6 +18,7 @@ ROOMS = {
     "agents": {"model", "messages", "agents"},
     "controller": {"model", "messages", "git", "storage", "agents", "controller"},
     "cli": {"model", "messages", "controller", "cli"},
+    "hook": {"controller"},
     "__main__": {"cli"},
 }
 FACES = {"click", "questionary", "prompt_toolkit", "rich", "textual"}
@@ -93,6 +94,10 @@ def test_what_readers_import_at_once_is_light(start: str) -> None:
             file = PACKAGE.parent / Path(*module.split(".")).with_suffix(".py")
             pending.append(file if file.exists() else file.with_suffix("") / "__init__.py")
     assert not strangers & LATE
+
+
+def test_the_hook_loads_next_to_nothing_before_there_is_something_to_do() -> None:
+    assert {module for module, at_once in imports(PACKAGE / "hook.py") if at_once} == {"os", "sys"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -34,6 +34,7 @@ COMMANDS = {
     "edit": Entry("edit_commands:edit", "Edit a task, with options or in your editor."),
     "execute": Entry("run_commands:execute", "Run what is ready; stop where someone must decide."),
     "init": Entry("plan_commands:init", "Make a plan to start from."),
+    "hooks": Entry("hooks_command:hooks", "Install, remove or show the post-commit hook."),
     "list": Entry("read_commands:list_command", "List tasks."),
     "move": Entry("edit_commands:move", "Put a task below another parent or at another place."),
     "restart": Entry("run_commands:restart", "Start a task again in a new session."),

@@ -14,8 +14,11 @@ from git_blackbird.model.text import clean
 
 
 @click.command()
+@click.option(
+    "--hooks/--no-hooks", default=None, help="Install the post-commit hook, or do not offer to; see `hooks`."
+)
 @command_options
-def init(call: Invocation) -> ExitCode:
+def init(call: Invocation, *, hooks: bool | None) -> ExitCode:
     """Make a plan to start from."""
     workspace = open_workspace(call.world)
     made = init_plan(workspace)
@@ -23,8 +26,19 @@ def init(call: Invocation) -> ExitCode:
     call.output.say(f"{'created plan' if made else 'plan already exists'}: {clean(str(place))}")
     if made:
         call.output.say("next: git blackbird add --title TEXT --prompt TEXT")
-    call.output.data({"plan": str(place), "created": made})
+    hook = _install_hook(call, wanted=hooks)
+    call.output.data({"plan": str(place), "created": made, "hook": hook})
     return ExitCode.OK
+
+
+def _install_hook(call: Invocation, *, wanted: bool | None) -> str | None:
+    """Install the hook where that is wanted, or agreed to when it is offered; gives what was done."""
+    if wanted is False:
+        return None
+    from git_blackbird.cli.hooks_command import install_aloud, offer_hook  # noqa: PLC0415  # often not wanted
+
+    done = install_aloud(call) if wanted else offer_hook(call)
+    return None if done is None else done.outcome.value
 
 
 @click.command()

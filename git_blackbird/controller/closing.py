@@ -5,6 +5,7 @@ from typing import Any
 
 from git_blackbird.agents.protocol import Abilities
 from git_blackbird.agents.runner import EndCause, Ended
+from git_blackbird.controller.claims import list_noted
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.plan_guard import check_plan
@@ -182,13 +183,18 @@ def summarize_leg(workspace: Workspace, face: Face, run: Run) -> tuple[Summary, 
 
 
 def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, Any]) -> Run:
-    """Save a closed record, then the plan, under one lock; what others wrote on it meanwhile stays."""
+    """Save a closed record, then the plan, under one lock; what others wrote on it meanwhile stays.
+
+    The record names the commits that were made in the run.
+    """
+    commits = list_noted(workspace, face, run)
     with workspace.store.transaction() as transaction:
         replaced = transaction.clear_way(run)
         check = check_plan(transaction, run.id)
         stored = transaction.history(run.task_id).find(run.id) or run
         notes = (*fields.get("notes", ()), *((check.warning,) if check.warning else ()))
-        closed = run.with_fields(**{**fields, "notes": notes, "plan_changes": check.changes})
+        ours = {"notes": notes, "plan_changes": check.changes, "commits": commits}
+        closed = run.with_fields(**{**fields, **ours})
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)

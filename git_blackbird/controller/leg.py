@@ -9,9 +9,11 @@ from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.logs import LogFiles
 from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.agents.runner import Ended, HeldChild, Limits, hold
+from git_blackbird.controller.claims import forget_noted, note_commits
 from git_blackbird.controller.closing import Closing, close_run
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.holding import hold_session
+from git_blackbird.controller.numbering import number_run
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.snapshots import snapshot
@@ -24,14 +26,12 @@ from git_blackbird.git.snapshot import Snapshot
 from git_blackbird.model.change import LeftOut
 from git_blackbird.model.events import Notice, RunEnded, RunPrinted, RunProgressed, RunStarted, Weight
 from git_blackbird.model.graph import readiness
-from git_blackbird.model.ids import RunId, build_run_id
+from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import RECORDER, Run, RunStatus
 from git_blackbird.model.status import apply_statuses
-from git_blackbird.model.timestamps import format_timestamp
 
 _MEGABYTE = 1024 * 1024
-_MILLISECOND = 1_000_000
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
 
 
@@ -63,7 +63,7 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     """
     base = await asyncio.to_thread(snapshot, crew.workspace)
     _name_left_out(crew, base.left_out)
-    run_id, started = _identify(crew, order)
+    run_id, started = number_run(crew.workspace, order.task.id)
     opening = _opening(crew, order, base, run_id, started)
     with hold_session(crew.workspace, crew.face, opening), work_folder(crew.workspace.layout) as folder:
         return await _Leg(crew, order, opening, folder).run(hurry)
@@ -75,14 +75,6 @@ def _name_left_out(crew: Crew, left_out: Sequence[LeftOut]) -> None:
             crew.left_out.add(left.path)
             text = f"not in the snapshot: {left.path} ({left.reason})"
             crew.face.notify(Notice(Weight.WARNING, text))
-
-
-def _identify(crew: Crew, order: Order) -> tuple[RunId, str]:
-    """Name the run by its start, which is later than the task's last even when the clock was set back."""
-    history = crew.workspace.store.records.history(order.task.id)
-    newest = max((run.sort_key[0] for run in history.runs), default=0)
-    started = max(crew.workspace.world.now(), newest + _MILLISECOND)
-    return build_run_id(started, crew.workspace.world.random_bits(16)), format_timestamp(started)
 
 
 def _opening(crew: Crew, order: Order, base: Snapshot, run_id: RunId, started_at: str) -> Run:
@@ -141,6 +133,7 @@ class _Leg:
         child = self._hold()
         try:
             self._record(child)
+            note_commits(self._crew.workspace, self._crew.face, self._run)
             child.open_gate()
         except BaseException:
             child.abandon()
@@ -158,6 +151,7 @@ class _Leg:
             crew.agent.abilities, ended, gated=crew.stops_after_each or self._order.gated, order=self._order
         )
         closed = close_run(crew.workspace, crew.face, self._run, closing)
+        forget_noted(crew.workspace)
         if closed.review_summary is not None:
             _name_left_out(crew, closed.review_summary.left_out)
         crew.face.notify(RunEnded(closed, self._order.task.title, ended.duration_seconds))

@@ -9,6 +9,7 @@ from git_blackbird.agents.logs import LogFiles, read_saved, read_tail
 from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.approval_commits import mend_cut_off
 from git_blackbird.controller.assignments import recorded_assignment
+from git_blackbird.controller.claims import forget_noted
 from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.liveness import is_alive
@@ -33,6 +34,7 @@ def repair(workspace: Workspace, face: Face) -> None:
     # By the records alone: an agent whose program was killed may have broken the plan as well.
     for run in running_records(workspace.store.records.histories()):
         _close_lost(workspace, face, run)
+    forget_noted(workspace)
     _mend_approval(workspace, face)
     with workspace.store.transaction() as transaction:
         settle_plan(transaction)

@@ -1,0 +1,148 @@
+"""Runs that a person makes: a commit that names tasks in its trailers (DESIGN.md 10)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from git_blackbird.controller.closing import pending_fields
+from git_blackbird.controller.numbering import number_run
+from git_blackbird.controller.overtaking import overtake_runs
+from git_blackbird.controller.pending import require_unclaimed
+from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.errors import BlackbirdError, LockedError, RequestError
+from git_blackbird.git.changes import summarize
+from git_blackbird.git.commit_log import Commit, read_commits
+from git_blackbird.git.committed import Committed, look_at_commit
+from git_blackbird.git.refs import save_run_ref
+from git_blackbird.git.repository import Repository, head
+from git_blackbird.model.change import Summary, TreePair
+from git_blackbird.model.commands import task_command
+from git_blackbird.model.graph import readiness
+from git_blackbird.model.history import History
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import RECORDER, Run, RunStatus, RunType
+from git_blackbird.storage.layout import HIDDEN
+from git_blackbird.storage.store import Transaction
+
+_SHORT = 10
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a person committed; ``replaced`` is the commit whose place an amended one takes."""
+
+    commit: Commit
+    replaced: str | None
+    committed: Committed
+    summary: Summary
+    branch: str | None
+
+
+def record_commit(workspace: Workspace, oid: str, replaced: str | None) -> tuple[str, ...]:
+    """Record a person's commit as a run of each task that its trailers name; gives a line for each.
+
+    ``replaced`` is the commit that this one amends. Whether a task is ready is judged, and record and plan
+    are written, under one lock. Raises UnusableError, LockedError.
+    """
+    commit = read_commits(workspace.repo, [oid]).get(oid)
+    if workspace.world.is_agent or commit is None or commit.runs:
+        return ()
+    workspace.require_settings()
+    work = _look_at(workspace.repo, commit, replaced)
+    said: list[str] = []
+    with workspace.store.transaction() as transaction:
+        save_statuses(workspace, transaction)
+        for name in dict.fromkeys(commit.tasks):
+            try:
+                said += _record(workspace, transaction, name, work)
+            except (RequestError, LockedError) as error:
+                said.append(f"no manual run of {name}: {error.message}")
+    return tuple(said)
+
+
+def _look_at(repo: Repository, commit: Commit, replaced: str | None) -> _Work:
+    committed = look_at_commit(repo, commit.oid, HIDDEN)
+    return _Work(commit, replaced, committed, _summarize(repo, committed.pair), head(repo).branch)
+
+
+def _summarize(repo: Repository, pair: TreePair) -> Summary:
+    try:
+        return summarize(repo, pair)
+    except BlackbirdError as error:
+        return Summary(minimal=error.message)
+
+
+def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Work) -> list[str]:
+    """Write the run of one task, then what follows for the plan; the line that says so, if any."""
+    task = find_task(transaction.plan(), name)
+    history = transaction.history(task.id)
+    latest = history.latest
+    if latest is not None and latest.run_type is RunType.MANUAL and work.commit.oid in latest.commits:
+        return []
+    amended = _amended_run(history, work)
+    if amended is None:
+        run = _new_run(workspace, transaction, task, work)
+    else:
+        require_unclaimed(transaction, task.id)
+        run = amended.with_fields(**_fields(workspace, work, is_pending=amended.is_pending))
+    pair = work.committed.pair
+    save_run_ref(workspace.repo, run.id, pair.base, pair.head)
+    transaction.save_run(run)
+    if amended is None:
+        overtake_runs(transaction, task.id, run.id, workspace.world.timestamp())
+    save_statuses(workspace, transaction)
+    return [_line(run, work, is_new=amended is None)]
+
+
+def _amended_run(history: History, work: _Work) -> Run | None:
+    """Give the run whose commit was amended, as long as nobody has decided on it."""
+    run = history.latest
+    if run is None or run.run_type is not RunType.MANUAL or run.commits != (work.replaced,):
+        return None
+    return run if run.is_pending or run.decision_state is None else None
+
+
+def _new_run(workspace: Workspace, transaction: Transaction, task: Task, work: _Work) -> Run:
+    """Make the run of a task that is ready. Raises RequestError with the reasons why it is not."""
+    faults = transaction.history(task.id).faults
+    reasons = readiness(transaction.plan(), task).reasons
+    if faults or reasons:
+        unreadable = tuple(f"unreadable record {fault.path}" for fault in faults)
+        raise RequestError("; ".join((*reasons, *unreadable)))
+    run_id, started_at = number_run(workspace, task.id)
+    run = Run(
+        id=run_id,
+        task_id=task.id,
+        run_type=RunType.MANUAL,
+        started_at=started_at,
+        status=RunStatus.SUCCESS,
+        recorder=RECORDER,
+        repo_root=str(workspace.repo.top),
+    )
+    gated = workspace.settings.flag("execution.stopAfterEachTask")
+    return run.with_fields(**_fields(workspace, work, is_pending=gated))
+
+
+def _fields(workspace: Workspace, work: _Work, *, is_pending: bool) -> dict[str, Any]:
+    """Give what the commit says of its run."""
+    now = workspace.world.timestamp()
+    pair = work.committed.pair
+    fields = {
+        "completed_at": now,
+        "branch": work.branch,
+        "head_commit": work.committed.parent,
+        "base_tree": pair.base,
+        "head_tree": pair.head,
+        "review_summary": work.summary,
+        "commits": (work.commit.oid,),
+        "notes": (f"commit {work.commit.oid[:_SHORT]}: {work.commit.subject}",),
+    }
+    return fields | pending_fields(now) if is_pending else fields
+
+
+def _line(run: Run, work: _Work, *, is_new: bool) -> str:
+    what = "is" if is_new else "now is"
+    told = f"run {run.id} of {run.task_id} {what} commit {work.commit.oid[:_SHORT]}"
+    if not run.is_pending:
+        return f"{told}; the task is done"
+    return f"{told}; to decide: {task_command('decide', run.task_id, ' --approve', remark='or --reject')}"

@@ -1,0 +1,161 @@
+"""The hook's list of commits, and what git tells of them (DESIGN.md 10)."""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from git_blackbird.git.repository import Repository
+from git_blackbird.model.claims import Claim, Made, author_mark, parse_claims, settle
+
+_LIST = Path("blackbird", "commits")
+# Lists that were being removed when an agent began to work.
+_OLD_LIST = Path("blackbird", "commits.old")
+_ACTIVE = Path("blackbird", "active")
+_MAIN = "main"
+_LINKED = "linked-"
+_LONGEST_LOG_BYTES = 4 * 1024 * 1024
+# Moves of HEAD that run no post-commit hook, by how git's messages for them begin; of a pull or a rebase
+# those that made no commit.
+_NO_HOOK = re.compile(
+    rb"(?:checkout|reset|merge|am|clone|branch|Branch|initial pull|update by push)\b"
+    rb"|(?:pull|rebase)\b(?!.*\((?:pick|reword|edit|squash|fixup|continue)\))"
+)
+_AUTHOR = re.compile(rb"^author ([^\n]*>) (\d+ [-+]\d{4})$", re.MULTILINE)
+
+
+def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
+    """Name the commits that a run has made so far, in whatever worktree, oldest first in each.
+
+    Raises GitError, OSError.
+    """
+    found: dict[str, None] = {}
+    for git_dir in _git_dirs(repo):
+        claims = _read_list(git_dir)
+        if any(claim.owner == run_id for claim in claims):
+            settled = settle(claims, _load_made(repo, git_dir, claims))
+            found |= dict.fromkeys(one.oid for one in settled if one.owner == run_id)
+    return tuple(found)
+
+
+def mark_active(repo: Repository) -> None:
+    """Let the hook note every commit from now on: an agent begins to work in this worktree.
+
+    Raises OSError.
+    """
+    marker = _marker(repo)
+    while True:
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        # Whoever ended last in another worktree may just have removed the folder.
+        with contextlib.suppress(FileNotFoundError):
+            marker.touch()
+            return
+
+
+def unmark_active(repo: Repository) -> None:
+    """Take the mark of this worktree away, if it is there; with the last one of all worktrees the lists go.
+
+    Raises OSError.
+    """
+    if not _marker(repo).exists():
+        return
+    _marker(repo).unlink(missing_ok=True)
+    _sweep_markers(repo)
+    active = repo.common_dir / _ACTIVE
+    try:
+        active.rmdir()
+    except OSError:
+        # Agents work in another worktree.
+        return
+    for git_dir in _git_dirs(repo):
+        with contextlib.suppress(FileNotFoundError):
+            (git_dir / _LIST).rename(git_dir / _OLD_LIST)
+        # Only now is it known that no agent that began meanwhile has a line in there.
+        if not active.exists():
+            (git_dir / _OLD_LIST).unlink(missing_ok=True)
+
+
+def _marker(repo: Repository) -> Path:
+    is_main = repo.git_dir == repo.common_dir
+    return repo.common_dir / _ACTIVE / (_MAIN if is_main else _LINKED + repo.git_dir.name)
+
+
+def _sweep_markers(repo: Repository) -> None:
+    """Remove marks of worktrees that were removed."""
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(repo.common_dir / _ACTIVE):
+            linked = repo.common_dir / "worktrees" / name.removeprefix(_LINKED)
+            if name.startswith(_LINKED) and not linked.exists():
+                (repo.common_dir / _ACTIVE / name).unlink(missing_ok=True)
+
+
+def _git_dirs(repo: Repository) -> Iterator[Path]:
+    """Give the git directory of every worktree, this one's first."""
+    yield repo.git_dir
+    others = [repo.common_dir]
+    with contextlib.suppress(FileNotFoundError):
+        others += sorted((repo.common_dir / "worktrees").iterdir())
+    yield from (path for path in others if path != repo.git_dir)
+
+
+def _read_list(git_dir: Path) -> tuple[Claim, ...]:
+    found = b""
+    for name in (_OLD_LIST, _LIST):
+        with contextlib.suppress(FileNotFoundError):
+            found += (git_dir / name).read_bytes()
+    return parse_claims(found)
+
+
+def _load_made(repo: Repository, git_dir: Path, claims: Sequence[Claim]) -> tuple[Made, ...]:
+    """Give the commits that HEAD of one worktree came to name, as far back as a claim may reach."""
+    oids = [line.split(b" ", 2)[1].decode() for line in _log_lines(git_dir) if _may_have_hook(line)]
+    claimed = {claim.oid for claim in claims}
+    first = next((place for place, oid in enumerate(oids) if oid in claimed), len(oids))
+    return _describe(repo, oids[max(0, first - len(claims)) :])
+
+
+def _log_lines(git_dir: Path) -> list[bytes]:
+    """Read the end of the file in which git keeps the moves of HEAD, whole lines of it."""
+    try:
+        with (git_dir / "logs" / "HEAD").open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(0, size - _LONGEST_LOG_BYTES))
+            lines = log.read().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
+    return lines[1:] if size > _LONGEST_LOG_BYTES else lines
+
+
+def _may_have_hook(line: bytes) -> bool:
+    facts, _, message = line.partition(b"\t")
+    return facts.count(b" ") > 2 and _NO_HOOK.match(message) is None
+
+
+def _describe(repo: Repository, oids: Sequence[str]) -> tuple[Made, ...]:
+    if not oids:
+        return ()
+    found = repo.git("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()).out
+    return tuple(_parse_objects(found))
+
+
+def _parse_objects(data: bytes) -> Iterator[Made]:
+    """Read what ``git cat-file --batch`` prints; an object may be gone by now."""
+    at = 0
+    while at < len(data):
+        end = data.index(b"\n", at)
+        words = data[at:end].split(b" ")
+        at = end + 1
+        if len(words) != 3:
+            yield Made(words[0].decode())
+            continue
+        size = int(words[2])
+        yield _parse_commit(words[0].decode(), data[at : at + size])
+        at += size + 1
+
+
+def _parse_commit(oid: str, content: bytes) -> Made:
+    head, _, message = content.partition(b"\n\n")
+    author = _AUTHOR.search(head)
+    mark = "" if author is None else author_mark(f"@{author[2].decode()}", author[1].decode(errors="replace"))
+    return Made(oid, mark, message.partition(b"\n")[0].decode(errors="replace"))
