@@ -26,6 +26,7 @@ class Entry(NamedTuple):
 COMMANDS = {
     "add": Entry("plan_commands:add", "Add a task to the plan."),
     "agent": Entry("agent_command:agent", "Show which agents there are, and which is chosen."),
+    "completion": Entry("completion_command:completion", "Print the completion script of a shell."),
     "config": Entry("config_command:config", "Show every key, or read or write one."),
     "decide": Entry("run_commands:decide", "Record a decision on a task's run."),
     "delete": Entry("edit_commands:delete", "Take a task out of the plan."),

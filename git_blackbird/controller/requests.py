@@ -18,6 +18,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
+from git_blackbird.model.choosable import RETRIABLE
 from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
 from git_blackbird.model.due import Ask, Call
 from git_blackbird.model.graph import ancestors, ran_after, readiness, unmet
@@ -34,8 +35,6 @@ from git_blackbird.model.run import (
 )
 from git_blackbird.model.status import apply_statuses, follows_done_children
 from git_blackbird.storage.store import Image, Transaction
-
-_RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ def _require_resettable(transaction: Transaction, task: Task) -> None:
     require_idle(transaction, task)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; retry the one that failed")
-    if task.status not in _RETRIABLE:
+    if task.status not in RETRIABLE:
         raise RequestError(
             f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
             hint=f"`{task_command('set-status', task.id, ' todo')}` does it all the same",

@@ -1,0 +1,28 @@
+"""What a shell may offer while a command is being typed. Takes no lock and writes nothing."""
+
+from git_blackbird.controller.run_views import runs_of_task
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.choosable import BY_STATE, choosable_tasks
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import Run
+
+_MOST_RUNS = 100
+
+
+def offered_tasks(workspace: Workspace, command: str) -> tuple[Task, ...]:
+    """Give the tasks that a command would take now.
+
+    Raises UnusableError when there is no plan to be read.
+    """
+    if command in BY_STATE:
+        image = workspace.store.image()
+        return choosable_tasks(command, image.plan, image.histories)
+    return choosable_tasks(command, workspace.store.plan(), {})
+
+
+def offered_runs(workspace: Workspace, task_id: str) -> tuple[Run, ...]:
+    """Give the runs of a task, newest first.
+
+    Raises BlackbirdError when the task is unknown.
+    """
+    return tuple(runs_of_task(workspace, task_id, _MOST_RUNS).runs)

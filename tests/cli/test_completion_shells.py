@@ -1,0 +1,126 @@
+"""Completion in the shells themselves."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from git_blackbird.cli.main import COMMANDS, cli
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import RunStatus
+from git_blackbird.model.settings import AGENT_NAMES, KEYS
+from tests.cli import shells
+from tests.cli.completion_table import arguments_context
+from tests.cli.golden_harness import save
+from tests.cli.plans import FIRST_RUN, run, task
+from tests.cli.shells import Shell, install_program
+from tests.support import git
+
+Make = Callable[[Path, Path], Shell]
+SECOND_RUN = "019b7c4e52000002"
+
+
+@pytest.fixture(params=["bash", "zsh", "fish"])
+def make(request: pytest.FixtureRequest) -> Make:
+    missing = shells.why_missing(request.param)
+    if missing is not None:
+        pytest.skip(missing)
+    found: dict[str, Make] = {"bash": shells.bash, "zsh": shells.zsh, "fish": shells.Fish}
+    return found[request.param]
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    return install_program(tmp_path / "installed")
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    """A task in every state that a command asks for."""
+    tasks = [
+        task("done", status=Status.DONE),
+        task("failed", status=Status.FAILED),
+        task("paused", status=Status.WAITING_USER),
+        task("pending", status=Status.WAITING_USER),
+        task("ready"),
+        task("waits", deps=("failed",)),
+        task("with a space", "It's “odd”: $HOME [x]"),
+    ]
+    runs = [
+        run("done", "019b7c4e52000003"),
+        run("failed", "019b7c4e52000004", RunStatus.FAILED),
+        run("paused", "019b7c4e52000005", RunStatus.PAUSED),
+        run("pending", SECOND_RUN, decision_state="pending", decision_required=True, resumes=FIRST_RUN),
+        run("pending", FIRST_RUN),
+    ]
+    save(repo, tasks, runs)
+    git(repo, "config", "alias.bb", "blackbird")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "first")
+    git(repo, "tag", "v1")
+    return repo
+
+
+ALL = ["done", "failed", "paused", "pending", "ready", "waits", "with a space"]
+LINES = {
+    "git blackbird exe": ["execute"],
+    "git-blackbird exe": ["execute"],
+    "git blackbird ": sorted(COMMANDS),
+    "git blackbird execute ": ["ready", "with a space"],
+    "git blackbird execute --limit 3 re": ["ready"],
+    "git blackbird decide ": ["pending"],
+    "git blackbird resume ": ["paused", "pending"],
+    "git blackbird retry ": ["failed", "paused", "pending"],
+    "git blackbird restart ": ["failed", "paused", "pending", "ready", "with a space"],
+    "git blackbird show ": ALL,
+    "git blackbird edit ": ALL,
+    "git blackbird delete --force pa": ["paused"],
+    "git blackbird move ready --parent do": ["done"],
+    "git blackbird deps ": ["add", "remove", "set"],
+    "git blackbird deps add ready done fa": ["failed"],
+    "git-blackbird show pe": ["pending"],
+    "git bb show pe": ["pending"],
+    "git blackbird runs pending ": [FIRST_RUN, SECOND_RUN],
+    "git blackbird decide pending --run ": [FIRST_RUN, SECOND_RUN],
+    "git blackbird set-status ready s": ["skipped"],
+    "git blackbird config ": sorted(KEYS),
+    "git blackbird config execution.commit ": ["approved", "never"],
+    "git blackbird config execution.stopAfterEachTask ": ["false", "true"],
+    "git blackbird agent ": sorted(AGENT_NAMES),
+    "git blackbird execute --agent ": sorted(AGENT_NAMES),
+    "git blackbird list --status wait": ["waiting_user"],
+    "git blackbird show --commit v": ["v1"],
+    "git blackbird completion ": ["bash", "fish", "zsh"],
+    "git blackbird resume paused -m ": [],
+}
+
+
+def test_a_shell_offers_what_fits(make: Make, planned: Path, installed: Path) -> None:
+    seen = dict(zip(LINES, make(planned, installed).complete(LINES), strict=True))
+    assert seen == LINES
+
+
+def test_a_value_may_stand_behind_an_equals_sign(make: Make, planned: Path, installed: Path) -> None:
+    (seen,) = make(planned, installed).complete(["git blackbird execute --agent=co"])
+    assert [word.removeprefix("--agent=") for word in seen] == ["codex", "command"]
+
+
+def test_a_shell_knows_every_option(make: Make, planned: Path, installed: Path) -> None:
+    expected = {f"git blackbird {name} --": long_options(name) for name in sorted(COMMANDS)}
+    seen = make(planned, installed).complete(expected)
+    assert dict(zip(expected, ([word.removesuffix("=") for word in one] for one in seen), strict=True)) == (
+        expected
+    )
+
+
+def long_options(name: str) -> list[str]:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    options = [one for one in command.get_params(arguments_context(command)) if isinstance(one, click.Option)]
+    words = {word for one in options for word in (*one.opts, *one.secondary_opts)}
+    return sorted(word for word in words if word.startswith("--"))
+
+
+def test_where_there_is_no_plan_a_shell_says_nothing(make: Make, repo: Path, installed: Path) -> None:
+    lines = ["git blackbird show ", "git blackbird execute ", "git blackbird runs x "]
+    assert list(make(repo, installed).complete(lines)) == [[], [], []]

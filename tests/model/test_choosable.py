@@ -1,0 +1,59 @@
+"""Which tasks a command takes, in every state."""
+
+import pytest
+
+from git_blackbird.model.choosable import BY_STATE, choosable_tasks
+from git_blackbird.model.history import History
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Status
+from git_blackbird.model.run import DecisionState, RunStatus
+from tests.model.building import histories, run, task
+
+
+def planned() -> tuple[Plan, dict[TaskId, History]]:
+    tasks = [
+        task("asks", Status.WAITING_USER),
+        task("blocked", Status.BLOCKED),
+        task("done", Status.DONE),
+        task("failed", Status.FAILED),
+        task("live", Status.IN_PROGRESS),
+        task("lost", Status.IN_PROGRESS),
+        task("paused", Status.WAITING_USER),
+        task("pending", Status.WAITING_USER),
+        task("ready"),
+        task("skipped", Status.SKIPPED),
+        task("waits", deps=("failed",)),
+        task("waits-failed", Status.FAILED, deps=("failed",)),
+    ]
+    runs = [
+        run(1, task_id="asks", status=RunStatus.WAITING_USER),
+        run(2, task_id="done"),
+        run(3, task_id="failed", status=RunStatus.FAILED),
+        run(4, task_id="live", status=RunStatus.RUNNING),
+        run(5, task_id="paused", status=RunStatus.PAUSED),
+        run(6, task_id="pending", decision_state=DecisionState.PENDING),
+    ]
+    return Plan({one.id: one for one in tasks}), dict(histories(*runs))
+
+
+TAKEN = {
+    "decide": ["pending"],
+    "execute": ["ready"],
+    "restart": ["asks", "blocked", "failed", "lost", "paused", "pending", "ready"],
+    "resume": ["asks", "paused", "pending"],
+    "retry": ["asks", "blocked", "failed", "lost", "paused", "pending", "waits-failed"],
+}
+
+
+@pytest.mark.parametrize("command", TAKEN)
+def test_a_command_takes_what_its_state_allows(command: str) -> None:
+    assert [one.id for one in choosable_tasks(command, *planned())] == TAKEN[command]
+
+
+def test_every_command_with_a_rule_is_here() -> None:
+    assert sorted(BY_STATE) == sorted(TAKEN)
+
+
+def test_other_commands_take_every_task() -> None:
+    plan, known = planned()
+    assert [one.id for one in choosable_tasks("show", plan, known)] == sorted(plan.tasks)
