@@ -8,7 +8,15 @@ from dataclasses import replace
 from git_blackbird.agents.activity import one_line
 from git_blackbird.agents.claude_output import CLAUDE_MANUAL, ClaudeReader
 from git_blackbird.agents.json_values import object_of, text_of
-from git_blackbird.agents.programs import Program, Told, ask, find_program, require_flags, unavailable
+from git_blackbird.agents.programs import (
+    Program,
+    Told,
+    ask,
+    find_program,
+    require_flags,
+    unavailable,
+    with_args,
+)
 from git_blackbird.agents.protocol import (
     Abilities,
     AgentSettings,
@@ -112,7 +120,8 @@ class ClaudeAgent:
 
     def _powers(self) -> str:
         mode = self._settings.claude_permission_mode
-        powers = _POWERS.get(mode, f"do what its permission mode {mode} lets it")
+        told = _POWERS.get(mode, f"do what its permission mode {mode} lets it")
+        powers = with_args(told, "claude.args", self._settings.claude_args)
         if mode == BYPASS_MODE and os.geteuid() == _ROOT:
             return f"{powers}; as root it is told by IS_SANDBOX=1 that this is a sandbox"
         return powers

@@ -24,7 +24,7 @@ CLAUDE_MANUAL = Manual(
     name="claude",
     package="@anthropic-ai/claude-code",
     update="claude update, or npm install -g @anthropic-ai/claude-code@latest",
-    login="start claude and log in with /login, or set a valid ANTHROPIC_API_KEY",
+    login="log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY",
 )
 _STATUS_REFUSALS = {
     401: Refusal.NOT_LOGGED_IN,

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from git_blackbird.agents.codex_output import CODEX_MANUAL, CodexReader
-from git_blackbird.agents.programs import Program, ask, find_program, require_flags, unavailable
+from git_blackbird.agents.programs import (
+    Program,
+    ask,
+    find_program,
+    require_flags,
+    unavailable,
+    with_args,
+)
 from git_blackbird.agents.protocol import (
     Abilities,
     AgentSettings,
@@ -19,7 +26,7 @@ from git_blackbird.errors import AgentUnavailableError
 WORKSPACE_WRITE = "workspace-write"
 _NEEDED_FLAGS = ("--json", "--sandbox", "--config")
 _KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
-_SANDBOX_FLAG = re.compile(r"-s|--sandbox(?:=|$)")
+_SANDBOX_FLAG = re.compile(r"-s|--(?:sandbox|full-auto|yolo|dangerously-bypass-approvals-and-sandbox)(?:=|$)")
 _POWERS = {
     "read-only": "look at everything, and write nothing: not even tests can write their temporary files",
     WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
@@ -76,7 +83,7 @@ class CodexAgent:
         return replace(
             found,
             login=_login(program, environ) if program else None,
-            powers=_POWERS.get(self._settings.codex_sandbox, f"what {self._settings.codex_sandbox} lets it"),
+            powers=self._powers(),
             remarks=_REMARKS,
         )
 
@@ -105,8 +112,12 @@ class CodexAgent:
         """Read its event stream."""
         return CodexReader(assignment, self._settings.codex_args)
 
+    def _powers(self) -> str:
+        sandbox = self._settings.codex_sandbox
+        return with_args(_POWERS[sandbox], "codex.args", self._settings.codex_args)
+
     def _require_one_sandbox(self) -> None:
-        """Raise AgentUnavailableError where the sandbox is given twice, which the program refuses."""
+        """Raise AgentUnavailableError where arguments of the user's say another sandbox than the key."""
         if any(_SANDBOX_FLAG.match(word) for word in self._settings.codex_args):
             raise AgentUnavailableError(
                 "codex.args gives a sandbox, and codex.sandbox gives one always",

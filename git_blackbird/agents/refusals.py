@@ -194,7 +194,8 @@ def find_refused_start(exit_code: int | None, stderr: str, manual: Manual) -> Fi
     if twice is not None:
         way = f"take it out of {manual.name}.args, and set {manual.name}.{twice[1]} instead"
         return Finding(Refusal.REFUSED, f"--{twice[1]} is always given: {way}")
-    return Finding(Refusal.REFUSED, line or "it gave no reason")
+    known = f"git blackbird agent {manual.name}"
+    return Finding(Refusal.REFUSED, f"`{known}` says what it is started with; mend that, or {_OTHER_AGENT}")
 
 
 def telling_line(stderr: str) -> str:

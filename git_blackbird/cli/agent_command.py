@@ -106,7 +106,8 @@ def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
     state = _state_cell(view, "cannot start")
     yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
     yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(view, choice)], None)
-    yield from render_section("can", render_table(list(_abilities(view)), None))
+    if view.can_start:
+        yield from render_section("can", render_table(list(_abilities(view)), None))
     yield from render_section("configured", render_table(list(map(_setting_row, view.settings)), None))
     yield from render_section("good to know", [_told(remark) for remark in view.inspection.remarks])
 

@@ -4,7 +4,7 @@ import codecs
 import re
 from collections.abc import Iterator
 
-from git_blackbird.model.text import clean
+from git_blackbird.model.text import clean, visible
 
 _MAX_HELD = 4096
 # The beginnings of what model.text takes out, and of a Windows line end.
@@ -60,7 +60,7 @@ class ColoredStream(CleanStream):
     def _shown(self, text: str) -> str:
         parts = _COLOR.split(_LINE_END.sub("", text))
         shown = "".join(
-            clean(part) if index % 2 == 0 else "" if _CONCEALS.search(part) else part
+            visible(part) if index % 2 == 0 else "" if _CONCEALS.search(part) else part
             for index, part in enumerate(parts)
         )
         if shown:

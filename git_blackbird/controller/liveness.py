@@ -1,9 +1,31 @@
 """Whether the process of a record still runs; readers ask too, and need not load what runs agents."""
 
+from pathlib import Path
+
 from git_blackbird.agents import processes
 from git_blackbird.model.run import Run
+from git_blackbird.storage.layout import Layout
 
 
 def is_alive(run: Run) -> bool:
     """Whether the very process of a record still runs."""
     return bool(run.pid and run.process_identity and processes.is_alive(run.pid, run.process_identity))
+
+
+def processes_at_work(layout: Layout, run: Run) -> list[int]:
+    """Number what still works for a run in this worktree, also what outlived its agent."""
+    if is_copied(layout, run):
+        return []
+    return sorted({*([run.pid] if run.pid and is_alive(run) else []), *processes.marked(run.id)})
+
+
+def is_copied(layout: Layout, run: Run) -> bool:
+    """Whether a record came here with a copy of its worktree: what works for it works there, not here."""
+    if run.repo_root is None:
+        return False
+    here = layout.record(run.task_id, run.id)
+    try:
+        return not here.samefile(Path(run.repo_root) / here.relative_to(layout.state_root))
+    except OSError:
+        # Nothing is there any more: this worktree has been moved.
+        return False

@@ -41,6 +41,7 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.model.text import clean_line
 from git_blackbird.storage.store import Image
 
 _WATCH_SECONDS = 0.2
@@ -158,6 +159,7 @@ class Loop:
     async def _leg(self, order: Order) -> Stop | None:
         """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
         agent = self._agent(order)
+        self._name_other_agent(order, agent)
         self._touched.add(order.task.id)
         crew = Crew(
             self._workspace,
@@ -173,6 +175,15 @@ class Loop:
         if run is None:
             return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
         return self._after(run)
+
+    def _name_other_agent(self, order: Order, agent: Agent) -> None:
+        """Say that another agent goes on with a task: what it may do, and what it knows, differs."""
+        newest = self._workspace.store.records.history(order.task.id).newest
+        if order.resumes is not None or newest is None or newest.provider in {"", agent.name}:
+            return
+        text = f"{order.task.id} was {newest.provider}'s before; {agent.name} begins anew with it"
+        hint = f"--agent {newest.provider} keeps the one it had"
+        self._face.notify(Notice(Weight.INFO, text, hint, order.task.id))
 
     def _agent(self, order: Order) -> Agent:
         if order.resumes is None:
@@ -202,7 +213,8 @@ class Loop:
         paused = run.status is RunStatus.PAUSED
         state = "is paused" if paused else "was not charged"
         again = _again(run) if paused else "git blackbird execute"
-        why = run.error or (run.notes[0] if run.notes else "it refused to work")
+        # The end of the run has told it whole.
+        why = clean_line(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
         return Stop(
             StopReason.AGENT_UNAVAILABLE,
             f"{run.provider}: {why}; {run.task_id} {state}",

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.due import Owed, Stuck, owed_by_person, stuck_tasks
@@ -82,7 +82,7 @@ def build_overview(workspace: Workspace) -> Overview:
         leaves=len(leaves),
         parents=len(plan.tasks) - len(leaves),
         holder=controller_holder(workspace.layout),
-        running=_running(image),
+        running=_running(workspace, image),
         owed=owed,
         ready=ready(plan),
         failed=tuple(
@@ -115,9 +115,9 @@ def why_failed(history: History) -> str | None:
     return "rejected" if run.terminal_reason is TerminalReason.REJECTED else run.error
 
 
-def _running(image: Image) -> tuple[Running, ...]:
+def _running(workspace: Workspace, image: Image) -> tuple[Running, ...]:
     return tuple(
-        Running(run, is_alive(run))
+        Running(run, bool(processes_at_work(workspace.layout, run)))
         for task_id in sorted(image.histories)
         for run in image.histories[task_id].runs
         if run.status == RunStatus.RUNNING

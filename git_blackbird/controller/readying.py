@@ -4,13 +4,14 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import decide_command, task_command
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.run import DecisionState
 from git_blackbird.storage.store import Image
 
 _WAYS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
 
 
 def require_ready(image: Image, task: Task) -> Task:
-    """Give the task when it is ready.
+    """Give the task when it is ready, or a change request to it waits to be carried out.
 
     Raises RequestError with its reasons and the ways out.
     """
@@ -18,6 +19,8 @@ def require_ready(image: Image, task: Task) -> Task:
     if found.is_ready:
         return task
     run = image.history(task.id).latest
+    if run is not None and run.decision_state is DecisionState.CHANGES_REQUESTED:
+        return task  # carrying it out is what is due
     ways = [*found.ways_out]
     if run is not None and run.is_pending:
         ways.append(decide_command(task.id))

@@ -12,7 +12,7 @@ from git_blackbird.controller.assignments import recorded_assignment
 from git_blackbird.controller.claims import forget_noted
 from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.face import Face
-from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.plan_guard import settle_plan
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.work_folders import remove_litter
@@ -106,8 +106,7 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
 
 
 def _stop_orphans(workspace: Workspace, face: Face, run: Run) -> None:
-    alive = is_alive(run)
-    pids = sorted({*([run.pid] if alive and run.pid else []), *processes.marked(run.id)})
+    pids = processes_at_work(workspace.layout, run)
     if not pids:
         return
     listed = ", ".join(map(str, pids))

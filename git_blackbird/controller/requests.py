@@ -14,7 +14,7 @@ from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
@@ -121,7 +121,7 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
 def _require_session(workspace: Workspace, history: History, task: Task, run: Run) -> None:
     obstacle = request_obstacle(workspace, history, run)
     if obstacle is not None:
-        raise RequestError(
+        raise AgentUnavailableError(
             f"{task.id} cannot be resumed: {obstacle}",
             hint=restart_command(task.id),
         )

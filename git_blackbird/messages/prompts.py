@@ -22,8 +22,20 @@ def render_prompt(context: Mapping[str, Any]) -> str:
         _section("Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())])
     )
     parts.append(_section("What was asked about earlier work on this task", [context.get("feedback", "")]))
+    parts.append(_answered(context))
     parts.append(_section("The project", [context.get("projectSnapshot", "")]))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _answered(context: Mapping[str, Any]) -> str:
+    """Tell a fresh session what its predecessor asked and was answered."""
+    if not context.get("answers"):
+        return ""
+    asked = {one.get("id"): one.get("prompt") for one in context.get("questions", ())}
+    lines = [
+        f"- {asked.get(one.get('id')) or one.get('id')}\n  {one.get('value')}" for one in context["answers"]
+    ]
+    return _section("Questions asked about this task before, and their answers", lines)
 
 
 def _section(title: str, lines: Sequence[str]) -> str:

@@ -55,6 +55,8 @@ class Key:
 
 AGENT_NAMES = ("claude", "codex", "command", "demo")
 
+CLAUDE_MODES = ("bypassPermissions", "acceptEdits", "auto", "default", "dontAsk", "manual", "plan")
+
 KEYS: Mapping[str, Key] = {
     key.name: key
     for key in (
@@ -73,6 +75,7 @@ KEYS: Mapping[str, Key] = {
             "bypassPermissions",
             "what claude may do without asking",
             clone_safe=False,
+            choices=CLAUDE_MODES,
         ),
         Key("claude.model", Kind.TEXT, None, "the model claude uses; its own choice when unset"),
         Key("claude.args", Kind.WORDS, (), "more arguments for claude", clone_safe=False),

@@ -14,7 +14,7 @@ from tests.agents.running import assign
 
 RESTART = "git blackbird restart t1    # a new session, with everything owed"
 TOO_LONG = f"shorten the prompt of t1; where a long conversation fills it: {RESTART}"
-CLAUDE_LOGIN = "start claude and log in with /login, or set a valid ANTHROPIC_API_KEY"
+CLAUDE_LOGIN = "log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY"
 CODEX_LOGIN = "log in with `codex login`, or set a valid CODEX_API_KEY"
 CLAUDE_UPDATE = "claude update, or npm install -g @anthropic-ai/claude-code@latest"
 CODEX_UPDATE = "npm install -g @openai/codex@latest"
@@ -54,6 +54,10 @@ def codex_refuses(stderr: str, *args: str, exit_code: int = 1) -> Reading:
 
 OTHER_AGENT = "choose another agent for the next task with --agent"
 LIMIT = f"wait until the limit resets, add to it, or {OTHER_AGENT}"
+
+
+def refused_start(name: str) -> str:
+    return f"`git blackbird agent {name}` says what it is started with; mend that, or {OTHER_AGENT}"
 
 
 def found(reading: Reading) -> tuple[Refusal | None, str | None]:
@@ -168,8 +172,8 @@ def test_what_a_model_says_of_limits_is_no_refusal(result: dict[str, Any]) -> No
             Refusal.REFUSED,
             "--nonsense comes from the key claude.args, and this claude does not know it",
         ),
-        ("Error: Session ID x is already in use.", Refusal.REFUSED, None),
-        ("", Refusal.REFUSED, "it gave no reason"),
+        ("Error: Session ID x is already in use.", Refusal.REFUSED, refused_start("claude")),
+        ("", Refusal.REFUSED, refused_start("claude")),
     ],
 )
 def test_claude_may_refuse_before_one_event(stderr: str, refusal: Refusal, hint: str | None) -> None:
@@ -283,7 +287,7 @@ def test_what_is_not_known_is_a_failure_and_no_refusal() -> None:
             "--sandbox is always given: take it out of codex.args, and set codex.sandbox instead",
             "the argument '--sandbox <SANDBOX_MODE>' cannot be used multiple times",
         ),
-        ("Error: Something new", Refusal.REFUSED, "Error: Something new", "Something new"),
+        ("Error: Something new", Refusal.REFUSED, refused_start("codex"), "Something new"),
     ],
 )
 def test_codex_may_refuse_before_one_event(stderr: str, refusal: Refusal, hint: str, told: str) -> None:

@@ -269,10 +269,32 @@ def test_a_session_the_provider_lost_is_named_and_passed_by(gated: Path) -> None
     said = [text for text in person.notices() if "refuses session" in text]
     assert said == [f"a: claude refuses session {first.provider_session_ref} of run {first.id}"]
     assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.DONE]
-    with pytest.raises(RequestError, match="a cannot be resumed"):
-        resume(gated, "a")
+    refused = resume(gated, "a")
+    assert (refused.exit_code, refused.text) == (
+        8,
+        f"a cannot be resumed: claude does not know session {first.provider_session_ref} "
+        f"of run {first.id} any more",
+    )
     assert restart(gated, "a", person=Person([APPROVE])).reason == StopReason.COMPLETED
     assert runs_of(gated, "a")[2].context["feedback"] == "louder"
+
+
+def test_a_task_with_a_change_request_is_executed_by_its_name(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
+    execute(gated)
+    record_decision(open_at(gated), "a", changes("louder"))
+    assert execute(gated, Person([APPROVE]), "a").reason == StopReason.COMPLETED
+    assert [run.resumes for run in runs_of(gated, "a")] == [None, runs_of(gated, "a")[0].id]
+    assert status(gated, "b") == Status.TODO
+
+
+def test_another_agent_that_begins_anew_is_named(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+    execute(gated, Person([REJECT]))
+    configure(gated, agent="command", command__run="cat >/dev/null; echo y > y")
+    person = Person([APPROVE])
+    restart(gated, "a", person=person)
+    assert "a was demo's before; command begins anew with it" in person.notices()
 
 
 BLOCKED_CLAUDE = """#!/bin/sh
@@ -377,7 +399,7 @@ def test_w28_an_agent_that_refuses_is_not_charged_to_the_task(demo: Path) -> Non
     assert (stop.reason, stop.exit_code) == (StopReason.AGENT_UNAVAILABLE, 8)
     assert [status(demo, task) for task in "ab"] == [Status.TODO, Status.TODO]
     assert stop.next_steps == (
-        "start claude and log in with /login, or set a valid ANTHROPIC_API_KEY",
+        "log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY",
         "git blackbird execute",
     )
     run = only_run(demo, "a")

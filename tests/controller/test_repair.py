@@ -1,6 +1,7 @@
 """What a killed program leaves: found, named, stopped, and gone on with."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.overview import build_overview
 from git_blackbird.controller.requests import ResumeRequest, resume_loop
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
@@ -114,6 +116,29 @@ def test_a_cut_off_run_goes_on_in_its_session(cut_off: Path) -> None:
     assert stop.reason == StopReason.COMPLETED
     assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert status(cut_off, "a") == Status.DONE
+
+
+def test_a_copy_of_the_worktree_stops_nothing_of_the_one_it_was_copied_from(
+    cut_off: Path, tmp_path: Path
+) -> None:
+    run, copy, person = only_run(cut_off), tmp_path / "copy", Person()
+    shutil.copytree(cut_off, copy, symlinks=True)
+    (seen,) = build_overview(open_at(copy)).running
+    assert not seen.alive
+    execute(copy, person)
+    assert lives(run.pid)
+    assert person.notices()[0] == f"a: run {run.id} was cut off; it is paused now"
+    assert only_run(copy).status == RunStatus.PAUSED
+    assert only_run(cut_off).status == RunStatus.RUNNING
+    execute(cut_off)
+    assert not lives(run.pid)
+
+
+def test_a_worktree_that_was_moved_keeps_what_works_in_it(cut_off: Path, tmp_path: Path) -> None:
+    run, moved = only_run(cut_off), tmp_path / "moved"
+    cut_off.rename(moved)
+    execute(moved)
+    assert not lives(run.pid)
 
 
 def test_readers_report_what_was_cut_off_and_change_nothing(cut_off: Path) -> None:

@@ -106,5 +106,5 @@ def test_a_diff_on_a_terminal_keeps_its_colours_but_conceals_nothing() -> None:
         b"\x07",
     ]
     assert b"".join(colored_pieces(iter(pieces))) == (
-        b"\x1b[32m+\x1b[m\x1b[32mnew hidden \x1b[38;5;8mgrey\x1b[m\x1b[m\n"
+        b"\x1b[32m+\x1b[m\x1b[32mnew hidden \x1b[38;5;8mgrey\x1b[m\x1b[m\n^[]0;x^G"
     )
