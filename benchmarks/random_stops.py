@@ -239,7 +239,7 @@ def play(one: Round, stop: str, outcome: Outcome) -> None:
         Reply(tools=(one.kind.dialect.shell(BUSY),)),
     )
     process = one.start()
-    wait(random.uniform(0.05, LONGEST_SECONDS), process)
+    wait_for_the_instant(one, process)
     busy = "while its tool ran" if (one.repo / "busy").exists() else "before its tool ran"
     outcome.met[f"{one.kind.name}: {busy if one.agent() else 'no agent at work yet'}"] += 1
     outcome.met[f"stopped by {stop}"] += 1
@@ -253,6 +253,17 @@ def play(one: Round, stop: str, outcome: Outcome) -> None:
     if code != -signal.SIGKILL:
         outcome.note_left(one.left(), f"{one.kind.name}, {stop}, at once")
     finish(one, outcome, f"{one.kind.name}, {stop}, after the next command")
+
+
+def wait_for_the_instant(one: Round, process: subprocess.Popen[bytes]) -> None:
+    """Any instant after the start, or, half of the times, one at which the agent's tool is sure to run."""
+    if random.random() < 0.5:
+        wait(random.uniform(0.05, LONGEST_SECONDS), process)
+        return
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (one.repo / "busy").exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    wait(random.uniform(0, 0.5), process)
 
 
 def ended(process: subprocess.Popen[bytes]) -> int | None:
