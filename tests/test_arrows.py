@@ -26,7 +26,6 @@ KEPT_IN = {
     **{name: {"cli", "tui"} for name in FACES},
     "pygit2": {"git"},
     "subprocess": {"git", "agents"},
-    "pydantic": {"model", "messages", "storage"},
 }
 LATE = {"asyncio", "pygit2", "questionary", "prompt_toolkit", "rich", "textual"}
 READERS = ("cli/read_commands", "cli/runs_command", "cli/config_command", "cli/main")

@@ -20,6 +20,7 @@ from git_blackbird.model.events import (
     RunStarted,
 )
 from git_blackbird.model.plan import Task
+from git_blackbird.model.recorded import plain
 
 
 class JsonFace:
@@ -47,7 +48,7 @@ class JsonFace:
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | LeftOpen | None:
         """Tell what is asked."""
-        asked = [question.model_dump(mode="json") for question in questions]
+        asked = [plain(question) for question in questions]
         self._writer.put(self._output.event_line("questions", {"task": task.id, "questions": asked}))
         return None
 
@@ -76,7 +77,7 @@ def describe(event: Event) -> tuple[str, dict[str, Any]]:
                 "run": event.run_id,
                 "kind": step.kind.value,
                 "text": step.text,
-                "usage": None if step.usage is None else step.usage.model_dump(mode="json"),
+                "usage": None if step.usage is None else plain(step.usage),
                 "costUsd": step.cost_usd,
             }
         case RunPrinted():
@@ -106,7 +107,7 @@ def _describe_run(event: RunEnded) -> dict[str, Any]:
     summary = run.review_summary
     totals = None
     if summary is not None and summary.minimal is None:
-        totals = summary.totals.model_dump(mode="json")
+        totals = plain(summary.totals)
     return {
         "task": run.task_id,
         "title": event.title,
@@ -117,7 +118,7 @@ def _describe_run(event: RunEnded) -> dict[str, Any]:
         "error": run.error,
         "decision": run.decision_state,
         "costUsd": run.cost_usd,
-        "usage": None if run.usage is None else run.usage.model_dump(mode="json"),
+        "usage": None if run.usage is None else plain(run.usage),
         "changes": totals,
     }
 
@@ -132,7 +133,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "status": run.status.value,
         "error": run.error,
         "result": run.result,
-        "summary": checkpoint.summary.model_dump(mode="json", exclude_none=True),
+        "summary": plain(checkpoint.summary),
         "trees": None if checkpoint.pair is None else asdict(checkpoint.pair),
         "moved": list(checkpoint.moved),
         "planChanges": list(run.plan_changes),

@@ -16,6 +16,7 @@ from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.prompts import render_prompt
 from git_blackbird.model.history import History
+from git_blackbird.model.recorded import plain
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import clean
 
@@ -138,7 +139,7 @@ def _show_one(call: Invocation, workspace: Workspace, task_id: str, run_id: str)
     for line in run_lines(run, call.output, told_text(run), logs, commits):
         call.output.say(line)
     row = run_row(run, call.world.timestamp())
-    record = run.model_dump(mode="json", by_alias=True, exclude_none=True)
+    record = plain(run)
     call.output.data({"run": row, "told": told_text(run), "logs": logs, "record": record})
 
 

@@ -12,6 +12,7 @@ from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import label_cell, shown_moment
 from git_blackbird.controller.overview import TaskView, why_failed
 from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.recorded import plain
 from git_blackbird.model.text import clean, clean_line, shell_word
 
 MAX_RUNS = 5
@@ -96,7 +97,7 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "dependents": [one.id for one in view.dependents],
         "due": None if owed is None else {"kind": owed.kind, "run": owed.run.id, "command": owed.command},
         "owedTexts": list(view.words.texts),
-        "owedAnswers": [answer.model_dump(mode="json") for answer in view.words.answers],
+        "owedAnswers": [plain(answer) for answer in view.words.answers],
         "runs": [run_row(run, now) for run in reversed(view.history.runs)],
         "unreadable": [{"path": fault.path, "what": fault.what} for fault in view.history.faults],
     }

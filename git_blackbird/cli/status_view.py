@@ -11,6 +11,7 @@ from git_blackbird.cli.wording import BAR, counted, run_seconds, shown_moment, s
 from git_blackbird.controller.overview import Overview, Running
 from git_blackbird.model.due import Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.recorded import plain
 from git_blackbird.model.text import clean_line, shell_word
 
 BAR_WIDTH = 60
@@ -209,7 +210,7 @@ def status_data(overview: Overview) -> dict[str, Any]:
 
 
 def _owed_data(owed: Owed) -> dict[str, Any]:
-    asked = [question.model_dump(mode="json") for question in owed.run.questions]
+    asked = [plain(question) for question in owed.run.questions]
     data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run.id, "command": owed.command}
     return {**data, "questions": asked} if owed.kind is OwedKind.ANSWERS else data
 

@@ -1,6 +1,7 @@
 """The checkpoint as a value: the *change* a decision is about, and whether the worktree still shows it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.approval_commits import foresee
@@ -56,7 +57,7 @@ def change_of(
     except BlackbirdError as error:
         return None, Summary(minimal=error.message)
     own = run.review_summary.left_out if run.review_summary is not None else ()
-    return pair, summary.model_copy(update={"between": between, "left_out": own})
+    return pair, replace(summary, between=between, left_out=own)
 
 
 def _between(workspace: Workspace, image: Image, runs: Sequence[Run], pair: TreePair) -> Iterator[Between]:

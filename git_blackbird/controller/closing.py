@@ -1,6 +1,6 @@
 """Closing a run's record: how it ended, what it changed, what is due next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from git_blackbird.agents.protocol import Abilities
@@ -174,7 +174,7 @@ def summarize_leg(workspace: Workspace, face: Face, run: Run) -> tuple[Summary, 
             return Summary(minimal="the snapshot from before the run is missing"), head_tree
         save_run_ref(workspace.repo, run.id, run.base_tree, head_tree)
         summary = summarize(workspace.repo, TreePair(run.base_tree, head_tree))
-        return summary.model_copy(update={"left_out": after.left_out}), head_tree
+        return replace(summary, left_out=after.left_out), head_tree
     except BlackbirdError as error:
         face.notify(
             Notice(Weight.WARNING, f"no summary of run {run.id}: {error.message}", task_id=run.task_id)

@@ -6,6 +6,7 @@ from typing import Any
 from git_blackbird.messages.questions import QUESTION_FORM
 from git_blackbird.model.conversation import Answer, Question
 from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.recorded import plain
 
 SNAPSHOT_BYTES = 32_768
 
@@ -54,8 +55,8 @@ def with_answers(
     """Add the questions of the run before and what was answered."""
     return {
         **context,
-        "questions": [_filled(question.model_dump(mode="json")) for question in questions],
-        "answers": [answer.model_dump(mode="json") for answer in answers],
+        "questions": [_filled(plain(question)) for question in questions],
+        "answers": [plain(answer) for answer in answers],
     }
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from git_blackbird.model.recorded import Recorded
 
 MAX_FILES = 25
 MAX_DIFFSTAT_BYTES = 4000
@@ -23,12 +23,7 @@ class FileStatus(StrEnum):
     TYPE_CHANGED = "T"
 
 
-class Recorded(BaseModel):
-    """A part of a file under ``.blackbird/``: frozen, and keeping fields it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
-
-
+@dataclass(frozen=True, kw_only=True)
 class FileChange(Recorded):
     """One path of a change.
 
@@ -47,6 +42,7 @@ class FileChange(Recorded):
     new_mode: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Snippet(Recorded):
     """A bounded excerpt of one file's diff."""
 
@@ -54,6 +50,7 @@ class Snippet(Recorded):
     snippet: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class Totals(Recorded):
     """Counts over the whole change, whatever of it is listed."""
 
@@ -62,6 +59,7 @@ class Totals(Recorded):
     deletions: int = 0
 
 
+@dataclass(frozen=True, kw_only=True)
 class LeftOut(Recorded):
     """A path a snapshot does not hold, and why."""
 
@@ -69,6 +67,7 @@ class LeftOut(Recorded):
     reason: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class Between(Recorded):
     """A path of the change that another run touched between two runs of this task."""
 
@@ -77,6 +76,7 @@ class Between(Recorded):
     run: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class Summary(Recorded):
     """``review_summary`` of a run record (spec 2), bounded; ``cut`` says what was left away."""
 
@@ -84,7 +84,7 @@ class Summary(Recorded):
     diffstat: str = ""
     snippets: tuple[Snippet, ...] = ()
     changes: tuple[FileChange, ...] = ()
-    totals: Totals = Field(default_factory=Totals)
+    totals: Totals = Totals()
     cut: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     between: tuple[Between, ...] = ()

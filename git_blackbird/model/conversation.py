@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from git_blackbird.model.change import Recorded
+from git_blackbird.model.recorded import Recorded
 
 
+@dataclass(frozen=True, kw_only=True)
 class Question(Recorded):
     """Something an agent asked; with ``options`` the answer is one of them."""
 
@@ -14,6 +15,7 @@ class Question(Recorded):
     options: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
 class Answer(Recorded):
     """What a person answered to the question of that id."""
 
@@ -21,6 +23,7 @@ class Answer(Recorded):
     value: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class Usage(Recorded):
     """Tokens of one run, as differences, not session totals."""
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from git_blackbird.model.conversation import Answer, Question
 from git_blackbird.model.ids import RunId
@@ -122,8 +122,8 @@ def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, 
             asker, question = asked.get(answer.id, (None, None))
             name = answer.id if asker is None or uses[answer.id] < 2 else f"{answer.id} ({asker.id})"
             if question is not None:
-                questions[name] = question.model_copy(update={"id": name})
-            answers[name] = answer.model_copy(update={"id": name})
+                questions[name] = replace(question, id=name)
+            answers[name] = replace(answer, id=name)
         asked |= {question.id: (run, question) for question in run.questions}
     return tuple(questions.values()), tuple(answers.values())
 

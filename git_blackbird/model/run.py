@@ -1,13 +1,13 @@
 """A run: one start of one agent on one task, as its record keeps it (spec 1, spec 2, PEER.md 1.2)."""
 
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field
-
-from git_blackbird.model.change import Recorded, Summary, TreePair
+from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.conversation import Answer, Question, Usage
 from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.recorded import Recorded, named
 from git_blackbird.model.timestamps import parse_timestamp
 
 RECORDER = "git-blackbird"
@@ -66,6 +66,7 @@ OVERTAKEN_BY_LOST_SESSION = "session-lost"
 OVERTAKEN_BY_STATUS = "set-status:"
 
 
+@dataclass(frozen=True, kw_only=True)
 class StreamCut(Recorded):
     """Bytes a stream had that its log does not keep."""
 
@@ -73,6 +74,7 @@ class StreamCut(Recorded):
     stderr: int = 0
 
 
+@dataclass(frozen=True, kw_only=True)
 class Run(Recorded):
     """One record. The first block is the Go program's, in its order; the second is ours.
 
@@ -80,17 +82,17 @@ class Run(Recorded):
     """
 
     id: RunId
-    task_id: TaskId = Field(alias="taskId")
+    task_id: TaskId = field(metadata=named("taskId"))
     run_type: RunType = RunType.EXECUTE
     provider: str = ""
     provider_session_ref: str | None = None
-    started_at: str = Field(alias="startedAt")
-    completed_at: str | None = Field(None, alias="completedAt")
+    started_at: str = field(metadata=named("startedAt"))
+    completed_at: str | None = field(default=None, metadata=named("completedAt"))
     status: RunStatus
-    exit_code: int | None = Field(None, alias="exitCode")
+    exit_code: int | None = field(default=None, metadata=named("exitCode"))
     stdout: str | None = None
     stderr: str | None = None
-    context: dict[str, Any] = Field(default_factory=dict)
+    context: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
     decision_required: bool | None = None
     decision_state: DecisionState | None = None
@@ -161,4 +163,4 @@ class Run(Recorded):
 
     def with_fields(self, **fields: Any) -> "Run":
         """Give the record with some fields changed, all others kept, unknown ones too."""
-        return self.model_copy(update=fields)
+        return replace(self, **fields)

@@ -2,22 +2,19 @@
 
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.change import Recorded
 from git_blackbird.model.history import History, RecordFault
 from git_blackbird.model.ids import TaskId, task_id_fault
+from git_blackbird.model.recorded import known_fields, parse_part
 from git_blackbird.model.run import Run
 from git_blackbird.storage.json_text import dump_json, load_bounded_json
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.reading import load_bytes
 
+_NOTHING: tuple[object, ...] = ([], "", {})
 _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
 # Two writes within one tick of the file system's clock leave the same time on a folder.
 _TICK_NANOSECONDS = 100_000_000
@@ -101,7 +98,7 @@ def load_record(path: Path, task_id: TaskId) -> Run | RecordFault:
 
 
 def _read_record(path: Path, task_id: TaskId) -> Run:
-    run = Run.model_validate(load_bounded_json(load_bytes(path)))
+    run = parse_part(Run, load_bounded_json(load_bytes(path)))
     if run.task_id != task_id:
         raise ValueError(f"it is of task {run.task_id!r}, but lies with {task_id!r}")
     if f"{run.id}.json" != path.name:
@@ -110,9 +107,6 @@ def _read_record(path: Path, task_id: TaskId) -> Run:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'the record'}: {first['msg']}"
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return str(error)
@@ -124,25 +118,10 @@ def render_record(run: Run) -> bytes:
     A field of this program is absent where it has nothing to say; one it does not know stays as it came.
     """
     known = {
-        name: value for name, value in _known_fields(run) if value not in ((), "", {}) or name in _ALWAYS
+        name: value for name, value in known_fields(run).items() if value not in _NOTHING or name in _ALWAYS
     }
     if run.review_summary is not None:
-        summary = _known_fields(run.review_summary)
-        slim = {name: value for name, value in summary if value not in ((), "")}
-        known["review_summary"] = slim | (run.review_summary.model_extra or {})
-    return dump_json(known | (run.model_extra or {}))
-
-
-def _known_fields(part: Recorded) -> Iterator[tuple[str, Any]]:
-    for name, field in type(part).model_fields.items():
-        value = getattr(part, name)
-        if value is not None:
-            yield field.alias or name, _content(value)
-
-
-def _content(value: Any) -> Any:
-    if isinstance(value, Recorded):
-        return dict(_known_fields(value)) | (value.model_extra or {})
-    if isinstance(value, tuple):
-        return tuple(map(_content, value))
-    return value
+        summary = known_fields(run.review_summary)
+        slim = {name: value for name, value in summary.items() if value not in _NOTHING}
+        known["review_summary"] = slim | dict(run.review_summary.unknown)
+    return dump_json(known | dict(run.unknown))

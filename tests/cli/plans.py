@@ -4,6 +4,7 @@ from typing import Any
 
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.recorded import parse_part
 from git_blackbird.model.run import RECORDER, Run, RunStatus
 
 STAMP = "2026-01-01T00:00:00Z"
@@ -42,4 +43,4 @@ def run(task_id: str, run_id: str = FIRST_RUN, status: RunStatus = RunStatus.SUC
         "recorder": RECORDER,
         **fields,
     }
-    return Run.model_validate({"id": RunId(run_id), "taskId": task_id, "status": status, **told})
+    return parse_part(Run, {"id": RunId(run_id), "taskId": task_id, "status": status, **told})

@@ -13,6 +13,7 @@ from git_blackbird.messages.questions import (
     parse_questions,
 )
 from git_blackbird.model.conversation import Question
+from git_blackbird.model.recorded import plain
 
 FORM = '{"questions": [{"id": "db", "prompt": "Which one?", "options": ["a", "b"]}]}'
 ASKED = (Question(id="db", prompt="Which one?", options=("a", "b")),)
@@ -157,7 +158,7 @@ def test_everything_is_bounded() -> None:
 def test_text_can_always_be_saved() -> None:
     (question,) = parse_questions('{"questions": [{"prompt": "half \\ud83d of it", "options": ["\\udc00"]}]}')
     assert (question.prompt, question.options) == ("half \ufffd of it", ("\ufffd",))
-    assert json.dumps(question.model_dump(), ensure_ascii=False).encode()
+    assert json.dumps(plain(question), ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.recorded import parse_part
 from git_blackbird.model.run import RECORDER, Run, RunStatus
 
 STAMP = "2026-01-01T00:00:00Z"
@@ -65,7 +66,7 @@ def run(number: int = 1, status: RunStatus = RunStatus.SUCCESS, task_id: str = "
         "provider_session_ref": "session",
         **fields,
     }
-    return Run.model_validate({**filled, "status": status})
+    return parse_part(Run, {**filled, "status": status})
 
 
 def history(*runs: Run) -> History:

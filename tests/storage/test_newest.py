@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.model.ids import RunId, TaskId, build_run_id
+from git_blackbird.model.recorded import parse_part
 from git_blackbird.model.run import RECORDER, Run
 from git_blackbird.model.timestamps import format_timestamp
 from git_blackbird.storage.layout import Layout
@@ -27,14 +28,15 @@ def put(layout: Layout, task: str, seconds: int, run_id: str | None = None) -> R
     """A record that started then, in a folder that last changed then."""
     moment = START + seconds * SECOND
     named = RunId(run_id) if run_id else build_run_id(moment, 0)
-    run = Run.model_validate(
+    run = parse_part(
+        Run,
         {
             "id": named,
             "taskId": task,
             "startedAt": format_timestamp(moment),
             "recorder": RECORDER,
             "status": "success",
-        }
+        },
     )
     path = layout.record(TaskId(task), named)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.history import RecordFault
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.recorded import parse_part
 from git_blackbird.model.run import RECORDER, DecisionState, Run, RunStatus, RunType
 from git_blackbird.storage.atomic import write_atomic
 from git_blackbird.storage.layout import Layout
@@ -102,7 +103,7 @@ def put(layout: Layout, record: dict[str, Any] | bytes, name: str | None = None,
 
 def ours(run_id: str = "0199f3a0c0000001", **fields: Any) -> Run:
     whole = {"id": run_id, "taskId": "t1", "startedAt": STAMP, "recorder": RECORDER, "status": "success"}
-    return Run.model_validate(whole | fields)
+    return parse_part(Run, whole | fields)
 
 
 def history_faults(layout: Layout) -> list[tuple[str, str]]:
@@ -228,8 +229,8 @@ def test_our_own_record_is_short_and_comes_back_equal() -> None:
         (b"", "Expecting value at line 1, column 1"),
         (b"{", "Expecting property name enclosed in double quotes at line 1, column 2"),
         (b"\xff", "not UTF-8 at byte 0"),
-        (b"[]", "the record: Input should be a valid dictionary or instance of Run"),
-        (b"{}", "id: Field required"),
+        (b"[]", "the record: is a list, not an object"),
+        (b"{}", "id: is missing"),
         (b"[" * 9999, "nested too deeply"),
         (json.dumps(GO_RECORD | {"status": "odd"}).encode(), None),
         (json.dumps(GO_RECORD | {"taskId": "t2"}).encode(), "it is of task 't2', but lies with 't1'"),

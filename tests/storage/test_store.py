@@ -11,6 +11,7 @@ import pytest
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status, Task, with_status
+from git_blackbird.model.recorded import parse_part
 from git_blackbird.model.run import RECORDER, Run
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.plan_format import InvalidPlanError, render_plan
@@ -177,8 +178,8 @@ def test_an_invalid_plan_is_set_aside_and_replaced(store: Store) -> None:
 
 def test_an_image_holds_plan_and_runs(store: Store) -> None:
     put(store, "a")
-    run = Run.model_validate(
-        {"id": "0" * 16, "taskId": "a", "startedAt": STAMP, "recorder": RECORDER, "status": "running"}
+    run = parse_part(
+        Run, {"id": "0" * 16, "taskId": "a", "startedAt": STAMP, "recorder": RECORDER, "status": "running"}
     )
     with store.transaction() as transaction:
         transaction.save_run(run)
