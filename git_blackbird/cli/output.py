@@ -45,7 +45,8 @@ class Output:
     def say(self, text: str = "") -> None:
         """Print text for people; nothing when programs are spoken to."""
         if not self.as_json:
-            click.echo(text if self.colored else click.unstyle(text))
+            # Said outright: click takes colours out of every pipe, a pager of git's too.
+            click.echo(text, color=self.colored)
 
     def write(self, text: str) -> None:
         """Print text as it is, at once: output of agents that was made harmless before."""

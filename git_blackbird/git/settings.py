@@ -11,6 +11,7 @@ from git_blackbird.git.repository import Repository
 Scope = Literal["system", "global", "local", "worktree", "command"]
 
 _SECTION = "blackbird."
+_PAGER_IN_USE = "GIT_PAGER_IN_USE"
 _NO_SUCH_KEY = 1
 _NOTHING_TO_UNSET = 5
 
@@ -62,7 +63,14 @@ def unset_setting(repo: Repository, key: str, scope: Literal["local", "global"])
 
 
 def color_wanted(cwd: Path, environ: Mapping[str, str], *, is_tty: bool) -> bool:
-    """Whether output is to be coloured: ``color.blackbird``, else ``color.ui``, else on a terminal."""
+    """Whether output is to be coloured: ``color.blackbird``, else ``color.ui``, else on a terminal.
+
+    A pager that git has started counts as a terminal, save where ``color.pager`` says no.
+    """
+    if environ.get(_PAGER_IN_USE):
+        asked: tuple[str, ...] = ("config", "--type=bool", "--get", "color.pager")
+        if run_git(asked, cwd=cwd, environ=environ, check=False).out.strip() == b"false":
+            environ = {name: value for name, value in environ.items() if name != _PAGER_IN_USE}
     asked = ("config", "--get-colorbool", "color.blackbird", "true" if is_tty else "false")
     done = run_git(asked, cwd=cwd, environ=environ, check=False)
     return done.out.strip() == b"true"

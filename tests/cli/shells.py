@@ -57,6 +57,9 @@ def install_program(folder: Path) -> Path:
         target = folder / "share" / place
         target.parent.mkdir(parents=True)
         shutil.copy(FOLDER / SCRIPTS[shell], target)
+    manual = folder / "share/man/man1"
+    manual.mkdir(parents=True)
+    shutil.copy(ROOT / "man/git-blackbird.1", manual)
     return folder
 
 
