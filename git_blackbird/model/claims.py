@@ -82,11 +82,15 @@ def settle(claims: Sequence[Claim], made: Sequence[Made]) -> tuple[Settled, ...]
     one and the same.
     """
     places = {one.oid: place for place, one in enumerate(made)}
-    known = [claim for claim in claims if claim.oid in places]
     settling = _Settling(made, places)
-    latest_first = sorted(known, key=lambda claim: (places[claim.oid], claim.order), reverse=True)
-    for choose in (settling.by_message, settling.before, settling.around):
-        latest_first = [claim for claim in latest_first if not settling.takes(claim, choose(claim))]
+    known = (claim for claim in claims if claim.oid in places)
+    left = sorted(known, key=lambda claim: (places[claim.oid], claim.order), reverse=True)
+    left = [claim for claim in left if not settling.takes(claim, settling.by_message(claim))]
+    # Who can take any commit chooses after those who can take only their author's.
+    left.sort(key=lambda claim: not claim.author)
+    left = [claim for claim in left if not settling.takes(claim, settling.before(claim))]
+    for claim in left:
+        settling.takes(claim, settling.around(claim))
     settled = [Settled(settling.taken[place], made[place].oid) for place in sorted(settling.taken)]
     return (*settled, *_unknown(claims, places))
 
