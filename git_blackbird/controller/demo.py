@@ -24,6 +24,7 @@ _SETTINGS = {
     "commit.gpgSign": "false",
     "blackbird.agent": "demo",
     "blackbird.execution.stopAfterEachTask": "true",
+    "blackbird.notify.command": "",
 }
 _AGENT_VARIABLES = frozenset({"BLACKBIRD_AGENT_CMD", "BLACKBIRD_AGENT_PROVIDER"})
 _FILES = {

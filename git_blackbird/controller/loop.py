@@ -15,6 +15,7 @@ from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.leg import Crew, NoLongerReadyError, run_leg
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_start
 from git_blackbird.controller.repair import repair
+from git_blackbird.controller.summons import Summoning
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, LockedError
@@ -62,7 +63,7 @@ class Loop:
 
     def __init__(self, workspace: Workspace, face: Face, call: Call) -> None:
         self._workspace = workspace
-        self._face = face
+        self._face = Summoning(workspace, face)
         self._call = call
         self._hurry = asyncio.Event()
         self._interrupted = False
@@ -99,6 +100,7 @@ class Loop:
         except AgentUnavailableError as error:
             stop = self._unavailable(error)
         self._name_what_others_owe()
+        self._face.end(stop)
         return stop
 
     def _name_what_others_owe(self) -> None:

@@ -116,6 +116,13 @@ KEYS: Mapping[str, Key] = {
         Key("execution.idleMinutes", Kind.INTEGER, 20, "longest silence of an agent", 1, 1440),
         Key("execution.logMegabytes", Kind.INTEGER, 256, "kept of each output stream of a run", 1, 4096),
         Key("execution.stopGraceSeconds", Kind.INTEGER, 5, "an agent's time to stop by itself", 0, 120),
+        Key(
+            "notify.command",
+            Kind.TEXT,
+            None,
+            "a shell command to run when you are needed",
+            clone_safe=False,
+        ),
         Key("snapshot.timeoutSeconds", Kind.INTEGER, 60, "longest time for one snapshot", 1, 3600),
         Key(
             "snapshot.maxUntrackedBytes",

@@ -27,7 +27,7 @@ command status - Show where the plan stands and what is due.
 command validate - Check the plan file; every fault in one go.
 key agent words:claude|codex|command|demo the agent that does the tasks
 key claude.path text the claude program
-key claude.permissionMode text what claude may do without asking
+key claude.permissionMode words:bypassPermissions|acceptEdits|auto|default|dontAsk|manual|plan what claude may do without asking
 key claude.model text the model claude uses; its own choice when unset
 key claude.args text more arguments for claude
 key codex.path text the codex program
@@ -42,6 +42,7 @@ key execution.timeoutMinutes text longest run
 key execution.idleMinutes text longest silence of an agent
 key execution.logMegabytes text kept of each output stream of a run
 key execution.stopGraceSeconds text an agent\'s time to stop by itself
+key notify.command text a shell command to run when you are needed
 key snapshot.timeoutSeconds text longest time for one snapshot
 key snapshot.maxUntrackedBytes text largest untracked file a snapshot keeps
 key tui.runDataRefreshIntervalSeconds text kept for the Go program

@@ -1,0 +1,107 @@
+"""Calling a person who is needed: ``notify.command``, run beside whatever face there is."""
+
+from collections.abc import Mapping
+
+from git_blackbird.agents.environment import RUN_ID_VARIABLE, TASK_ID_VARIABLE
+from git_blackbird.agents.notify import Notification, start_notification
+from git_blackbird.controller.face import Face, LeftOpen
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.due import owed_by_person
+from git_blackbird.model.events import Event, Notice, Weight
+from git_blackbird.model.ids import RunId
+from git_blackbird.model.plan import Task
+from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.model.text import clean_line
+
+_LIMIT_SECONDS = 30.0
+_LAST_LOOK_SECONDS = 0.5
+_TOLD_AT_ONCE = frozenset({StopReason.INTERRUPTED, StopReason.DECISION_REQUIRED, StopReason.WAITING_USER})
+_HINT = "`git blackbird config notify.command` shows it"
+
+
+class Summoning:
+    """A face that runs ``notify.command`` before it asks; everything else is the face's own."""
+
+    def __init__(self, workspace: Workspace, face: Face) -> None:
+        self._workspace = workspace
+        self._face = face
+        self._command = workspace.settings.text("notify.command")
+        self._started: list[Notification] = []
+        self._told: set[RunId] = set()
+        self._complained = False
+
+    @property
+    def wants_output(self) -> bool:
+        """What the face wants."""
+        return self._face.wants_output
+
+    @wants_output.setter
+    def wants_output(self, wanted: bool) -> None:
+        self._face.wants_output = wanted
+
+    def notify(self, event: Event) -> None:
+        """Show what happens."""
+        self._face.notify(event)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        """Call for answers, and ask."""
+        run = self._workspace.store.records.history(task.id).latest
+        prompts = " / ".join(question.prompt for question in questions)
+        self._call("question", f"{task.id} asks: {prompts}", task, run.id if run else None)
+        return await self._face.answer(task, questions)
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        """Call for a decision, and ask."""
+        task = checkpoint.task
+        self._call("decision", f"a decision is due on {task.id}: {task.title}", task, checkpoint.run.id)
+        return await self._face.decide(checkpoint)
+
+    def end(self, stop: Stop) -> None:
+        """Call for what a call of the program leaves behind, and say if a command failed."""
+        if self._command and stop.reason not in _TOLD_AT_ONCE:
+            if stop.reason is StopReason.COMPLETED:
+                self._call_for_rest()
+            else:
+                self._call(stop.reason.value, stop.text)
+        for one in self._started:
+            one.wait(_LAST_LOOK_SECONDS)
+        self._complain()
+
+    def _call_for_rest(self) -> None:
+        image = self._workspace.store.image()
+        owed = [
+            one.task.id for one in owed_by_person(image.plan, image.histories) if one.run.id not in self._told
+        ]
+        if owed:
+            self._call("waiting", f"{', '.join(owed)} {'waits' if len(owed) == 1 else 'wait'} for you")
+
+    def _call(self, event: str, text: str, task: Task | None = None, run_id: RunId | None = None) -> None:
+        self._complain()
+        if not self._command or (run_id is not None and run_id in self._told):
+            return
+        if run_id is not None:
+            self._told.add(run_id)
+        repo = self._workspace.repo
+        kept = {name: value for name, value in repo.environ.items() if name != RUN_ID_VARIABLE}
+        told = {
+            "BLACKBIRD_EVENT": event,
+            "BLACKBIRD_TEXT": clean_line(text),
+            TASK_ID_VARIABLE: task.id if task else "",
+            "BLACKBIRD_NOTIFY_RUN": run_id or "",
+        }
+        self._started.append(
+            start_notification(self._command, cwd=repo.top, environ=kept | told, seconds=_LIMIT_SECONDS)
+        )
+
+    def _complain(self) -> None:
+        """Say once that the command does not work."""
+        fault = next((one.fault for one in self._started if one.fault), None)
+        self._started = [one for one in self._started if one.is_running]
+        if fault is not None and not self._complained:
+            self._complained = True
+            self.notify(Notice(Weight.WARNING, f"notify.command failed: {fault}", _HINT))
