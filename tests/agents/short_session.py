@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.agents.running import Stage, assign
 from tests.standin.install import PROGRAMS, Program
-from tests.standin.real import load, model_of
+from tests.standin.real import load, model_of, short_folder
 from tests.standin.server import Reply
 from tests.support import git
 
@@ -21,9 +21,10 @@ PAUSE_SECONDS = 0.5
 
 
 def hold_session(program: Program, folder: Path, *, sealed: bool) -> dict[str, Any]:
-    stage, agent = Stage(folder / "stage"), load(program)
-    git(stage.tree, "init", "-q")
-    with model_of(program) as model:
+    agent = load(program)
+    with short_folder() as place, model_of(program) as model:
+        stage = Stage(place)
+        git(stage.tree, "init", "-q")
         os.environ |= model.environ(folder / "config")
         if not sealed:
             unseal(folder / "config")
@@ -34,13 +35,14 @@ def hold_session(program: Program, folder: Path, *, sealed: bool) -> dict[str, A
         first = stage.run_agent(agent, assign("Write"))
         session = first.reading.session
         second = stage.run_agent(agent, assign("Change", session=session, resume=True))
+        written = sorted(path.name for path in stage.tree.glob("*.txt"))
     return {
         "version": agent.probe(os.environ),
         "obstacle": inspection.obstacle,
         "texts": [ended.reading.final_text for ended in (first, second)],
         "errors": [ended.reading.error for ended in (first, second)],
         "one session": session is not None and second.reading.session == session,
-        "files": sorted(path.name for path in stage.tree.glob("*.txt")),
+        "files": written,
     }
 
 

@@ -18,7 +18,7 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.conversation import ProgressKind, Reading, Refusal, Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CLAUDE, OLD_CLAUDE, Program
-from tests.standin.real import DIALECTS, load, model_of, real
+from tests.standin.real import DIALECTS, load, model_of, real, short_folder
 from tests.standin.server import Reply, StandIn
 
 FIRST = "5e551011-0000-4000-8000-000000000001"
@@ -45,8 +45,9 @@ def agent(program: Program) -> Agent:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return Stage(tmp_path / "stage")
+def stage() -> Iterator[Stage]:
+    with short_folder() as folder:
+        yield Stage(folder)
 
 
 def read(stage: Stage, agent: Agent, assignment: Assignment) -> Reading:

@@ -1,7 +1,9 @@
 """The real programs as tests are given them: skipped aloud where missing, their model server a stand-in."""
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +44,13 @@ def load(program: Program, **settings: Any) -> Agent:
     """Give the agent that runs this very program; ``settings`` are fields of AgentSettings."""
     named = {f"{program.agent}_path": path_of(program), **settings}
     return load_agent(program.agent, AgentSettings(**named))
+
+
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """Make a folder below which agents have room for their sockets; else they put them beside it."""
+    with tempfile.TemporaryDirectory(prefix="real-") as folder:
+        yield Path(folder)
 
 
 @contextmanager
