@@ -233,6 +233,11 @@ class Loop:
         if isinstance(reply, Decision):
             return await self._record(task, run, reply)
         if isinstance(reply, Run):
+            if reply.is_pending:
+                # Its commit was amended: what was shown is not what would be approved.
+                text = f"the commit of {task.id} was amended: its checkpoint comes again"
+                self._face.notify(Notice(Weight.INFO, text, task_id=task.id))
+                return None
             if reply.decision_state is not None:
                 self._face.notify(Decided(task.id, run.id, reply.decision_state, elsewhere=True))
             return stop_after(self._workspace, reply)
@@ -296,7 +301,9 @@ class Loop:
             history = self._workspace.store.records.history(run.task_id)
             stored = history.find(run.id)
             if stored is not None and (
-                stored.decision_state != run.decision_state or stored.superseded_at is not None
+                stored.decision_state != run.decision_state
+                or stored.superseded_at is not None
+                or stored.head_tree != run.head_tree
             ):
                 return stored
 

@@ -1,0 +1,339 @@
+"""A person's commit that names a task: what becomes of it, and what is left alone."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.manual_runs import record_commit
+from git_blackbird.controller.requests import restart_loop, set_status
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.refs import run_trees
+from git_blackbird.model.change import FileStatus
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
+from git_blackbird.model.status import derive_leaves
+from git_blackbird.model.stop import StopReason
+from tests.controller.support import (
+    APPROVE,
+    REJECT,
+    Person,
+    changes,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    parent_of,
+    put_plan,
+    run_to_stop,
+    runs_of,
+    status,
+)
+from tests.support import commit, git, write
+
+PATIENCE_SECONDS = 120.0
+TO_DECIDE = "to decide: git blackbird decide a --approve    # or --reject"
+
+
+@pytest.fixture
+def gated(repo: Path) -> Path:
+    commit(repo, {"old.txt": "old\n"}, "first")
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    return repo
+
+
+@pytest.fixture
+def free(repo: Path) -> Path:
+    commit(repo, {"old.txt": "old\n"}, "first")
+    configure(repo, agent="demo")
+    return repo
+
+
+def message(*tasks: str, title: str = "Do it") -> str:
+    return f"{title}\n\n" + "".join(f"Blackbird-Task: {task}\n" for task in tasks)
+
+
+def do(repo: Path, *tasks: str, replaced: str | None = None, **environ: str) -> list[str]:
+    """Commit some work, and let it be recorded as the hook does."""
+    oid = commit(repo, {f"{'-'.join(tasks)}.txt": "done\n"}, message(*tasks))
+    return list(record_commit(open_at(repo, **environ), oid, replaced))
+
+
+def head_of(repo: Path) -> str:
+    return git(repo, "rev-parse", "HEAD")
+
+
+def only_run(repo: Path, task: str) -> Run:
+    (run,) = runs_of(repo, task)
+    return run
+
+
+def test_a_commit_is_a_run_with_a_decision_due(gated: Path) -> None:
+    before = head_of(gated)
+    put_plan(gated, leaf("a"))
+    said = do(gated, "a")
+    run = only_run(gated, "a")
+    assert said == [f"run {run.id} of a is commit {head_of(gated)[:10]}; {TO_DECIDE}"]
+    facts: dict[str, Any] = {
+        "run_type": RunType.MANUAL,
+        "provider": "",
+        "provider_session_ref": None,
+        "status": RunStatus.SUCCESS,
+        "decision_state": DecisionState.PENDING,
+        "decision_required": True,
+        "commits": (head_of(gated),),
+        "branch": "main",
+        "head_commit": before,
+        "repo_root": str(gated),
+        "base_tree": git(gated, "rev-parse", "HEAD~1^{tree}"),
+        "head_tree": git(gated, "rev-parse", "HEAD^{tree}"),
+        "notes": (f"commit {head_of(gated)[:10]}: Do it",),
+    }
+    assert {name: getattr(run, name) for name in facts} == facts
+    assert run.completed_at is not None
+    assert run.review_summary is not None
+    assert [(one.status, one.path) for one in run.review_summary.changes] == [(FileStatus.ADDED, "a.txt")]
+    assert run_trees(open_at(gated).repo, run.id) == (run.base_tree, run.head_tree)
+    assert status(gated, "a") == Status.WAITING_USER
+
+
+def test_the_decision_goes_the_usual_way(gated: Path) -> None:
+    put_plan(gated, leaf("a"), leaf("b", "write b.txt b", deps=["a"]))
+    do(gated, "a")
+    person = Person([APPROVE, APPROVE])
+    assert execute(gated, person).reason is StopReason.COMPLETED
+    assert [checkpoint.task.id for checkpoint in person.checkpoints] == ["a", "b"]
+    assert person.checkpoints[0].summary.files == ("a.txt",)
+    assert [status(gated, task) for task in "ab"] == [Status.DONE, Status.DONE]
+
+
+def test_what_was_rejected_can_be_done_by_an_agent(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write a.txt better"))
+    do(gated, "a")
+    record_decision(open_at(gated), "a", REJECT)
+    assert status(gated, "a") == Status.FAILED
+    workspace, person = open_at(gated), Person([APPROVE])
+    run_to_stop(workspace, restart_loop(workspace, person, "a", None))
+    assert [run.run_type for run in runs_of(gated, "a")] == [RunType.MANUAL, RunType.EXECUTE]
+    assert status(gated, "a") == Status.DONE
+
+
+def test_changes_cannot_be_requested_of_nobody(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    do(gated, "a")
+    run = only_run(gated, "a")
+    with pytest.raises(RequestError) as refused:
+        record_decision(open_at(gated), "a", changes("nicer"))
+    assert refused.value.message == (
+        f"changes cannot be requested: run {run.id} (no agent) has no session to go on in"
+    )
+    assert refused.value.hint == "git blackbird restart a -m TEXT    # a new session, told TEXT"
+    assert only_run(gated, "a").is_pending
+
+
+def test_without_checkpoints_the_task_is_done_and_its_parents_follow(free: Path) -> None:
+    put_plan(free, parent_of("p", ["a"]), leaf("a", parent="p"))
+    said = do(free, "a")
+    run = only_run(free, "a")
+    assert said == [f"run {run.id} of a is commit {head_of(free)[:10]}; the task is done"]
+    assert (run.decision_state, run.decision_required) == (None, None)
+    assert [status(free, task) for task in ("a", "p")] == [Status.DONE, Status.DONE]
+
+
+def test_each_task_of_a_commit_has_a_run(free: Path) -> None:
+    put_plan(free, leaf("a"), leaf("b", deps=["a"]), leaf("c", deps=["d"]), leaf("d"))
+    said = do(free, "a", "b", "c", "a")
+    assert [line.partition(" is commit ")[2].partition("; ")[2] or line for line in said] == [
+        "the task is done",
+        "the task is done",
+        "no manual run of c: its dependency d is todo, not done",
+    ]
+    assert [status(free, task) for task in "abcd"] == [Status.DONE, Status.DONE, Status.TODO, Status.TODO]
+    assert only_run(free, "a").commits == only_run(free, "b").commits
+    assert not runs_of(free, "c")
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("p", "no manual run of p: it has children (a); only leaves are executed"),
+        ("x", 'no manual run of x: unknown id "x"'),
+        ("b", "no manual run of b: its dependency a is todo, not done"),
+        ("d", "no manual run of d: its status is done, not todo"),
+        ("../a", 'no manual run of ../a: unknown id "../a"'),
+    ],
+)
+def test_what_is_not_ready_stays_as_it_is(free: Path, task: str, said: str) -> None:
+    put_plan(free, parent_of("p", ["a"]), leaf("a", parent="p"), leaf("b", deps=["a"]), leaf("d"))
+    set_status(open_at(free), "d", Status.DONE)
+    before = (free / "blackbird.plan.json").read_bytes()
+    oid = commit(free, {"new.txt": "new\n"}, message(task))
+    assert record_commit(open_at(free), oid, None) == (said,)
+    assert (free / "blackbird.plan.json").read_bytes() == before
+    assert not list((free / ".blackbird").glob("runs/*/*.json"))
+    assert git(free, "for-each-ref", "refs/blackbird") == ""
+
+
+def test_an_amended_commit_takes_the_place_of_the_first(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    do(gated, "a")
+    was, first = head_of(gated), only_run(gated, "a")
+    write(gated, {"a.txt": "better\n", "more.txt": "more\n"})
+    git(gated, "add", "a.txt", "more.txt")
+    git(gated, "commit", "-q", "--amend", "-m", message("a", title="Do it better"))
+    said = record_commit(open_at(gated), head_of(gated), was)
+    run = only_run(gated, "a")
+    assert said == (f"run {run.id} of a now is commit {head_of(gated)[:10]}; {TO_DECIDE}",)
+    assert (run.id, run.started_at, run.base_tree) == (first.id, first.started_at, first.base_tree)
+    assert (run.commits, run.head_tree) == ((head_of(gated),), git(gated, "rev-parse", "HEAD^{tree}"))
+    assert run.review_summary is not None
+    assert "more.txt" in run.review_summary.files
+    assert run.notes == (f"commit {head_of(gated)[:10]}: Do it better",)
+    assert run_trees(open_at(gated).repo, run.id) == (run.base_tree, run.head_tree)
+    assert status(gated, "a") == Status.WAITING_USER
+
+
+def test_an_amended_commit_that_needed_no_decision_is_named_by_its_run(free: Path) -> None:
+    put_plan(free, leaf("a"))
+    do(free, "a")
+    was = head_of(free)
+    git(free, "commit", "-q", "--amend", "-m", message("a", title="Say it better"))
+    record_commit(open_at(free), head_of(free), was)
+    assert only_run(free, "a").commits == (head_of(free),)
+    assert status(free, "a") == Status.DONE
+
+
+def test_a_commit_that_was_decided_on_stays_when_it_is_amended(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    do(gated, "a")
+    was = head_of(gated)
+    record_decision(open_at(gated), "a", APPROVE)
+    git(gated, "commit", "-q", "--amend", "-m", message("a", title="Say it better"))
+    said = record_commit(open_at(gated), head_of(gated), was)
+    assert said == ("no manual run of a: its status is done, not todo",)
+    assert only_run(gated, "a").commits == (was,)
+
+
+def test_amending_someone_elses_commit_is_a_commit_of_its_own(free: Path) -> None:
+    put_plan(free, leaf("a"))
+    was = commit(free, {"x.txt": "x\n"}, "x")
+    git(free, "commit", "-q", "--amend", "-m", message("a"))
+    record_commit(open_at(free), head_of(free), was)
+    assert only_run(free, "a").commits == (head_of(free),)
+
+
+def test_one_commit_is_recorded_once(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    do(gated, "a")
+    before = only_run(gated, "a")
+    assert record_commit(open_at(gated), head_of(gated), None) == ()
+    assert only_run(gated, "a") == before
+
+
+def test_earlier_runs_are_overtaken(gated: Path) -> None:
+    put_plan(gated, leaf("a", "fail 3"))
+    execute(gated)
+    set_status(open_at(gated), "a", Status.TODO)
+    do(gated, "a")
+    failed, manual = runs_of(gated, "a")
+    assert (failed.superseded_at is not None, manual.superseded_at) == (True, None)
+    assert status(gated, "a") == Status.WAITING_USER
+
+
+def test_the_first_commit_of_a_repository_is_work_as_well(repo: Path) -> None:
+    put_plan(repo, leaf("a"))
+    do(repo, "a")
+    run = only_run(repo, "a")
+    assert run.head_commit is None
+    assert run.base_tree == git(repo, "mktree", stdin=b"")
+    assert run.review_summary is not None
+    assert run.review_summary.files == ("a.txt",)
+
+
+def test_plan_and_state_are_no_part_of_the_change(free: Path) -> None:
+    put_plan(free, leaf("a"))
+    git(free, "add", "blackbird.plan.json")
+    do(free, "a")
+    run = only_run(free, "a")
+    assert git(free, "ls-tree", "--name-only", "HEAD").split() == ["a.txt", "blackbird.plan.json", "old.txt"]
+    assert git(free, "ls-tree", "--name-only", run.head_tree or "").split() == ["a.txt", "old.txt"]
+
+
+def test_an_agent_does_no_task_by_hand(free: Path) -> None:
+    put_plan(free, leaf("a"))
+    assert do(free, "a", BLACKBIRD_RUN_ID="0123456789abcdef") == []
+    assert not runs_of(free, "a")
+
+
+def test_a_commit_of_ours_is_none_of_a_persons(free: Path) -> None:
+    put_plan(free, leaf("a"))
+    oid = commit(free, {"x": "x"}, f"{message('a')}Blackbird-Run: 0123456789abcdef\n")
+    assert record_commit(open_at(free), oid, None) == ()
+
+
+def test_words_in_the_middle_of_a_message_are_no_trailer(free: Path) -> None:
+    put_plan(free, leaf("a"))
+    oid = commit(free, {"x": "x"}, f"{message('a')}\nand something to say about it\n")
+    assert record_commit(open_at(free), oid, None) == ()
+
+
+def test_a_configuration_that_is_not_usable_is_said(free: Path) -> None:
+    put_plan(free, leaf("a"))
+    configure(free, execution__stopAfterEachTsk="true")
+    with pytest.raises(UnusableError, match="the configuration is not usable"):
+        do(free, "a")
+    assert not runs_of(free, "a")
+
+
+def test_beside_an_unreadable_record_nothing_is_recorded(free: Path) -> None:
+    put_plan(free, leaf("a"))
+    stray = free / ".blackbird" / "runs" / "a" / "x.json"
+    stray.parent.mkdir(parents=True)
+    stray.write_text("{")
+    (said,) = do(free, "a")
+    assert said == f"no manual run of a: unreadable record {stray}"
+
+
+def test_a_crash_between_record_and_plan_is_repaired(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    before = (gated / "blackbird.plan.json").read_bytes()
+    do(gated, "a")
+    (gated / "blackbird.plan.json").write_bytes(before)
+    image = open_at(gated).store.image()
+    assert derive_leaves(image.plan, image.histories) == {"a": Status.WAITING_USER}
+    execute(gated)
+    assert status(gated, "a") == Status.WAITING_USER
+
+
+class Hesitant(Person):
+    """Amends the commit while the decision on it is asked for, and decides when asked again."""
+
+    repo: Path
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        if not self.checkpoints:
+            self.checkpoints.append(checkpoint)
+            was = head_of(self.repo)
+            write(self.repo, {"a.txt": "better\n"})
+            git(self.repo, "commit", "-q", "-a", "--amend", "-m", message("a"))
+            record_commit(open_at(self.repo), head_of(self.repo), was)
+            await asyncio.sleep(PATIENCE_SECONDS)
+        return await super().decide(checkpoint)
+
+
+def test_a_checkpoint_on_the_screen_comes_again_when_its_commit_is_amended(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    do(gated, "a")
+    person = Hesitant([APPROVE])
+    person.repo = gated
+    assert execute(gated, person).reason is StopReason.COMPLETED
+    assert person.notices() == ["the commit of a was amended: its checkpoint comes again"]
+    run = only_run(gated, "a")
+    assert [checkpoint.pair for checkpoint in person.checkpoints][-1] == run.leg
+    assert run.decided_trees == {"base": run.base_tree, "head": run.head_tree}
+    assert run.head_tree == git(gated, "rev-parse", "HEAD^{tree}")
