@@ -28,7 +28,7 @@ KEPT_IN = {
     "subprocess": {"git", "agents"},
 }
 LATE = {"asyncio", "pygit2", "questionary", "prompt_toolkit", "rich", "textual"}
-READERS = ("cli/read_commands", "cli/runs_command", "cli/config_command", "cli/main")
+READERS = ("cli/read_commands", "cli/show_command", "cli/runs_command", "cli/config_command", "cli/main")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

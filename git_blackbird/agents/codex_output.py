@@ -37,6 +37,8 @@ COUNTERS = (
 _MAX_REMARKS = 5
 # How its error line begins: with the request to its own server that failed.
 _REQUEST = re.compile(r"^error: (?:(\w+/\w+): \1 failed: )?", re.IGNORECASE)
+# Where its sandbox cannot be made, as in most containers, every command ends with this.
+_NO_SANDBOX = re.compile(r"bwrap: \S")
 _REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
 
 
@@ -57,6 +59,7 @@ class CodexReader:
         self._failure: str | None = None
         self._printed = False
         self._remarks: list[str] = []
+        self._no_sandbox: str | None = None
 
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Take the next piece of standard output."""
@@ -70,7 +73,7 @@ class CodexReader:
         error = self._error(exit_code, stderr_tail)
         questions = () if error else parse_questions(self._text)
         found = self._refusal(exit_code, stderr_tail) if error else None
-        blocked = _blocked(stderr_tail)
+        blocked = self._no_sandbox or _blocked(stderr_tail)
         return Reading(
             succeeded=error is None and not questions,
             session=self._session,
@@ -116,10 +119,19 @@ class CodexReader:
         match item.get("type"):
             case "agent_message":
                 self._text = text_of(item.get("text"))
+            case "command_execution" if count_of(item.get("exit_code")):
+                self._look_for_sandbox(text_of(item.get("aggregated_output")))
             case "error" if len(self._remarks) < _MAX_REMARKS:
                 self._remarks.append(one_line(text_of(item.get("message"))))
             case _:
                 pass
+
+    def _look_for_sandbox(self, printed: str) -> None:
+        if _NO_SANDBOX.match(printed):
+            self._no_sandbox = (
+                f"its sandbox cannot be made here ({one_line(printed)}); where this"
+                " machine is one itself, as a container is, set codex.sandbox to danger-full-access"
+            )
 
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
         """Say why the run did not succeed; None when everything proves that it did."""

@@ -3,8 +3,8 @@
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 _PROC = "/proc"
 _MAX_BYTES = 4 * 1024 * 1024
@@ -14,8 +14,7 @@ _EMPTY_TRIES = 25
 _EXEC_PAUSE_SECONDS = 0.001
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A live process, with its group and with what tells it from a later one of its number."""
 
     pid: int
@@ -23,8 +22,7 @@ class Entry:
     identity: str
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(NamedTuple):
     """All live processes, and the numbers of those that had ended when their turn came.
 
     One that ended only after the numbers were listed may have left a child that is in neither.

@@ -1,11 +1,10 @@
 """What a checkpoint says, line by line; faces differ only in how they colour it."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from git_blackbird.cli.event_text import render_cost, render_totals
+from git_blackbird.cli.amounts import render_cost, render_path, render_totals
 from git_blackbird.model.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.checkpoint import Checkpoint, CommitOutlook
 from git_blackbird.model.run import Run
@@ -44,11 +43,6 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[Line]:
         *_summary(checkpoint.summary),
         *_warnings(checkpoint),
     ]
-
-
-def render_path(path: str) -> str:
-    """Give a path on one line; in quotes where it holds what a terminal can't show."""
-    return path if path.isprintable() else json.dumps(path)
 
 
 def _head(checkpoint: Checkpoint) -> Iterator[Line]:

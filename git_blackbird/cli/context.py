@@ -2,8 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import click
 
@@ -15,8 +14,7 @@ from git_blackbird.errors import ExitCode
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True)
-class Invocation:
+class Invocation(NamedTuple):
     """One call of the program: its world, where it prints, and whether a person may be asked."""
 
     world: World

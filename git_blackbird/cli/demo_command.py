@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -48,7 +47,7 @@ def demo(call: Invocation, *, folder: Path | None, auto: bool) -> ExitCode:
     """
     shown = folder or Path(DEMO_FOLDER)
     place = call.world.cwd / shown
-    inside = replace(call, world=make_demo(call.world, place))
+    inside = call._replace(world=make_demo(call.world, place))
     workspace = open_workspace(inside.world)
     call.output.say(
         f"made a repository with a plan of {len(workspace.store.plan().tasks)} tasks: {_path(shown)}"

@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from git_blackbird.cli.event_text import render_duration
+from git_blackbird.cli.amounts import render_duration
 from git_blackbird.cli.figures import Spent, render_spent
 from git_blackbird.cli.writer import STDOUT, Writer
 

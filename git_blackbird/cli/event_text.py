@@ -1,6 +1,6 @@
 """What happens while agents run, as one line of text each."""
 
-from git_blackbird.model.change import Summary
+from git_blackbird.cli.amounts import render_cost, render_duration, render_totals
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.conversation import Progress, ProgressKind
 from git_blackbird.model.events import Decided, Event, Notice, RunEnded, RunStarted, Weight
@@ -68,31 +68,6 @@ def render_commit(commit: ApprovalCommit | None) -> str:
     if commit.oid is None or not commit.paths:
         return "; nothing was left to commit"
     return f"; committed {commit.oid[:12]} ({commit.paths} path{'' if commit.paths == 1 else 's'})"
-
-
-def render_totals(summary: Summary) -> str:
-    """Count a change: files and lines."""
-    totals = summary.totals
-    files = max(totals.files, len(summary.files))
-    if not files:
-        return "no changes" if summary.minimal is None else "changes unknown"
-    return f"{files} file{'' if files == 1 else 's'}, +{totals.additions} -{totals.deletions}"
-
-
-def render_cost(dollars: float) -> str:
-    """Give an amount of money; small ones are not rounded to nothing."""
-    return f"${dollars:.2f}" if dollars >= 0.01 else f"${dollars:.4f}"
-
-
-def render_duration(seconds: float) -> str:
-    """Give a time in whole seconds, minutes and hours."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes}m{rest:02}s"
-    return f"{minutes // 60}h{minutes % 60:02}m"
 
 
 def render_step(step: Progress) -> str:

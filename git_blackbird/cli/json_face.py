@@ -134,7 +134,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "error": run.error,
         "result": run.result,
         "summary": plain(checkpoint.summary),
-        "trees": None if checkpoint.pair is None else asdict(checkpoint.pair),
+        "trees": None if checkpoint.pair is None else checkpoint.pair._asdict(),
         "moved": list(checkpoint.moved),
         "planChanges": list(run.plan_changes),
         "notes": list(run.notes),

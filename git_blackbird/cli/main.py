@@ -1,7 +1,9 @@
 """The program's edge: one group of commands, loaded when they are called, and the way every call ends."""
 
+import contextlib
+import gc
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -34,8 +36,8 @@ COMMANDS = {
     "deps": Entry("edit_commands:deps", "Change which tasks must be done before another."),
     "edit": Entry("edit_commands:edit", "Edit a task, with options or in your editor."),
     "execute": Entry("run_commands:execute", "Run what is ready; stop where someone must decide."),
-    "init": Entry("plan_commands:init", "Make a plan to start from."),
     "hooks": Entry("hooks_command:hooks", "Install, remove or show the post-commit hook."),
+    "init": Entry("plan_commands:init", "Make a plan to start from."),
     "list": Entry("read_commands:list_command", "List tasks."),
     "move": Entry("edit_commands:move", "Put a task below another parent or at another place."),
     "restart": Entry("run_commands:restart", "Start a task again in a new session."),
@@ -43,11 +45,23 @@ COMMANDS = {
     "retry": Entry("run_commands:retry", "Make a task todo again; start nothing."),
     "runs": Entry("runs_command:runs", "Show what happened, what it cost, what it changed."),
     "set-status": Entry("plan_commands:set_status_command", "Set a task's status by hand."),
-    "show": Entry("read_commands:show", "Show one task and why it is or is not ready."),
+    "show": Entry("show_command:show", "Show one task and why it is or is not ready."),
     "status": Entry("read_commands:status", "Show where the plan stands and what is due."),
     "validate": Entry("plan_commands:validate", "Check the plan file; every fault in one go."),
 }
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@contextlib.contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Spare the import of many modules the search for garbage: they are all kept."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class LazyGroup(click.Group):
@@ -65,7 +79,8 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         module, name = entry.place.split(":")
-        command = getattr(import_module(f"git_blackbird.cli.{module}"), name)
+        with _collector_paused():
+            command = getattr(import_module(f"git_blackbird.cli.{module}"), name)
         if not isinstance(command, click.Command):
             raise TypeError(f"{entry.place} is no command")
         return command
@@ -94,12 +109,16 @@ def cli(context: click.Context) -> ExitCode | None:
 
 def run() -> NoReturn:
     """Run the program: the console script."""
-    from git_blackbird.controller.world import real_world  # noqa: PLC0415  # --help must not pay for it
-
     open_closed_streams()
     print_every_letter()
-    code = main(sys.argv[1:], real_world)
+    code = main(sys.argv[1:], _real_world)
     sys.exit(code)
+
+
+def _real_world() -> "World":
+    from git_blackbird.controller.world import real_world  # noqa: PLC0415  # --help must not pay for it
+
+    return real_world()
 
 
 def main(args: Sequence[str], make_world: "Callable[[], World]") -> int:

@@ -1,7 +1,5 @@
 """Commands that make, check and change the plan."""
 
-from dataclasses import asdict
-
 import click
 
 from git_blackbird.cli.context import Invocation, command_options
@@ -54,7 +52,7 @@ def validate(call: Invocation) -> ExitCode:
         call.output.say(f"validation failed: {len(faults)} fault{'s' if len(faults) > 1 else ''}")
     else:
         call.output.say("OK")
-    call.output.data({"valid": not faults, "faults": [asdict(fault) for fault in faults]})
+    call.output.data({"valid": not faults, "faults": [fault._asdict() for fault in faults]})
     return ExitCode.UNUSABLE if faults else ExitCode.OK
 
 

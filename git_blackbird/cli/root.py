@@ -1,7 +1,6 @@
 """What the edge and the commands share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -9,14 +8,14 @@ if TYPE_CHECKING:
     from git_blackbird.controller.world import World
 
 
-@dataclass
 class Root:
     """What the edge hands to the commands, and learns from them: whether errors must speak JSON."""
 
-    make_world: "Callable[[], World]"
-    as_json: bool = False
+    def __init__(self, make_world: "Callable[[], World]") -> None:
+        self._make_world = make_world
+        self.as_json = False
 
     @cached_property
     def world(self) -> "World":
         """The world, made when a command first looks at it."""
-        return self.make_world()
+        return self._make_world()

@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from git_blackbird.cli.checkpoint_text import render_path
-from git_blackbird.cli.event_text import render_totals
+from git_blackbird.cli.amounts import render_path, render_totals
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import (

@@ -9,6 +9,7 @@ from git_blackbird.cli.output import Output
 from git_blackbird.cli.runs_view import run_row, runs_table
 from git_blackbird.cli.status_view import OWED_WORDS
 from git_blackbird.cli.tables import Cell, render_section, render_table
+from git_blackbird.cli.task_view import task_data
 from git_blackbird.cli.wording import label_cell, shown_moment
 from git_blackbird.controller.overview import TaskView, why_failed
 from git_blackbird.model.plan import Status, Task
@@ -100,23 +101,4 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "owedAnswers": [plain(answer) for answer in view.words.answers],
         "runs": [run_row(run, now) for run in reversed(view.history.runs)],
         "unreadable": [{"path": fault.path, "what": fault.what} for fault in view.history.faults],
-    }
-
-
-def task_data(task: Task, label: str) -> dict[str, Any]:
-    """Give one task as the plan file names its fields, and its label."""
-    return {
-        "id": task.id,
-        "title": task.title,
-        "description": task.description,
-        "acceptanceCriteria": list(task.acceptance_criteria),
-        "prompt": task.prompt,
-        "parentId": task.parent,
-        "childIds": list(task.children),
-        "deps": list(task.deps),
-        "status": task.status.value,
-        "label": label,
-        "createdAt": task.created_at,
-        "updatedAt": task.updated_at,
-        "notes": task.notes,
     }

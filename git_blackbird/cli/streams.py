@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from pathlib import Path
+from typing import IO
 
 
 def open_closed_streams() -> None:
@@ -17,10 +17,13 @@ def open_closed_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-    nowhere = Path(os.devnull)
-    sys.stdin = sys.stdin or nowhere.open(encoding="utf-8")
-    sys.stdout = sys.stdout or nowhere.open("w", encoding="utf-8")
-    sys.stderr = sys.stderr or nowhere.open("w", encoding="utf-8")
+    sys.stdin = sys.stdin or _nowhere("r")
+    sys.stdout = sys.stdout or _nowhere("w")
+    sys.stderr = sys.stderr or _nowhere("w")
+
+
+def _nowhere(mode: str) -> IO[str]:
+    return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123  # --help loads no pathlib
 
 
 def print_every_letter() -> None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from git_blackbird.cli.event_text import render_cost, render_duration
+from git_blackbird.cli.amounts import render_cost, render_duration
 from git_blackbird.cli.tables import Cell
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus

@@ -1,7 +1,7 @@
 """Commits as readers see them: those of runs, and which task and run made one. Nothing is written."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
@@ -9,8 +9,7 @@ from git_blackbird.git.commit_log import Commit, find_commit, read_commits
 from git_blackbird.model.run import Run
 
 
-@dataclass(frozen=True)
-class RunCommit:
+class RunCommit(NamedTuple):
     """A commit that a record lists; ``subject`` is None when the repository has it no more."""
 
     run: Run
@@ -25,8 +24,7 @@ def commits_of(workspace: Workspace, runs: Iterable[Run]) -> tuple[RunCommit, ..
     return tuple(RunCommit(run, oid, found[oid].subject if oid in found else None) for run, oid in listed)
 
 
-@dataclass(frozen=True)
-class Maker:
+class Maker(NamedTuple):
     """A task that a commit was made for; the run is None where nobody knows one, or its record is gone."""
 
     task_id: str | None
@@ -34,8 +32,7 @@ class Maker:
     run: Run | None
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """Who made a commit; ``is_recorded`` when records list it, else its own trailers say so."""
 
     commit: Commit

@@ -1,7 +1,7 @@
 """A small repository with a plan for the embedded agent, and what its records must say afterwards."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan
@@ -103,7 +103,7 @@ def make_demo(world: World, folder: Path) -> World:
     Raises RequestError when something is there already, UnusableError when it cannot be made.
     """
     _claim(folder)
-    inside = replace(world, cwd=folder, environ=_demo_environ(world.environ))
+    inside = world._replace(cwd=folder, environ=_demo_environ(world.environ))
     repo = start_repository(folder, inside.environ, _SETTINGS)
     for name, text in _FILES.items():
         (folder / name).write_text(text, encoding="utf-8")

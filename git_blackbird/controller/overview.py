@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.readying import require_ready
@@ -28,24 +28,21 @@ from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.store import Image
 
 
-@dataclass(frozen=True)
-class Running:
+class Running(NamedTuple):
     """A record that says an agent is at work, and whether its process is there."""
 
     run: Run
     alive: bool
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(NamedTuple):
     """A failed leaf and why, as far as its last run says."""
 
     task: Task
     why: str | None
 
 
-@dataclass(frozen=True)
-class Overview:
+class Overview(NamedTuple):
     """One screen: counts, what runs, what a person owes, what is next, and what is odd.
 
     ``ways_out`` are commands that get tasks on which wait for a skipped one. ``drift`` is what the plan
@@ -150,8 +147,7 @@ def _waiting_label(plan: Plan, task: Task) -> str:
     return "TODO" if task.children and not unmet(plan, task) else "BLOCKED"
 
 
-@dataclass(frozen=True)
-class Filter:
+class Filter(NamedTuple):
     """Which tasks ``list`` shows."""
 
     everything: bool = False
@@ -186,8 +182,7 @@ def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
     return [(depth, task) for depth, task in rows if task.id in shown]
 
 
-@dataclass(frozen=True)
-class TaskView:
+class TaskView(NamedTuple):
     """One task with everything that follows for it.
 
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear.

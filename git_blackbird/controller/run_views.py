@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -26,8 +25,7 @@ _TAIL_BYTES = 16 * 1024
 LOOK_SECONDS = 0.2
 
 
-@dataclass(frozen=True)
-class RunList:
+class RunList(NamedTuple):
     """Runs, newest first; ``more`` counts the older ones of a task that are not listed."""
 
     runs: tuple[Run, ...]
@@ -93,8 +91,7 @@ def log_places(workspace: Workspace, run: Run) -> dict[str, str]:
     return {name: str(path) for name, path in places.items() if path.exists()}
 
 
-@dataclass(frozen=True)
-class SavedOutput:
+class SavedOutput(NamedTuple):
     """What is kept of one stream: so many bytes, in pieces, and how many were not kept."""
 
     name: str

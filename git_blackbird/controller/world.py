@@ -1,14 +1,13 @@
 """The seams: clock, ids, environment. Everything else is the real thing."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.model.timestamps import format_timestamp
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     """Where and when a command runs.
 
     ``now`` gives nanoseconds since 1970, ``random_bits`` that many random bits.
@@ -31,8 +30,14 @@ class World:
 
 def real_world() -> World:
     """Give the world of a process: its environment, its clock, the system's random source."""
-    import os  # noqa: PLC0415  # this and the next two are this function's whole business
-    import secrets  # noqa: PLC0415
+    import os  # noqa: PLC0415  # this and the next are this function's whole business
     import time  # noqa: PLC0415
 
-    return World(dict(os.environ), Path.cwd(), time.time_ns, secrets.randbits)
+    # What `secrets` does, without all that it loads.
+    return World(
+        dict(os.environ), Path.cwd(), time.time_ns, lambda bits: _bits_of(os.urandom(-(-bits // 8)), bits)
+    )
+
+
+def _bits_of(data: bytes, bits: int) -> int:
+    return int.from_bytes(data) & ((1 << bits) - 1)

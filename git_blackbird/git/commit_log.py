@@ -1,7 +1,7 @@
 """Looking commits up: what a name means, what they say, which of them names a run."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_blackbird.git.repository import Repository
 from git_blackbird.model.trailers import RUN_TRAILER, TASK_TRAILER
@@ -12,8 +12,7 @@ _FORMAT = "%H%x00%s" + "".join(
 )
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit's id, the first line of its message, and the tasks and runs that its trailers name."""
 
     oid: str

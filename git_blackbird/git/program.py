@@ -6,9 +6,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from git_blackbird.errors import UnusableError
 
@@ -40,8 +39,7 @@ _LOOK_SECONDS = 0.1
 _CHUNK = 64 * 1024
 
 
-@dataclass(frozen=True)
-class Completed:
+class Completed(NamedTuple):
     """How one git process ended and what it wrote."""
 
     code: int

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.program import Completed, GitError, run_git, scrubbed
@@ -27,8 +27,7 @@ _QUESTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """What HEAD names: ``branch`` is None when detached, ``commit`` None before the first commit."""
 
     branch: str | None

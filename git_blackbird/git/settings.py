@@ -1,9 +1,8 @@
 """The layers of configuration that git keeps: ``git config blackbird.*`` (DESIGN.md 11)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from git_blackbird.git.program import GitError, run_git
 from git_blackbird.git.repository import Repository
@@ -16,8 +15,7 @@ _NO_SUCH_KEY = 1
 _NOTHING_TO_UNSET = 5
 
 
-@dataclass(frozen=True)
-class GitSetting:
+class GitSetting(NamedTuple):
     """One value as git holds it: ``key`` in lower case without ``blackbird.``, and the file it is from."""
 
     key: str

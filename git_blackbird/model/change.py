@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from git_blackbird.model.recorded import Recorded
 
@@ -91,8 +92,7 @@ class Summary(Recorded):
     minimal: str | None = None
 
 
-@dataclass(frozen=True)
-class TreePair:
+class TreePair(NamedTuple):
     """Two git trees of the worktree: how it was and how it became."""
 
     base: str

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from git_blackbird.model.commands import answer_options, decide_command, task_command
 from git_blackbird.model.graph import blockers, is_ready
@@ -161,8 +162,7 @@ class OwedKind(StrEnum):
     WORD = "word"
 
 
-@dataclass(frozen=True)
-class Owed:
+class Owed(NamedTuple):
     """Something that waits for a person's command, and that command."""
 
     task: Task
@@ -188,8 +188,7 @@ def owed_by_person(plan: Plan, histories: Mapping[TaskId, History]) -> tuple[Owe
     return (*owed, *sorted(others, key=lambda one: list(OwedKind).index(one.kind)))
 
 
-@dataclass(frozen=True)
-class Stuck:
+class Stuck(NamedTuple):
     """A leaf that the plan says is worked on or waits, though no record says why; and the way out."""
 
     task: Task

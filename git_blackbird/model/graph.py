@@ -1,15 +1,14 @@
 """What follows from the plan's shape: readiness, ancestors, cycles."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 
 
-@dataclass(frozen=True)
-class Readiness:
+class Readiness(NamedTuple):
     """Why a task may start now or may not: ``reasons`` is empty exactly when it may."""
 
     reasons: tuple[str, ...] = ()

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from git_blackbird.model.conversation import Answer, Question
 from git_blackbird.model.ids import RunId
@@ -15,16 +16,14 @@ from git_blackbird.model.run import (
 )
 
 
-@dataclass(frozen=True)
-class RecordFault:
+class RecordFault(NamedTuple):
     """A file among the run records that is none, and why."""
 
     path: str
     what: str
 
 
-@dataclass(frozen=True)
-class History:
+class History(NamedTuple):
     """The runs of one task, oldest first, and what could not be read among them."""
 
     runs: tuple[Run, ...] = ()
@@ -77,8 +76,7 @@ def since_done(history: History) -> tuple[Run, ...]:
     return own
 
 
-@dataclass(frozen=True)
-class OwedWords:
+class OwedWords(NamedTuple):
     """What a task must still hear: change requests and messages, oldest first, and answered questions."""
 
     texts: tuple[str, ...] = ()

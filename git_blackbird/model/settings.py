@@ -3,10 +3,8 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import IntEnum, StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from git_blackbird.model.text import shell_word
 
@@ -35,8 +33,7 @@ class Layer(IntEnum):
     DEFAULT = 7
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """One configuration key.
 
     ``clone_safe`` is false for what a cloned repository must not choose: programs, flags, permissions.
@@ -141,8 +138,7 @@ KEYS: Mapping[str, Key] = {
 _FOLDED = {name.lower(): name for name in KEYS}
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """One value as a layer gives it; ``origin`` names the file or variable."""
 
     key: str
@@ -151,8 +147,7 @@ class Given:
     origin: str
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """The value of a key that counts, and where it comes from."""
 
     key: Key
@@ -161,8 +156,7 @@ class Setting:
     origin: str
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Something wrong in a configuration layer.
 
     A ``fatal`` one stops commands that start or decide; the others are said and passed over.
@@ -178,8 +172,7 @@ class Problem:
         return f"{self.origin}: {self.key}: {self.what}"
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """Every key with the value that counts, and what was wrong on the way."""
 
     values: Mapping[str, Setting]
@@ -214,6 +207,8 @@ def find_key(name: str) -> Key | None:
 
 def nearest_key(name: str) -> str:
     """Say which key may have been meant."""
+    from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt key pays for it
+
     close = get_close_matches(name.lower(), _FOLDED, n=1, cutoff=0.5)
     return f"did you mean {_FOLDED[close[0]]}?" if close else "`git blackbird config` lists every key"
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_blackbird.model.graph import find_cycle
 from git_blackbird.model.ids import TASK_ID_RULE, TaskId, folding_clashes, task_id_fault
@@ -10,8 +10,7 @@ from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.timestamps import parse_timestamp
 
 
-@dataclass(frozen=True, order=True)
-class Fault:
+class Fault(NamedTuple):
     """One thing wrong in a plan file: where (a JSON path), what, and how to mend it."""
 
     place: str

@@ -7,9 +7,8 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.ids import RunId
@@ -108,8 +107,7 @@ def _approved_run(descriptor: int) -> RunId | None:
         return None
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(NamedTuple):
     """A conversation with a provider, which knows it by ``name``."""
 
     provider: str
@@ -123,6 +121,8 @@ def session_lock(folder: Path, session: Session, holder: str) -> Iterator[None]:
     ``holder`` is what others are told. The file goes away with the lock. Raises LockedError at once when
     another process holds it, UnusableError when the file cannot be written.
     """
+    from hashlib import sha256  # noqa: PLC0415  # readers hold no session
+
     digest = sha256(f"{session.provider}\0{session.name}".encode(errors="replace")).hexdigest()
     path = folder / f"{session.provider}-{digest[:32]}.lock"
     with contextlib.ExitStack() as stack:

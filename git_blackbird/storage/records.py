@@ -2,8 +2,8 @@
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.history import History, RecordFault
@@ -21,8 +21,7 @@ _TICK_NANOSECONDS = 100_000_000
 _COARSE_TICK_NANOSECONDS = 2_100_000_000
 
 
-@dataclass(frozen=True)
-class _Kept:
+class _Kept(NamedTuple):
     changed: int
     history: History
 

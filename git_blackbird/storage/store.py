@@ -4,8 +4,8 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.history import History
@@ -25,8 +25,7 @@ BROKEN_BY_AGENT = (
 )
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """Plan and records as they stand at one moment."""
 
     plan: Plan

@@ -20,7 +20,7 @@ from git_blackbird.model.conversation import ProgressKind, Reading, Refusal, Usa
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CODEX, Program
 from tests.standin.openai import CACHED_TOKENS, KEY_VARIABLE
-from tests.standin.real import DIALECTS, load, model_of, real
+from tests.standin.real import DIALECTS, SANDBOXES, load, model_of, needs_sandbox, real
 from tests.standin.server import INPUT_TOKENS, OUTPUT_TOKENS, Reply, StandIn, ToolCall
 from tests.support import git
 
@@ -135,6 +135,7 @@ def test_a_resume_goes_on_in_the_same_session_with_the_same_powers(
     assert second.usage.output_tokens == 2 * OUTPUT_TOKENS
 
 
+@needs_sandbox
 def test_without_write_access_nothing_is_written_also_on_resume(
     program: Program, model: StandIn, stage: Stage
 ) -> None:
@@ -255,6 +256,7 @@ def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: Stand
     assert "unexpected argument '--full-auto'" in (reading.error or "")
 
 
+@needs_sandbox
 def test_an_edit_that_the_sandbox_keeps_it_from_is_noted(
     model: StandIn, stage: Stage, agent: Agent, sealed: Path
 ) -> None:
@@ -306,7 +308,7 @@ def start(stage: Stage, agent: Agent, assignment: Assignment) -> tuple[HeldChild
 
 
 @needs_proc
-@pytest.mark.parametrize("sandbox", ["workspace-write", "danger-full-access"])
+@pytest.mark.parametrize("sandbox", SANDBOXES)
 def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     program: Program, model: StandIn, stage: Stage, sandbox: str
 ) -> None:
@@ -333,7 +335,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
 
 
 @needs_proc
-@pytest.mark.parametrize("sandbox", ["workspace-write", "danger-full-access"])
+@pytest.mark.parametrize("sandbox", SANDBOXES)
 def test_a_killed_wrapper_leaves_nothing_running(
     program: Program, model: StandIn, stage: Stage, sandbox: str
 ) -> None:

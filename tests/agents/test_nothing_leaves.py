@@ -2,31 +2,20 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.standin.alone import ENTER
+from tests.standin.alone import ENTER, obstacle
 from tests.standin.install import Program
 from tests.standin.real import DIALECTS, path_of, real
 from tests.standin.server import serve
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@cache
-def obstacle() -> str | None:
-    """Why a command cannot be run alone here; None when it can."""
-    if sys.platform != "linux" or shutil.which(ENTER[0]) is None:
-        return "no unshare: cannot make a network with nothing but the loopback"
-    done = subprocess.run([*ENTER, "true"], capture_output=True, text=True, check=False)
-    return f"namespaces are not permitted here: {done.stderr.strip()}" if done.returncode else None
 
 
 pytestmark = pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))

@@ -13,7 +13,8 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from git_blackbird.cli.agent_output import AgentOutput
-from git_blackbird.cli.checkpoint_text import render_checkpoint, render_path
+from git_blackbird.cli.amounts import render_path
+from git_blackbird.cli.checkpoint_text import render_checkpoint
 from git_blackbird.cli.clean_stream import CleanStream
 from git_blackbird.cli.event_text import render_event
 from git_blackbird.cli.json_face import describe

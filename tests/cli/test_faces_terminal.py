@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ def pending(demo_repo: Path) -> Path:
 
 def execute_now(repo: Path) -> None:
     """Execute in this process with nobody here, by the real clock: the program goes on from there."""
-    workspace = open_workspace(replace(real_world(), cwd=repo))
+    workspace = open_workspace(real_world()._replace(cwd=repo))
     stop = run_to_stop(workspace, execute_loop(workspace, Person(), (), None))
     assert stop.exit_code == 3
 

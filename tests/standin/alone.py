@@ -9,12 +9,14 @@ import ctypes
 import fcntl
 import json
 import os
+import shutil
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,15 @@ _MS_BIND = 4096
 _DNS_PORT = 53
 _DNS_HEADER = 12
 _NO_SUCH_NAME = b"\x81\x83"
+
+
+@cache
+def obstacle() -> str | None:
+    """Why nothing can be run alone here, nor in a sandbox of an agent's; None when it can."""
+    if sys.platform != "linux" or shutil.which(ENTER[0]) is None:
+        return "no unshare: cannot make a network with nothing but the loopback"
+    done = subprocess.run([*ENTER, "true"], capture_output=True, text=True, check=False)
+    return f"namespaces are not permitted here: {done.stderr.strip()}" if done.returncode else None
 
 
 def raise_loopback() -> None:

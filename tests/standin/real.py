@@ -10,12 +10,19 @@ import pytest
 
 from git_blackbird.agents.protocol import Agent, AgentSettings
 from git_blackbird.agents.registry import load_agent
+from tests.standin.alone import obstacle
 from tests.standin.anthropic import Anthropic
 from tests.standin.install import PROGRAMS, Program, find_program
 from tests.standin.openai import OpenAi
 from tests.standin.server import Dialect, StandIn, serve
 
 DIALECTS: dict[str, Dialect] = {dialect.agent: dialect for dialect in (Anthropic(), OpenAi())}
+
+
+# Codex's own sandbox, where it can be made; the tests that are about it are skipped elsewhere, aloud.
+SANDBOX = "danger-full-access" if obstacle() else "workspace-write"
+needs_sandbox = pytest.mark.skipif(obstacle() is not None, reason=f"codex has no sandbox: {obstacle()}")
+SANDBOXES = [pytest.param("workspace-write", marks=needs_sandbox), "danger-full-access"]
 
 
 def real(*programs: Program) -> list[object]:
@@ -42,7 +49,7 @@ def path_of(program: Program) -> str:
 
 def load(program: Program, **settings: Any) -> Agent:
     """Give the agent that runs this very program; ``settings`` are fields of AgentSettings."""
-    named = {f"{program.agent}_path": path_of(program), **settings}
+    named = {f"{program.agent}_path": path_of(program), "codex_sandbox": SANDBOX, **settings}
     return load_agent(program.agent, AgentSettings(**named))
 
 

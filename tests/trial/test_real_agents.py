@@ -14,7 +14,7 @@ import pytest
 
 from git_blackbird.agents import processes
 from tests.standin.install import CLAUDE, CODEX, OLD_CLAUDE, Program
-from tests.standin.real import model_of, path_of, real
+from tests.standin.real import SANDBOX, model_of, needs_sandbox, path_of, real
 from tests.standin.server import Reply, StandIn, ToolCall
 from tests.support import commit, git
 from tests.trial.program import PATIENCE_SECONDS, Record, Trial
@@ -49,7 +49,7 @@ def trial(repo: Path, tmp_path: Path, program: Program, model: StandIn) -> Trial
 def enlist(trial: Trial, program: Program, model: StandIn, config: Path) -> None:
     """Let a program of this kind be this one, and speak to this model."""
     trial.environ |= model.environ(config)
-    trial.configure({f"{program.agent}.path": path_of(program)})
+    trial.configure({f"{program.agent}.path": path_of(program), "codex.sandbox": SANDBOX})
 
 
 def changes(trial: Trial, record: Record) -> list[str]:
@@ -247,6 +247,7 @@ def test_tools_that_were_all_denied_are_no_success(trial: Trial, model: StandIn)
     assert "Write" in said
 
 
+@needs_sandbox
 @pytest.mark.parametrize("program", real(CODEX))
 def test_an_edit_that_was_blocked_is_no_success(trial: Trial, model: StandIn) -> None:
     elsewhere = Path("/usr/local/share/blackbird-was-here.txt")
@@ -255,6 +256,27 @@ def test_an_edit_that_was_blocked_is_no_success(trial: Trial, model: StandIn) ->
     (record,) = trial.records("greet")
     assert (record["exitCode"], record["status"]) == (0, "failed"), said
     assert "nothing was changed" in record["error"]
+
+
+@needs_sandbox
+@pytest.mark.parametrize("program", real(CODEX))
+def test_a_sandbox_that_cannot_be_made_is_no_success(
+    trial: Trial, model: StandIn, program: Program, tmp_path: Path
+) -> None:
+    forbid = "echo 0 >/proc/sys/user/max_user_namespaces"
+    inner = tmp_path / "codex"
+    inner.write_text(
+        f"#!/bin/sh\nexec unshare --user --map-root-user sh -c '{forbid};"
+        f' exec {path_of(program)} "$@"\' codex "$@"\n'
+    )
+    inner.chmod(0o755)
+    trial.configure({"codex.path": str(inner)})
+    model.tell(Reply(tools=(model.dialect.shell("sleep 0.5; echo x >greet.py"),)), "I could not.")
+    said = trial.expect(3, "execute", "--no-input")
+    (record,) = trial.records("greet")
+    assert (record["exitCode"], record["status"]) == (0, "failed"), said
+    assert "its sandbox cannot be made here" in said
+    assert "codex.sandbox" in said
 
 
 @pytest.mark.parametrize("program", real(CODEX))

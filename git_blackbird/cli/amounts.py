@@ -1,0 +1,35 @@
+"""Money, time, sizes of changes and paths as text; light, because commands that only read use it too."""
+
+import json
+
+from git_blackbird.model.change import Summary
+
+
+def render_totals(summary: Summary) -> str:
+    """Count a change: files and lines."""
+    totals = summary.totals
+    files = max(totals.files, len(summary.files))
+    if not files:
+        return "no changes" if summary.minimal is None else "changes unknown"
+    return f"{files} file{'' if files == 1 else 's'}, +{totals.additions} -{totals.deletions}"
+
+
+def render_cost(dollars: float) -> str:
+    """Give an amount of money; small ones are not rounded to nothing."""
+    return f"${dollars:.2f}" if dollars >= 0.01 else f"${dollars:.4f}"
+
+
+def render_duration(seconds: float) -> str:
+    """Give a time in whole seconds, minutes and hours."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}m{rest:02}s"
+    return f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def render_path(path: str) -> str:
+    """Give a path on one line; in quotes where it holds what a terminal can't show."""
+    return path if path.isprintable() else json.dumps(path)
