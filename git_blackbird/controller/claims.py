@@ -19,7 +19,7 @@ def note_commits(workspace: Workspace, face: Face, run: Run) -> None:
 def list_noted(workspace: Workspace, face: Face, run: Run) -> tuple[str, ...]:
     """Give the commits of a run, oldest first."""
     try:
-        return list_commits(workspace.repo, run.id)
+        return list_commits(workspace.repo, run.id, run.head_commit)
     except (OSError, UnusableError) as error:
         _warn(face, run, f"the commits of run {run.id} are not known: {error}")
         return ()

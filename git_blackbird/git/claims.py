@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.git.repository import Repository
@@ -22,19 +23,28 @@ _NO_HOOK = re.compile(
     rb"(?:checkout|reset|merge|am|clone|branch|Branch|initial pull|update by push)\b"
     rb"|(?:pull|rebase)\b(?!.*\((?:pick|reword|edit|squash|fixup|continue)\))"
 )
+_LOG_LINE = re.compile(rb"[0-9a-f]+ [0-9a-f]+ ")
 _AUTHOR = re.compile(rb"^author ([^\n]*>) (\d+ [-+]\d{4})$", re.MULTILINE)
 
 
-def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class _Move:
+    """The commit that HEAD was moved to, and whether a post-commit hook may have run then."""
+
+    oid: str
+    by_commit: bool
+
+
+def list_commits(repo: Repository, run_id: str, since: str | None) -> tuple[str, ...]:
     """Name the commits that a run has made so far, in whatever worktree, oldest first in each.
 
-    Raises GitError, OSError.
+    ``since`` is what HEAD named when the run began. Raises GitError, OSError.
     """
     found: dict[str, None] = {}
     for git_dir in _git_dirs(repo):
         claims = _read_list(git_dir)
         if any(claim.owner == run_id for claim in claims):
-            settled = settle(claims, _load_made(repo, git_dir, claims))
+            settled = settle(claims, _load_made(repo, _moves_since(git_dir, claims, since)))
             found |= dict.fromkeys(one.oid for one in settled if one.owner == run_id)
     return tuple(found)
 
@@ -107,12 +117,13 @@ def _read_list(git_dir: Path) -> tuple[Claim, ...]:
     return parse_claims(found)
 
 
-def _load_made(repo: Repository, git_dir: Path, claims: Sequence[Claim]) -> tuple[Made, ...]:
-    """Give the commits that HEAD of one worktree came to name, as far back as a claim may reach."""
-    oids = [line.split(b" ", 2)[1].decode() for line in _log_lines(git_dir) if _may_have_hook(line)]
+def _moves_since(git_dir: Path, claims: Sequence[Claim], since: str | None) -> list[_Move]:
+    """Give the moves of one worktree's HEAD, as far back as a claim may reach."""
+    moves = [_Move(line.split(b" ", 2)[1].decode(), _may_have_hook(line)) for line in _log_lines(git_dir)]
     claimed = {claim.oid for claim in claims}
-    first = next((place for place, oid in enumerate(oids) if oid in claimed), len(oids))
-    return _describe(repo, oids[max(0, first - len(claims)) :])
+    first = next((place for place, move in enumerate(moves) if move.oid in claimed), len(moves))
+    begun = max((place + 1 for place, move in enumerate(moves[:first]) if move.oid == since), default=0)
+    return moves[max(begun, first - len(claims)) :]
 
 
 def _log_lines(git_dir: Path) -> list[bytes]:
@@ -121,26 +132,27 @@ def _log_lines(git_dir: Path) -> list[bytes]:
         with (git_dir / "logs" / "HEAD").open("rb") as log:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(0, size - _LONGEST_LOG_BYTES))
-            lines = log.read().split(b"\n")[:-1]
+            lines = [line for line in log.read().split(b"\n")[:-1] if _LOG_LINE.match(line)]
     except FileNotFoundError:
         return []
-    return lines[1:] if size > _LONGEST_LOG_BYTES else lines
+    return lines
 
 
 def _may_have_hook(line: bytes) -> bool:
-    facts, _, message = line.partition(b"\t")
-    return facts.count(b" ") > 2 and _NO_HOOK.match(message) is None
+    return _NO_HOOK.match(line.partition(b"\t")[2]) is None
 
 
-def _describe(repo: Repository, oids: Sequence[str]) -> tuple[Made, ...]:
-    if not oids:
-        return ()
-    found = repo.git("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()).out
-    return tuple(_parse_objects(found))
+def _load_made(repo: Repository, moves: Sequence[_Move]) -> list[Made]:
+    """Look the commits up to which HEAD was moved; an object may be gone by now."""
+    if not moves:
+        return []
+    names = "".join(f"{move.oid}\n" for move in moves)
+    found = _parse_objects(repo.git("cat-file", "--batch", stdin=names.encode()).out)
+    return [replace(made, by_commit=move.by_commit) for move, made in zip(moves, found, strict=True)]
 
 
 def _parse_objects(data: bytes) -> Iterator[Made]:
-    """Read what ``git cat-file --batch`` prints; an object may be gone by now."""
+    """Read what ``git cat-file --batch`` prints."""
     at = 0
     while at < len(data):
         end = data.index(b"\n", at)

@@ -34,11 +34,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class Made:
-    """One commit that HEAD came to name, as its object tells."""
+    """One commit that HEAD came to name, as its object tells; ``by_commit``: its hook may have run."""
 
     oid: str
     author: str = ""
     subject: str = ""
+    by_commit: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,12 @@ def author_mark(date: str, name: str) -> str:
 def settle(claims: Sequence[Claim], made: Sequence[Made]) -> tuple[Settled, ...]:
     """Give every commit one owner: those of ``made`` in its order, oldest first, then unknown ones.
 
-    ``made`` are the commits that HEAD came to name and whose hooks may have run. A hook looks at its own
-    commit or at a later one, so a claim goes to the commit it names or to an earlier one: to the one whose
-    message its command gave; else, of those that are left and of its author, to the latest, where claims to
-    one commit stand in the order of their start. What then finds no commit of its own is a second note of
-    one and the same.
+    ``made`` are the commits that HEAD came to name. A hook looks at its own commit or at a later one, so a
+    claim goes to the commit it names or to an earlier one: to the one whose message its command gave; else,
+    of those that are left and of its author, to the latest, where claims to one commit stand in the order of
+    their start. What then finds no commit of its own is a second note of one and the same.
     """
-    places = {one.oid: place for place, one in enumerate(made)}
+    places = _places(made)
     settling = _Settling(made, places)
     known = (claim for claim in claims if claim.oid in places)
     left = sorted(known, key=lambda claim: (places[claim.oid], claim.order), reverse=True)
@@ -93,6 +93,12 @@ def settle(claims: Sequence[Claim], made: Sequence[Made]) -> tuple[Settled, ...]
         settling.takes(claim, settling.around(claim))
     settled = [Settled(settling.taken[place], made[place].oid) for place in sorted(settling.taken)]
     return (*settled, *_unknown(claims, places))
+
+
+def _places(made: Sequence[Made]) -> dict[str, int]:
+    """Say where each commit was made, or else where HEAD came to name it last."""
+    named = {one.oid: place for place, one in enumerate(made)}
+    return named | {one.oid: place for place, one in enumerate(made) if one.by_commit}
 
 
 class _Settling:
@@ -130,8 +136,9 @@ class _Settling:
         return (place for place in range(own, max(-1, own - _REACH), -1) if self._fits(claim, place))
 
     def _fits(self, claim: Claim, place: int) -> bool:
-        author = self._made[place].author
-        return place not in self.taken and (not claim.author or not author or claim.author == author)
+        made = self._made[place]
+        is_free = made.by_commit and place not in self.taken
+        return is_free and (not claim.author or not made.author or claim.author == made.author)
 
 
 def _gave(command: str, subject: str) -> bool:

@@ -1,0 +1,191 @@
+"""The hook's way into Python, as the shell starts it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_blackbird import hook
+from git_blackbird.model.trailers import RUN_TRAILER, TASK_TRAILER
+from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.support import commit, git, write
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    commit(repo, {"old.txt": "old\n"}, "first")
+    put_plan(repo, leaf("a"), leaf("b"))
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    return repo
+
+
+def call(repo: Path, git_dir: str = ".git") -> str:
+    """Run it as the hook does, and give what it says."""
+    done = subprocess.run(
+        [sys.executable, "-I", hook.__file__, git_dir],
+        cwd=repo,
+        env={**os.environ, "GIT_INDEX_FILE": f"{git_dir}/index", "GIT_PREFIX": ""},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == ""
+    return done.stderr
+
+
+def do(repo: Path, task: str = "a", title: str = "Do it") -> str:
+    return commit(repo, {f"{task}.txt": f"{title}\n"}, f"{title}\n\nBlackbird-Task: {task}")
+
+
+def commits_of(repo: Path, task: str = "a") -> list[tuple[str, ...]]:
+    return [run.commits for run in runs_of(repo, task)]
+
+
+def test_the_trailers_are_those_of_the_program() -> None:
+    assert (hook.TASK, hook.RUN) == (TASK_TRAILER, RUN_TRAILER)
+
+
+def test_a_commit_that_does_a_task_is_recorded(planned: Path) -> None:
+    oid = do(planned)
+    said = call(planned)
+    (run,) = runs_of(planned, "a")
+    assert run.commits == (oid,)
+    assert said == (
+        f"git-blackbird: run {run.id} of a is commit {oid[:10]}; "
+        "to decide: git blackbird decide a --approve # or --reject\n"
+    )
+
+
+def test_an_amended_one_is_recorded_in_its_place(planned: Path) -> None:
+    do(planned)
+    call(planned)
+    git(planned, "commit", "-q", "--amend", "-m", "Better\n\nBlackbird-Task: a")
+    assert "of a now is commit" in call(planned)
+    assert commits_of(planned) == [(git(planned, "rev-parse", "HEAD"),)]
+
+
+def test_the_first_commit_of_all_counts(repo: Path) -> None:
+    put_plan(repo, leaf("a"))
+    oid = do(repo)
+    assert "the task is done" in call(repo)
+    assert commits_of(repo) == [(oid,)]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Do it",
+        "Do it\n\nBlackbird-Task: a\n\nand a word more",
+        "Do it\n\nBlackbird-Task:\n",
+        "Do it\n\nBlackbird-Task: a\nBlackbird-Run: 0123456789abcdef",
+    ],
+)
+def test_a_commit_that_names_no_task_is_nothing(planned: Path, message: str) -> None:
+    commit(planned, {"x": "x"}, message)
+    assert call(planned) == ""
+    assert commits_of(planned) == []
+
+
+def test_a_pick_is_said_to_be_none(planned: Path) -> None:
+    git(planned, "checkout", "-q", "-b", "side")
+    do(planned)
+    git(planned, "checkout", "-q", "main")
+    git(planned, "cherry-pick", "side")
+    assert call(planned) == "git-blackbird: no manual run of a: the commit came of `cherry-pick`\n"
+    assert commits_of(planned) == []
+
+
+def test_a_merge_and_a_revert_are_none(planned: Path) -> None:
+    git(planned, "checkout", "-q", "-b", "side")
+    do(planned)
+    git(planned, "checkout", "-q", "main")
+    git(planned, "merge", "-q", "--no-ff", "-m", "Merge\n\nBlackbird-Task: a", "side")
+    assert call(planned) == "git-blackbird: no manual run of a: the commit came of `merge side`\n"
+    git(planned, "revert", "--no-edit", "-m", "1", "HEAD")
+    assert call(planned) == ""
+
+
+def test_a_merge_that_a_person_concludes_is_none(planned: Path) -> None:
+    git(planned, "checkout", "-q", "-b", "side")
+    commit(planned, {"old.txt": "theirs\n"})
+    git(planned, "checkout", "-q", "main")
+    commit(planned, {"old.txt": "ours\n"})
+    subprocess.run(["git", "merge", "-q", "side"], cwd=planned, capture_output=True, check=False)
+    write(planned, {"old.txt": "both\n"})
+    git(planned, "commit", "-q", "-a", "-m", "Both\n\nBlackbird-Task: a")
+    assert call(planned) == "git-blackbird: no manual run of a: the commit came of `commit (merge)`\n"
+
+
+@pytest.mark.parametrize(
+    ("trace", "step"),
+    [
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+        ("sequencer", "a cherry-pick or revert"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+        ("BISECT_LOG", "a bisection"),
+    ],
+)
+def test_in_the_middle_of_several_steps_nothing_is_recorded(planned: Path, trace: str, step: str) -> None:
+    do(planned)
+    (planned / ".git" / trace).mkdir()
+    assert call(planned) == f"git-blackbird: no manual run of a: {step} is under way\n"
+    assert commits_of(planned) == []
+
+
+def test_patches_that_were_applied_are_none(planned: Path) -> None:
+    git(planned, "checkout", "-q", "-b", "side")
+    do(planned)
+    git(planned, "format-patch", "-q", "-1", "-o", "..")
+    git(planned, "checkout", "-q", "main")
+    git(planned, "am", "-q", "../0001-Do-it.patch")
+    assert call(planned) == "git-blackbird: no manual run of a: the commit came of `am`\n"
+
+
+def test_in_a_linked_worktree_its_own_plan_counts(planned: Path) -> None:
+    linked = planned.parent / "linked"
+    git(planned, "worktree", "add", "-q", str(linked))
+    put_plan(linked, leaf("c"))
+    oid = do(linked, "c")
+    said = call(linked, git(linked, "rev-parse", "--absolute-git-dir"))
+    assert " of c is commit " in said
+    assert commits_of(linked, "c") == [(oid,)]
+    assert commits_of(planned, "c") == []
+
+
+def test_without_a_log_of_head_a_commit_is_taken_for_a_persons(planned: Path) -> None:
+    git(planned, "config", "core.logAllRefUpdates", "false")
+    (planned / ".git" / "logs" / "HEAD").unlink()
+    oid = do(planned)
+    call(planned)
+    assert commits_of(planned) == [(oid,)]
+
+
+def test_what_stands_in_the_way_is_said_on_one_line(planned: Path) -> None:
+    do(planned)
+    write(planned, {"blackbird.plan.json": "{"})
+    said = call(planned)
+    assert said.startswith("git-blackbird: the commit is not recorded: ")
+    assert said.count("\n") == 1
+    configure(planned, execution__stopAfterEachTsk="true")
+    said = call(planned)
+    assert said.startswith("git-blackbird: the commit is not recorded: the configuration is not usable: ")
+    assert said.count("\n") == 1
+
+
+def test_a_fault_is_said_and_fails_nothing(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    do(planned)
+    monkeypatch.setenv("PATH", "/nowhere")
+    said = call(planned)
+    assert said.startswith("git-blackbird: the commit is not recorded: FileNotFoundError: ")
+
+
+def test_nothing_in_a_name_reaches_the_terminal_raw(planned: Path) -> None:
+    commit(planned, {"x": "x"}, "Do it\n\nBlackbird-Task: \x1b[31ma\x07")
+    said = call(planned)
+    assert said.endswith("\n")
+    assert said[:-1].isprintable()
