@@ -19,7 +19,7 @@ from git_blackbird.agents.refusals import (
     unwrap,
 )
 from git_blackbird.messages.questions import parse_questions
-from git_blackbird.model.conversation import Progress, ProgressKind, Reading, Usage
+from git_blackbird.model.conversation import Progress, ProgressKind, Reading, Refusal, Usage
 
 CODEX_MANUAL = Manual(
     name="codex",
@@ -39,6 +39,10 @@ _MAX_REMARKS = 5
 _REQUEST = re.compile(r"^error: (?:(\w+/\w+): \1 failed: )?", re.IGNORECASE)
 # Where its sandbox cannot be made, as in most containers, every command ends with this.
 _NO_SANDBOX = re.compile(r"bwrap: \S")
+_SANDBOX_HINT = (
+    "where this machine is a sandbox itself, as a container is:"
+    " git config blackbird.codex.sandbox danger-full-access"
+)
 _REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
 
 
@@ -59,7 +63,8 @@ class CodexReader:
         self._failure: str | None = None
         self._printed = False
         self._remarks: list[str] = []
-        self._no_sandbox: str | None = None
+        self._no_sandbox = ""
+        self._worked = False
 
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Take the next piece of standard output."""
@@ -73,7 +78,7 @@ class CodexReader:
         error = self._error(exit_code, stderr_tail)
         questions = () if error else parse_questions(self._text)
         found = self._refusal(exit_code, stderr_tail) if error else None
-        blocked = self._no_sandbox or _blocked(stderr_tail)
+        blocked = _blocked(stderr_tail)
         return Reading(
             succeeded=error is None and not questions,
             session=self._session,
@@ -119,19 +124,14 @@ class CodexReader:
         match item.get("type"):
             case "agent_message":
                 self._text = text_of(item.get("text"))
-            case "command_execution" if count_of(item.get("exit_code")):
-                self._look_for_sandbox(text_of(item.get("aggregated_output")))
+            case "command_execution" if _NO_SANDBOX.match(text_of(item.get("aggregated_output"))):
+                self._no_sandbox = one_line(text_of(item.get("aggregated_output")))
+            case "command_execution" | "file_change" if item.get("status") == "completed":
+                self._worked = True
             case "error" if len(self._remarks) < _MAX_REMARKS:
                 self._remarks.append(one_line(text_of(item.get("message"))))
             case _:
                 pass
-
-    def _look_for_sandbox(self, printed: str) -> None:
-        if _NO_SANDBOX.match(printed):
-            self._no_sandbox = (
-                f"its sandbox cannot be made here ({one_line(printed)}); where this"
-                " machine is one itself, as a container is, set codex.sandbox to danger-full-access"
-            )
 
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
         """Say why the run did not succeed; None when everything proves that it did."""
@@ -142,6 +142,8 @@ class CodexReader:
             return f"{exit_text(exit_code)} before the end of the turn" + (f": {said}" if said else "")
         if exit_code != 0:
             return f"{exit_text(exit_code)} after a turn that was completed"
+        if self._has_no_sandbox:
+            return f"its sandbox cannot be made here: {self._no_sandbox}"
         if self._is_elsewhere:
             return f"worked in the session {self._thread or 'of no name'}, not in {self._asked} as asked"
         return None
@@ -152,6 +154,10 @@ class CodexReader:
         return self._thread if self._began or self._asked == self._thread else None
 
     @property
+    def _has_no_sandbox(self) -> bool:
+        return bool(self._no_sandbox) and not self._worked
+
+    @property
     def _is_elsewhere(self) -> bool:
         return self._asked is not None and self._thread != self._asked
 
@@ -159,6 +165,8 @@ class CodexReader:
         """Say whether the program could not work at all, and the way out."""
         if self._failure is not None:
             return find_refusal(self._failure, self._manual)
+        if self._completed and self._has_no_sandbox:
+            return Finding(Refusal.FORBIDDEN, _SANDBOX_HINT)
         if self._completed or exit_code is None or exit_code <= 0:
             return None
         found = find_refusal(telling_line(stderr_tail), self._manual)

@@ -260,7 +260,7 @@ def test_an_edit_that_was_blocked_is_no_success(trial: Trial, model: StandIn) ->
 
 @needs_sandbox
 @pytest.mark.parametrize("program", real(CODEX))
-def test_a_sandbox_that_cannot_be_made_is_no_success(
+def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
     trial: Trial, model: StandIn, program: Program, tmp_path: Path
 ) -> None:
     forbid = "echo 0 >/proc/sys/user/max_user_namespaces"
@@ -271,12 +271,18 @@ def test_a_sandbox_that_cannot_be_made_is_no_success(
     )
     inner.chmod(0o755)
     trial.configure({"codex.path": str(inner)})
-    model.tell(Reply(tools=(model.dialect.shell("sleep 0.5; echo x >greet.py"),)), "I could not.")
-    said = trial.expect(3, "execute", "--no-input")
+    work = Reply(tools=(model.dialect.shell("sleep 0.5; echo x >greet.py"),))
+    model.tell(work, "I could not.", work, "Now I could.")
+    said = trial.expect(8, "execute", "--no-input")
     (record,) = trial.records("greet")
-    assert (record["exitCode"], record["status"]) == (0, "failed"), said
-    assert "its sandbox cannot be made here" in said
-    assert "codex.sandbox" in said
+    assert (record["exitCode"], record["status"]) == (0, "paused")
+    assert "its sandbox cannot be made here: bwrap: " in said
+    assert "git config blackbird.codex.sandbox danger-full-access" in said
+    trial.configure({"codex.sandbox": "danger-full-access"})
+    trial.expect(3, "resume", "greet", "--no-input")
+    assert_one_session(trial.records("greet"))
+    assert trial.records("greet")[-1]["result"] == "Now I could."
+    assert (trial.repo / "greet.py").read_text() == "x\n"
 
 
 @pytest.mark.parametrize("program", real(CODEX))
