@@ -10,7 +10,7 @@ from git_blackbird.agents.codex_output import CodexReader
 from git_blackbird.agents.codex_steps import unwrap_command
 from git_blackbird.agents.json_lines import MAX_LINE_BYTES
 from git_blackbird.agents.protocol import AgentSettings
-from git_blackbird.model.conversation import Progress, ProgressKind, Question, Reading, Usage
+from git_blackbird.model.conversation import Progress, ProgressKind, Question, Reading, Refusal, Usage
 from tests.agents.running import assign
 
 THREAD = "5e551011-0000-4000-8000-000000000001"
@@ -167,6 +167,18 @@ def test_a_question_is_asked_by_the_last_message() -> None:
     reading = read(STARTED, TURN, says(asked), COMPLETED)
     assert (reading.succeeded, reading.questions) == (False, (Question(id="q1", prompt="Which?"),))
     assert read(STARTED, TURN, says(asked), says("Never mind."), COMPLETED).succeeded
+
+
+def test_a_sandbox_that_cannot_be_made_is_a_refusal_unless_something_worked_in_it() -> None:
+    output = "bwrap: Creating new namespace failed: Operation not permitted\n"
+    command = done("command_execution", aggregated_output=output, exit_code=1, status="failed")
+    reading = read(STARTED, TURN, command, says("I could not."), COMPLETED)
+    assert (reading.succeeded, reading.refusal, reading.session) == (False, Refusal.FORBIDDEN, THREAD)
+    assert reading.error == f"its sandbox cannot be made here: {output.strip()}"
+    assert reading.refusal_hint is not None
+    assert reading.refusal_hint.endswith("git config blackbird.codex.sandbox danger-full-access")
+    edit = done("file_change", changes=[], status="completed")
+    assert read(STARTED, TURN, command, edit, says("Done."), COMPLETED).succeeded
 
 
 def test_rejected_patches_are_noted_and_named_as_what_blocked_it() -> None:
