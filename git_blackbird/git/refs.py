@@ -3,6 +3,8 @@
 from git_blackbird.git.repository import Repository, opened, using_objects
 from git_blackbird.git.trees import DIRECTORY, Entry, Trees
 
+_OURS = "refs/blackbird/"
+
 
 def run_ref(run_id: str) -> str:
     """Name the reference of a run: a tree with the entries ``base`` and ``head``."""
@@ -40,3 +42,23 @@ def delete_run_ref(repo: Repository, run_id: str) -> None:
     with using_objects(repo):
         if objects.references.get(run_ref(run_id)) is not None:
             objects.references.delete(run_ref(run_id))
+
+
+def list_our_refs(repo: Repository) -> tuple[str, ...]:
+    """Name every reference below ``refs/blackbird/``, of all worktrees.
+
+    Raises GitError.
+    """
+    said = repo.git("for-each-ref", "--format=%(refname)", _OURS).out.decode(errors="surrogateescape")
+    return tuple(said.splitlines())
+
+
+def delete_our_refs(repo: Repository) -> int:
+    """Delete every reference below ``refs/blackbird/``; gives how many there were.
+
+    Raises GitError; then none is deleted.
+    """
+    names = list_our_refs(repo)
+    commands = "".join(f"delete {name}\n" for name in names)
+    repo.git("update-ref", "--no-deref", "--stdin", stdin=commands.encode(errors="surrogateescape"))
+    return len(names)

@@ -60,6 +60,37 @@ def unset_setting(repo: Repository, key: str, scope: Literal["local", "global"])
     return done.code == 0
 
 
+def list_own_keys(repo: Repository) -> tuple[str, ...]:
+    """Name every ``blackbird.`` key that this repository's own configuration files hold."""
+    found = [key for scope in _own_scopes(repo) for key in _keys_in(repo, scope)]
+    return tuple(dict.fromkeys(found))
+
+
+def remove_own_sections(repo: Repository) -> None:
+    """Remove the section ``blackbird``, whole, from this repository's own configuration files.
+
+    Raises GitError in git's words when it cannot.
+    """
+    for scope in _own_scopes(repo):
+        sections = dict.fromkeys(key.rpartition(".")[0] for key in _keys_in(repo, scope))
+        for section in sections:
+            repo.git("config", f"--{scope}", "--remove-section", section)
+
+
+def _own_scopes(repo: Repository) -> tuple[str, ...]:
+    """Name the files: a worktree has one of its own only where the repository says that they do."""
+    asked = ("config", "--local", "--type=bool", "--get", "extensions.worktreeConfig")
+    has_own = repo.git(*asked, check=False).out.strip() == b"true"
+    return ("local", "worktree") if has_own else ("local",)
+
+
+def _keys_in(repo: Repository, scope: str) -> list[str]:
+    done = repo.git("config", f"--{scope}", "-z", "--name-only", "--get-regexp", r"^blackbird\.", check=False)
+    if done.code not in (0, _NO_SUCH_KEY):
+        raise GitError(("config",), done.code, done.err)
+    return done.out.decode(errors="surrogateescape").split("\0")[:-1]
+
+
 def color_wanted(cwd: Path, environ: Mapping[str, str], *, is_tty: bool) -> bool:
     """Whether output is to be coloured: ``color.blackbird``, else ``color.ui``, else on a terminal.
 

@@ -8,7 +8,9 @@ from git_blackbird.git.repository import discover
 from git_blackbird.git.settings import (
     GitSetting,
     color_wanted,
+    list_own_keys,
     read_settings,
+    remove_own_sections,
     unset_setting,
     write_setting,
 )
@@ -86,3 +88,26 @@ def test_colour_outside_a_repository(tmp_path: Path) -> None:
     environ = {**os.environ, "TERM": "xterm"}
     assert color_wanted(tmp_path, environ, is_tty=True)
     assert not color_wanted(tmp_path, environ, is_tty=False)
+
+
+def test_own_keys_are_listed_and_their_sections_removed(repo: Path, sealed: Path) -> None:
+    opened = found(repo)
+    git(repo, "config", "--global", "blackbird.agent", "codex")
+    for key in ("blackbird.agent", "blackbird.execution.commit", "blackbird.Odd Case.x", "pager.blackbird"):
+        git(repo, "config", key, "true")
+    assert list_own_keys(opened) == ("blackbird.agent", "blackbird.execution.commit", "blackbird.Odd Case.x")
+    remove_own_sections(opened)
+    assert list_own_keys(opened) == ()
+    assert "blackbird" not in (repo / ".git/config").read_text().replace("\tblackbird = true\n", "")
+    assert git(repo, "config", "blackbird.agent") == "codex"
+    remove_own_sections(opened)
+
+
+def test_a_worktree_with_a_configuration_of_its_own_is_asked_too(repo: Path) -> None:
+    git(repo, "config", "extensions.worktreeConfig", "true")
+    git(repo, "config", "--worktree", "blackbird.agent", "demo")
+    git(repo, "config", "blackbird.agent", "codex")
+    opened = found(repo)
+    assert list_own_keys(opened) == ("blackbird.agent",)
+    remove_own_sections(opened)
+    assert list_own_keys(opened) == ()

@@ -8,6 +8,7 @@ command agent - Show which agents there are, and which is chosen.
 command completion - Print the completion script of a shell.
 command config - Show every key, or read or write one.
 command decide - Record a decision on a task\'s run.
+command deinit - Take git-blackbird out of a repository.
 command delete - Take a task out of the plan.
 command demo - Try everything in a repository made for it.
 command deps - Change which tasks must be done before another.
@@ -69,7 +70,7 @@ agent --no-input - Never ask; stop where someone must decide.
 agent -h - Show this message and exit.
 agent --help - Show this message and exit.
 agent 1 words:claude|codex|command|demo -
-completion --tasks words:add|agent|completion|config|decide|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|runs|set-status|show|status|validate For the scripts: the tasks that COMMAND takes now.
+completion --tasks words:add|agent|completion|config|decide|deinit|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|runs|set-status|show|status|validate For the scripts: the tasks that COMMAND takes now.
 completion --runs tasks For the scripts: the runs of TASK.
 completion --json - Print JSON for programs.
 completion --no-input - Never ask; stop where someone must decide.
@@ -99,6 +100,17 @@ decide --no-input - Never ask; stop where someone must decide.
 decide -h - Show this message and exit.
 decide --help - Show this message and exit.
 decide 1 tasks -
+deinit --hooks - The post-commit hook; the one from before comes back.
+deinit --refs - The references of runs, with the trees they keep.
+deinit --state - The records and logs of runs, in .blackbird and in .git.
+deinit --config - The keys in this repository\'s git config.
+deinit --all - All of these; not the plan.
+deinit --plan - The plan file.
+deinit --yes - Do not ask.
+deinit --json - Print JSON for programs.
+deinit --no-input - Never ask; stop where someone must decide.
+deinit -h - Show this message and exit.
+deinit --help - Show this message and exit.
 delete --cascade-children - Delete all below it too.
 delete --force - Take it out of the dependencies of others; drop a decision that is due.
 delete --json - Print JSON for programs.

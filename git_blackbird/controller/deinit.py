@@ -1,0 +1,201 @@
+"""Taking the program out of a repository: hooks, references, state, configuration, and the plan if named."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from git_blackbird.controller.holding import hold_controller
+from git_blackbird.controller.hooks import HookState, uninstall_hook, view_hook
+from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError, LockedError
+from git_blackbird.git.refs import delete_our_refs, list_our_refs
+from git_blackbird.git.settings import list_own_keys, remove_own_sections
+from git_blackbird.storage.config_files import global_config_path
+from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.locks import controller_holder
+from git_blackbird.storage.removal import measure_state, remove_plan, remove_private, remove_state
+
+_COMMAND = "deinit"
+_THOUSAND = 1000
+_SHOWN_KEYS = 5
+
+
+class Part(StrEnum):
+    """What can be taken away, in the order in which it is."""
+
+    HOOKS = "hooks"
+    REFS = "refs"
+    STATE = "state"
+    CONFIG = "config"
+    PLAN = "plan"
+
+
+_SHARED = frozenset({Part.HOOKS, Part.REFS, Part.CONFIG})
+
+
+@dataclass(frozen=True)
+class Remains:
+    """What there is of one part; ``is_there`` is false where there is nothing of it to take away."""
+
+    part: Part
+    text: str
+    is_there: bool = True
+
+
+def survey(workspace: Workspace) -> tuple[Remains, ...]:
+    """Say what there is of each part, with counts and sizes. Writes nothing.
+
+    Raises UnusableError.
+    """
+    return (
+        _view_hooks(workspace),
+        _view_refs(workspace),
+        _view_state(workspace),
+        _view_config(workspace),
+        _view_plan(workspace),
+    )
+
+
+def _view_hooks(workspace: Workspace) -> Remains:
+    view = view_hook(workspace.world)
+    if view.state is HookState.REPLACED:
+        return Remains(Part.HOOKS, f"another hook took the place of ours, and is left: {view.path}", False)
+    if view.state is HookState.ABSENT and view.aside is None:
+        return Remains(Part.HOOKS, "no hook", is_there=False)
+    back = "" if view.aside is None else "; the one from before comes back"
+    return Remains(Part.HOOKS, f"the post-commit hook {view.path}{back}")
+
+
+def _view_refs(workspace: Workspace) -> Remains:
+    count = len(list_our_refs(workspace.repo))
+    others = sum(1 for _ in _other_layouts(workspace))
+    shared = f", of all {others + 1} worktrees" if others else ""
+    text = f"{_counted(count, 'reference')} below refs/blackbird/{shared}: the trees that diffs are made of"
+    return Remains(Part.REFS, text) if count else Remains(Part.REFS, "no references", is_there=False)
+
+
+def _view_state(workspace: Workspace) -> Remains:
+    layout = workspace.layout
+    amount = measure_state(layout, _users_own(workspace))
+    if not amount.files:
+        return Remains(Part.STATE, "no state", is_there=False)
+    records = sum(len(history.runs) for history in workspace.store.records.histories().values())
+    text = f"{_counted(amount.files, 'file')}, {_size(amount.size)}, {_counted(records, 'run')} on record"
+    return Remains(Part.STATE, f"{text}: {layout.state}, {layout.private}")
+
+
+def _view_config(workspace: Workspace) -> Remains:
+    keys = list_own_keys(workspace.repo)
+    if not keys:
+        return Remains(Part.CONFIG, "no keys in this repository's git config", is_there=False)
+    shown = ", ".join(keys[:_SHOWN_KEYS]) + (", ..." if len(keys) > _SHOWN_KEYS else "")
+    return Remains(Part.CONFIG, f"{_counted(len(keys), 'key')} in this repository's git config: {shown}")
+
+
+def _view_plan(workspace: Workspace) -> Remains:
+    plan = workspace.layout.plan
+    if not plan.exists() and not plan.is_symlink():
+        return Remains(Part.PLAN, "no plan", is_there=False)
+    try:
+        tasks = f", {_counted(len(workspace.store.plan().tasks), 'task')}"
+    except BlackbirdError:
+        tasks = ", which is not valid"
+    return Remains(Part.PLAN, f"the plan {plan}{tasks}")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _size(size: int) -> str:
+    amount = float(size)
+    for unit in ("bytes", "kB", "MB"):
+        if amount < _THOUSAND:
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= _THOUSAND
+    return f"{amount:.1f} GB"
+
+
+def _users_own(workspace: Workspace) -> Path | None:
+    config = global_config_path(workspace.world.environ)
+    return None if config is None else config.parent
+
+
+def remove_parts(workspace: Workspace, parts: Iterable[Part]) -> tuple[Remains, ...]:
+    """Take these parts away; gives what was there of them.
+
+    Raises LockedError while agents work here, or for what worktrees share, in any of them; RequestError
+    where the hook is not ours alone, UnusableError where something cannot be removed. What comes after it
+    stays then.
+    """
+    workspace.require_person("take git-blackbird out of a repository")
+    wanted = set(parts)
+    # Before the lock is taken: its file is no state to take away.
+    removed = [one for one in survey(workspace) if one.part in wanted and one.is_there]
+    with _quiet(workspace, wanted):
+        for one in removed:
+            _remove(workspace, one.part)
+    return tuple(removed)
+
+
+@contextlib.contextmanager
+def _quiet(workspace: Workspace, wanted: set[Part]) -> Iterator[None]:
+    """Keep agents from being started meanwhile, and leave no lock behind where there was none."""
+    was_there = workspace.layout.private.exists()
+    with hold_controller(workspace, _COMMAND):
+        try:
+            _require_idle(workspace)
+            if wanted & _SHARED:
+                _require_others_idle(workspace)
+            yield
+        finally:
+            if not was_there:
+                remove_private(workspace.layout)
+        if Part.STATE in wanted:
+            remove_private(workspace.layout)
+
+
+def _require_idle(workspace: Workspace) -> None:
+    """Refuse while an agent lives whose controller was killed."""
+    for history in workspace.store.records.histories().values():
+        if history.live is not None and is_alive(history.live):
+            raise LockedError(
+                f"an agent works on {history.live.task_id} (process {history.live.pid})",
+                hint="`git blackbird execute` takes it up; or stop it",
+            )
+
+
+def _require_others_idle(workspace: Workspace) -> None:
+    for layout in _other_layouts(workspace):
+        holder = controller_holder(layout)
+        if holder is not None:
+            raise LockedError(
+                f"another git-blackbird works in a worktree of this repository: {holder}",
+                hint="wait for it: hooks, references and configuration are its own too",
+            )
+
+
+def _other_layouts(workspace: Workspace) -> Iterator[Layout]:
+    common = workspace.repo.common_dir
+    for git_dir in (common, *sorted(common.glob("worktrees/*"))):
+        if git_dir != workspace.repo.git_dir:
+            yield Layout(git_dir, git_dir / "blackbird")
+
+
+def _remove(workspace: Workspace, part: Part) -> None:
+    match part:
+        case Part.HOOKS:
+            uninstall_hook(workspace.world)
+        case Part.REFS:
+            delete_our_refs(workspace.repo)
+        case Part.STATE:
+            with workspace.store.transaction():
+                remove_state(workspace.layout, _users_own(workspace))
+        case Part.CONFIG:
+            remove_own_sections(workspace.repo)
+        case Part.PLAN:
+            with workspace.store.transaction():
+                remove_plan(workspace.layout)

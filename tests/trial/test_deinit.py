@@ -1,0 +1,186 @@
+"""``deinit``: nothing of the program is left, and nothing else is gone."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import Terminal
+from tests.support import commit, git
+from tests.trial.program import Trial
+
+PARTS = ["hooks", "refs", "state", "config", "plan"]
+SURVEY = """\
+hooks   the post-commit hook $REPO/.git/hooks/post-commit; the one from before comes back
+refs    1 reference below refs/blackbird/: the trees that diffs are made of
+state   N files, N kB, 1 run on record: $REPO/.blackbird, $REPO/.git/blackbird
+config  3 keys in this repository's git config: $KEYS
+plan    the plan $REPO/blackbird.plan.json, 1 task
+"""
+KEYS = "blackbird.agent, blackbird.command.run, blackbird.execution.stopgraceseconds"
+NONE = """\
+hooks   no hook
+refs    no references
+state   no state
+config  no keys in this repository's git config
+plan    no plan
+"""
+
+
+def everything(repo: Path) -> dict[str, object]:
+    """All files of worktree and git folder, less git's objects and the notes it makes of its own."""
+    found: dict[str, object] = {}
+    for folder, _, names in os.walk(repo):
+        for name in names:
+            path = Path(folder, name)
+            place = str(path.relative_to(repo))
+            if not place.startswith((".git/objects", ".git/logs")):
+                found[place] = (path.read_bytes(), path.stat().st_mode)
+    return found
+
+
+@pytest.fixture
+def before(repo: Path) -> dict[str, object]:
+    commit(repo, {"old.txt": "old\n"})
+    hook = repo / ".git/hooks/post-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 0\n")
+    hook.chmod(0o755)
+    git(repo, "config", "pager.blackbird", "true")
+    return everything(repo)
+
+
+@pytest.fixture
+def used(repo: Path, before: dict[str, object]) -> Trial:
+    """A repository in which everything there is was made."""
+    trial = Trial(repo)
+    trial.expect(0, "init", "--hooks")
+    trial.expect(0, "add", "--id", "a", "--title", "A")
+    trial.command("true")
+    trial.expect(0, "execute", "--no-input")
+    return trial
+
+
+def shown(trial: Trial, text: str) -> str:
+    text = text.replace(str(trial.repo), "$REPO").replace(KEYS, "$KEYS")
+    return re.sub(r"[\d.]+ files, [\d.]+ kB", "N files, N kB", text)
+
+
+def test_everything_goes_but_what_was_there_before(used: Trial, before: dict[str, object]) -> None:
+    said = used.expect(0, "deinit", "--all", "--plan", "--no-input")
+    assert shown(used, said) == f"{SURVEY}taken away: hooks, refs, state, config, plan\n"
+    assert everything(used.repo) == before
+    assert git(used.repo, "for-each-ref", "refs/blackbird") == ""
+    assert used.expect(0, "deinit", "--all", "--plan") == f"{NONE}nothing is taken away\n"
+    assert everything(used.repo) == before
+
+
+def test_the_plan_stays_unless_it_is_named(used: Trial) -> None:
+    used.expect(0, "deinit", "--all", "--yes")
+    assert used.statuses() == {"a": "done"}
+    assert used.expect(0, "status").startswith("1 task: 1 done\n")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_only_what_is_named_goes(used: Trial, part: str) -> None:
+    envelope = json.loads(used.expect(0, "deinit", f"--{part}", "--json"))
+    assert [one["part"] for one in envelope["data"]["removed"]] == [part]
+    left = used.expect(0, "deinit", f"--{part}", "--no-input").splitlines()
+    assert [line.split()[0] for line in left if line.split()[1] == "no"] == [part]
+
+
+def test_a_script_must_name_something(used: Trial) -> None:
+    for args in (("--no-input",), ("--yes",), ("--json",), ()):
+        said = used.expect(2, "deinit", *args)
+        assert "say what to take away" in said
+
+
+def test_each_part_is_asked_for_on_a_terminal(used: Trial) -> None:
+    with Terminal(used.repo, "deinit") as terminal:
+        for part, answer in (("hooks", "n"), ("refs", "y"), ("state", "n"), ("config", "y")):
+            terminal.wait_for(f"Take {part} away? [y/N]:")
+            terminal.type(f"{answer}\r")
+        assert terminal.end() == 0
+        assert "taken away: refs, config" in terminal.plain
+        assert "Take plan away" not in terminal.plain
+    assert git(used.repo, "for-each-ref", "refs/blackbird") == ""
+    assert (used.repo / ".git/hooks/post-commit.before-blackbird").exists()
+    assert len(used.records("a")) == 1
+
+
+def test_giving_up_takes_nothing_away(used: Trial) -> None:
+    was = everything(used.repo)
+    with Terminal(used.repo, "deinit", "--all") as terminal:
+        terminal.wait_for("Take hooks away? [y/N]:")
+        terminal.type("y\r")
+        terminal.wait_for("Take refs away? [y/N]:")
+        terminal.type("\x03")
+        assert terminal.end() == 130
+    assert everything(used.repo) == was
+
+
+def test_it_is_refused_while_agents_work(used: Trial) -> None:
+    used.expect(0, "add", "--id", "b", "--title", "B")
+    used.command("mkfifo gate; : >started; read -r _ <gate")
+    running = used.start("execute", "--no-input")
+    try:
+        while not (used.repo / "started").exists():
+            assert running.poll() is None
+        said = used.expect(7, "deinit", "--all", "--plan")
+        assert "error: another git-blackbird works here: execute (process " in said
+        linked = used.repo.parent / "linked"
+        git(used.repo, "worktree", "add", "-q", "../linked")
+        said = used.expect(7, "deinit", "--refs", cwd=linked)
+        assert "error: another git-blackbird works in a worktree of this repository: execute" in said
+        assert not (used.repo / ".git/worktrees/linked/blackbird").exists()
+    finally:
+        (used.repo / "gate").open("w").close()
+        assert running.communicate(timeout=60)[0]
+    assert running.returncode in (0, 1)
+
+
+def test_an_agent_may_not(used: Trial) -> None:
+    used.environ["BLACKBIRD_RUN_ID"] = "0123456789abcdef"
+    assert "error: an agent may not take git-blackbird out" in used.expect(1, "deinit", "--all")
+
+
+def test_nothing_is_removed_through_a_link(used: Trial) -> None:
+    elsewhere = used.repo.parent / "elsewhere"
+    (used.repo / ".blackbird").rename(elsewhere)
+    (used.repo / ".blackbird").symlink_to(elsewhere)
+    used.expect(0, "deinit", "--state")
+    assert not (used.repo / ".blackbird").is_symlink()
+    assert (elsewhere / "runs" / "a").is_dir()
+
+
+def test_a_home_that_is_a_worktree_keeps_its_own_configuration(sealed: Path) -> None:
+    git(sealed, "init", "-q", "-b", "main")
+    trial = Trial(sealed)
+    trial.plan({"a": ()})
+    trial.command("true")
+    trial.expect(0, "execute", "--no-input")
+    trial.expect(0, "config", "--global", "execution.idleMinutes", "7")
+    trial.expect(0, "deinit", "--all")
+    assert [path.name for path in (sealed / ".blackbird").iterdir()] == ["config.json"]
+
+
+def test_a_hook_that_someone_put_over_ours_is_left(used: Trial) -> None:
+    hook = used.repo / ".git/hooks/post-commit"
+    hook.write_text("#!/bin/sh\n# another\n")
+    said = used.expect(0, "deinit", "--all")
+    assert f"hooks   another hook took the place of ours, and is left: {hook}" in said
+    assert "taken away: refs, state, config\n" in said
+    assert hook.read_text() == "#!/bin/sh\n# another\n"
+
+
+def test_what_git_cannot_change_is_named(used: Trial) -> None:
+    (used.repo / ".git/config.lock").touch()
+    done = subprocess.run(
+        [*("git", "config", "blackbird.agent", "demo")], cwd=used.repo, capture_output=True, check=False
+    )
+    assert done.returncode != 0
+    said = used.expect(128, "deinit", "--config")
+    assert "could not lock config file" in said
