@@ -1,0 +1,72 @@
+"""Every limit this program owes, measured: ``python -m benchmarks [ROW...]``.
+
+Prints a row for each: what is measured, the figure of ours and of its reference, taken in turns in the same
+run, their ratio, the limit, and whether it holds. Exits 1 when one does not. ``--cpu`` compares processor
+times instead, which a busy machine changes less; ``--quick`` takes 10,000 files where 100,000 are meant.
+``--keep FOLDER`` works there and leaves the installation for the next time.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from benchmarks import hook_rows, orchestration_rows, plan_rows, snapshot_rows, startup_rows, streaming_rows
+from benchmarks.bench import Bench, say
+from benchmarks.measuring import HEADING, Row, Ruler, render_row
+
+ROWS: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
+    "1": startup_rows.idle_hook,
+    "2": startup_rows.help_and_version,
+    "2b": startup_rows.readers,
+    "3": hook_rows.idle_commit,
+    "4": hook_rows.agents_commit,
+    "5": snapshot_rows.one_snapshot,
+    "6": snapshot_rows.one_run,
+    "7": snapshot_rows.small_runs,
+    "8": snapshot_rows.stale_run,
+    "9": orchestration_rows.per_task,
+    "10": orchestration_rows.growth,
+    "11": streaming_rows.streaming,
+    "12": plan_rows.newest_runs,
+    "14": plan_rows.loading,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("rows", metavar="ROW", nargs="*", help=f"one of {', '.join(ROWS)}; all without one")
+    parser.add_argument("--rounds", type=int, default=15, help="how often each side is taken")
+    parser.add_argument("--cpu", action="store_true", help="compare processor times, not times on the wall")
+    parser.add_argument("--quick", action="store_true", help="10,000 files where 100,000 are meant")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="work here, and keep the installation")
+    chosen = parser.parse_args()
+    unknown = [name for name in chosen.rows if name not in ROWS]
+    if unknown:
+        parser.error(f"no such row: {', '.join(unknown)}")
+    place = chosen.keep.absolute() if chosen.keep else Path(tempfile.mkdtemp(prefix="benchmarks-"))
+    bench = Bench(place, Ruler(chosen.rounds, chosen.cpu), chosen.quick)
+    try:
+        return 0 if all(_measured(bench, chosen.rows or list(ROWS))) else 1
+    finally:
+        bench.tidy()
+        if not chosen.keep:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _measured(bench: Bench, names: list[str]) -> list[bool]:
+    say(f"installing {bench.program}")
+    clock = "processor times" if bench.ruler.by_cpu else "times on the wall"
+    print(f"medians of {bench.ruler.rounds} rounds, {clock}\n{HEADING}", flush=True)
+    verdicts = []
+    for name in names:
+        for row in ROWS[name](bench):
+            print(render_row(row), flush=True)
+            verdicts.append(row.holds)
+    return verdicts
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Timing in turns, and what comes of it: one row of the table (``python -m benchmarks``)."""
+
+import os
+import resource
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+Environ = Mapping[str, str]
+
+
+class Sample(NamedTuple):
+    """One turn: by the clock on the wall, and by the processor's, both in milliseconds."""
+
+    wall: float
+    cpu: float
+
+    def __add__(self, other: object) -> "Sample":
+        assert isinstance(other, Sample)
+        return Sample(self.wall + other.wall, self.cpu + other.cpu)
+
+
+Turn = Callable[[], Sample]
+
+
+def run_process(argv: Sequence[str], environ: Environ, cwd: Path, *, out: int | None = None) -> Sample:
+    """Run a program to its end, its output to nowhere or to ``out``; it must succeed."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    here = Path.cwd()
+    os.chdir(cwd)
+    try:
+        actions = [
+            (os.POSIX_SPAWN_DUP2, nowhere, 0),
+            (os.POSIX_SPAWN_DUP2, nowhere if out is None else out, 1),
+        ]
+        began = time.perf_counter()
+        process = os.posix_spawnp(argv[0], list(argv), dict(environ), file_actions=actions)
+        _, status, used = os.wait4(process, 0)
+        wall = time.perf_counter() - began
+    finally:
+        os.chdir(here)
+        os.close(nowhere)
+    assert status == 0, (argv, status)
+    return Sample(wall * 1000, (used.ru_utime + used.ru_stime) * 1000)
+
+
+def run_call(work: Callable[[], object]) -> Sample:
+    """Call a function; the processor time of the processes it waits for is its own."""
+    cpu, began = _cpu_seconds(), time.perf_counter()
+    work()
+    wall = time.perf_counter() - began
+    return Sample(wall * 1000, (_cpu_seconds() - cpu) * 1000)
+
+
+def _cpu_seconds() -> float:
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
+
+
+def in_turns(turns: Sequence[Turn], rounds: int) -> list[list[Sample]]:
+    """Take each turn once without counting it, then all of them in each round; gives a column for each."""
+    for turn in turns:
+        turn()
+    columns: list[list[Sample]] = [[] for _ in turns]
+    for _ in range(rounds):
+        for column, turn in zip(columns, turns, strict=True):
+            column.append(turn())
+    return columns
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """How samples become figures: how many rounds, and by which clock."""
+
+    rounds: int
+    by_cpu: bool
+
+    def figure(self, samples: Sequence[Sample]) -> float:
+        """Give the median, in milliseconds."""
+        return statistics.median(map(self._reading, samples))
+
+    def ratio(self, ours: Sequence[Sample], reference: Sequence[Sample]) -> float:
+        """Give the median of the ratios within each round: what slows a round slows both of its sides."""
+        pairs = zip(ours, reference, strict=True)
+        return statistics.median(self._reading(one) / self._reading(other) for one, other in pairs)
+
+    def _reading(self, sample: Sample) -> float:
+        return sample.cpu if self.by_cpu else sample.wall
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: a figure of ours, the reference's, and what their ratio may be.
+
+    ``or_below`` is a figure that is good enough whatever the ratio, ``is_right`` a second condition, which
+    ``remark`` puts in words.
+    """
+
+    name: str
+    what: str
+    ours: float
+    reference: float
+    ratio: float
+    limit: float
+    unit: str = "ms"
+    or_below: float | None = None
+    remark: str = ""
+    is_right: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether the row is within its limit."""
+        enough = self.ratio <= self.limit or (self.or_below is not None and self.ours <= self.or_below)
+        return enough and self.is_right
+
+
+def compare(  # a row of the table
+    ruler: Ruler, name: str, what: str, limit: float, ours: Turn, reference: Turn
+) -> Row:
+    """Time two sides in turns and make a row of it."""
+    mine, other = in_turns((ours, reference), ruler.rounds)
+    return Row(name, what, ruler.figure(mine), ruler.figure(other), ruler.ratio(mine, other), limit)
+
+
+def render_row(row: Row) -> str:
+    """Write one line of the table."""
+    limit = f"{row.limit:.2f}" + ("" if row.or_below is None else f" or {row.or_below:.0f} {row.unit}")
+    verdict = "holds" if row.holds else "OVER"
+    remark = f"  ({'' if row.is_right else 'NOT '}{row.remark})" if row.remark else ""
+    figures = f"{row.ours:10.1f} {row.reference:10.1f} {row.unit:3} {row.ratio:7.2f}  {limit:14}"
+    return f"{row.name:4} {row.what:58.58} {figures} {verdict}{remark}"
+
+
+HEADING = f"{'row':4} {'what':58} {'ours':>10} {'reference':>10}     {'ratio':>7}  {'limit':14} verdict"

@@ -1,0 +1,85 @@
+"""Rows 1, 2 and 2b: how long the program takes to start."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.bench import Bench
+from benchmarks.measuring import Row, Turn, compare, run_process
+
+_HEAVY = ("pygit2", "questionary", "textual", "asyncio")
+_LOOK = f"""
+import sys
+from git_blackbird.cli.main import main
+from git_blackbird.controller.world import real_world
+main(sys.argv[1:], real_world)
+print("loaded", *(set({_HEAVY!r}) & set(sys.modules)))
+"""
+
+
+def idle_hook(bench: Bench) -> Iterator[Row]:
+    """Row 1: the hook's Python entry for a commit whose message names no task."""
+    repo = bench.make_repository("row-1", 50)
+    find = "import git_blackbird.hook as hook; print(hook.__file__)"
+    entry = bench.run(bench.python, "-c", find, cwd=repo).strip()
+    yield compare(
+        bench.ruler,
+        "1",
+        "the hook's Python entry with nothing to do",
+        2.0,
+        starting(bench, repo, bench.python, "-I", entry, ".git"),
+        starting(bench, repo, bench.python, "-c", "pass"),
+    )
+
+
+def starting(bench: Bench, repo: Path, *argv: str) -> Turn:
+    return lambda: run_process(argv, bench.environ, repo)
+
+
+def help_and_version(bench: Bench) -> Iterator[Row]:
+    """Row 2."""
+    repo = bench.make_repository("row-2", 1)
+    for option in ("--help", "--version"):
+        yield compare(
+            bench.ruler,
+            "2",
+            f"git-blackbird {option} / import click",
+            1.25,
+            starting(bench, repo, bench.program, option),
+            starting(bench, repo, bench.python, "-c", "import click"),
+        )
+
+
+def readers(bench: Bench) -> Iterator[Row]:
+    """Row 2b: on a plan of ten tasks, three of which have run."""
+    repo = make_small_plan(bench, "row-2b")
+    for command in (("status",), ("list",), ("show", "t01"), ("runs",)):
+        row = compare(
+            bench.ruler,
+            "2b",
+            f"{' '.join(command)} / import click, pydantic",
+            1.5,
+            starting(bench, repo, bench.program, *command),
+            starting(bench, repo, bench.python, "-c", "import click, pydantic"),
+        )
+        is_light = not _heavy_modules(bench, repo, command)
+        yield replace(row, remark="nothing heavy loaded", is_right=is_light)
+
+
+def make_small_plan(bench: Bench, name: str) -> Path:
+    """Make a repository with a plan of ten tasks, three of which a command has done."""
+    repo = bench.make_repository(name, 20)
+    bench.run(bench.program, "init", "--no-input", cwd=repo)
+    for number in range(1, 11):
+        told = ("--id", f"t{number:02}", "--title", f"Task {number}", "--prompt", "Do it.")
+        bench.run(bench.program, "add", *told, cwd=repo)
+    bench.git(repo, "config", "blackbird.agent", "command")
+    bench.git(repo, "config", "blackbird.command.run", "cat >/dev/null; echo more >>done.txt")
+    bench.run(bench.program, "execute", "--no-input", "t01", "t02", "t03", cwd=repo)
+    return repo
+
+
+def _heavy_modules(bench: Bench, repo: Path, command: tuple[str, ...]) -> list[str]:
+    """Name what a command loads that only those who run agents should pay for."""
+    said = bench.run(bench.python, "-c", _LOOK, *command, cwd=repo)
+    return said.splitlines()[-1].split()[1:]
