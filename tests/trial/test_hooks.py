@@ -1,0 +1,154 @@
+"""The hook as its user has it: installed by the program, called by git."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit, git, write
+from tests.trial.program import PATIENCE_SECONDS, Trial
+
+MAKE = "git commit -q --allow-empty -m"
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {"old.txt": "old\n"}, "start")
+    trial = Trial(repo)
+    trial.expect(0, "init", "--hooks")
+    for task in ("a", "b"):
+        trial.expect(0, "add", "--id", task, "--title", f"Task {task}")
+    return trial
+
+
+def commit_all(repo: Path, *args: str) -> str:
+    """Commit as a person does, and give what git and the hook say."""
+    done = subprocess.run(
+        ["git", "commit", "-q", "-a", *args], cwd=repo, capture_output=True, text=True, check=True
+    )
+    return done.stdout + done.stderr
+
+
+def oids(repo: Path, *names: str) -> list[str]:
+    return [git(repo, "rev-parse", name) for name in names]
+
+
+def test_a_run_names_the_commits_of_its_agent(trial: Trial) -> None:
+    trial.command(f"{MAKE} one; cd .git/.. && {MAKE} two && git commit -q --amend --allow-empty -m better")
+    trial.expect(0, "execute", "--no-input", "a")
+    (record,) = trial.records("a")
+    assert record["commits"] == oids(trial.repo, "HEAD~1", "HEAD@{1}", "HEAD")
+    trial.expect(0, "execute", "--no-input", "b")
+    (record,) = trial.records("b")
+    assert record["commits"] == oids(trial.repo, "HEAD~1", "HEAD@{1}", "HEAD")
+
+
+def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
+    trial.command(f"{MAKE} one; touch ready; while [ ! -e go ]; do sleep 0.01; done; {MAKE} two")
+    process = trial.start("execute", "--no-input", "a")
+    wait_for(trial.repo / "ready")
+    person = commit(trial.repo, {"new.txt": "new\n"}, "of a person")
+    (trial.repo / "go").touch()
+    process.communicate(timeout=PATIENCE_SECONDS)
+    (record,) = trial.records("a")
+    assert person not in record["commits"]
+    assert record["commits"] == oids(trial.repo, "HEAD~2", "HEAD")
+    assert sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir()) == [
+        "controller.lock",
+        "store.lock",
+    ]
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_run_that_was_cut_off_has_its_commits_when_it_is_closed(trial: Trial) -> None:
+    trial.command(f"{MAKE} one; touch ready; sleep 600")
+    process = trial.start("execute", "--no-input", "a")
+    wait_for(trial.repo / "ready")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=PATIENCE_SECONDS)
+    trial.command("true")
+    trial.expect(0, "execute", "--no-input", "b")
+    (record,) = trial.records("a")
+    assert record["commits"] == oids(trial.repo, "HEAD")
+    assert not (trial.repo / ".git" / "blackbird" / "active").exists()
+
+
+def test_an_agent_in_a_linked_worktree(trial: Trial) -> None:
+    linked = trial.repo.parent / "linked"
+    git(trial.repo, "worktree", "add", "-q", str(linked))
+    there = Trial(linked)
+    there.expect(0, "init", "--no-hooks")
+    there.expect(0, "add", "--id", "c", "--title", "C")
+    there.command(f"{MAKE} here; cd '{trial.repo}' && {MAKE} there")
+    there.expect(0, "execute", "--no-input")
+    (record,) = there.records("c")
+    assert record["commits"] == [*oids(linked, "HEAD"), *oids(trial.repo, "HEAD")]
+
+
+def test_an_agents_commit_that_names_a_task_does_none(trial: Trial) -> None:
+    trial.command(f"{MAKE} 'One\n\nBlackbird-Task: b'")
+    trial.expect(0, "execute", "--no-input", "a")
+    assert trial.statuses() == {"a": "done", "b": "todo"}
+    assert trial.records("b") == []
+
+
+def test_a_person_does_a_task_and_decides_on_it(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    write(trial.repo, {"old.txt": "new\n"})
+    said = commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
+    (record,) = trial.records("a")
+    head = git(trial.repo, "rev-parse", "HEAD")
+    assert said == (
+        f"git-blackbird: run {record['id']} of a is commit {head[:10]}; "
+        "to decide: git blackbird decide a --approve # or --reject\n"
+    )
+    assert trial.statuses()["a"] == "waiting_user"
+    assert "Renew it" in trial.expect(0, "runs", "a", record["id"])
+    write(trial.repo, {"old.txt": "newer\n"})
+    assert "of a now is commit" in commit_all(trial.repo, "--amend", "--no-edit")
+    told = trial.expect(3, "execute", "--no-input")
+    assert told.startswith("a decision is due on a\n")
+    trial.expect(0, "decide", "a", "--approve")
+    assert trial.statuses()["a"] == "done"
+    (record,) = trial.records("a")
+    assert record["commits"] == oids(trial.repo, "HEAD")
+
+
+def test_an_approvals_commit_is_no_work_of_a_persons(trial: Trial) -> None:
+    trial.configure({"execution.commit": "approved", "execution.stopAfterEachTask": "true"})
+    trial.command("echo new >new.txt")
+    trial.expect(3, "execute", "--no-input", "a")
+    said = trial.expect(0, "decide", "a", "--approve")
+    assert "git-blackbird:" not in said
+    assert "Blackbird-Task: a" in git(trial.repo, "log", "-1", "--format=%B")
+    assert len(trial.records("a")) == 1
+
+
+def test_a_rebase_of_work_does_it_once(trial: Trial) -> None:
+    git(trial.repo, "checkout", "-q", "-b", "side")
+    write(trial.repo, {"old.txt": "new\n"})
+    commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
+    git(trial.repo, "checkout", "-q", "main")
+    commit(trial.repo, {"other.txt": "other\n"})
+    git(trial.repo, "checkout", "-q", "side")
+    done = subprocess.run(["git", "rebase", "-q", "main"], cwd=trial.repo, capture_output=True, check=True)
+    assert done.stderr == b""
+    assert len(trial.records("a")) == 1
+
+
+def test_the_hook_stays_quiet_once_the_program_is_gone(trial: Trial, tmp_path: Path) -> None:
+    hook = trial.repo / ".git" / "hooks" / "post-commit"
+    lines = hook.read_text().splitlines(keepends=True)
+    gone = [line if not line.startswith("entry=") else f"entry={tmp_path}/gone.py\n" for line in lines]
+    hook.write_text("".join(gone))
+    assert commit_all(trial.repo, "--allow-empty", "-m", "X", "-m", "Blackbird-Task: a") == ""
+    assert trial.records("a") == []

@@ -1,0 +1,90 @@
+"""A thousand commits by four processes while an agent works: each of the run's is on its record, once."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit, git
+from tests.trial.program import PATIENCE_SECONDS, Trial
+
+COMMITS = int(os.environ.get("BLACKBIRD_COMMITS", "1000"))
+EACH = COMMITS // 4
+BRANCHES = ("main", "other")
+# Git keeps a file locked while it commits, so that each commit has the message of its own command.
+LOOP = f"""
+made=0
+while [ $made -lt {EACH} ]; do
+    echo "$made" >"$ERRORS/new-$WHO" && mv "$ERRORS/new-$WHO" "$WHO.txt"
+    git commit -q -m "$WHO $made" "$WHO.txt" 2>>"$ERRORS/$WHO" && made=$((made + 1))
+done
+"""
+# What two processes that commit in one worktree tell each other without any hook.
+IN_EACH_OTHERS_WAY = (
+    "fatal: Unable to create",
+    "Another git process seems to be running",
+    "an editor opened by 'git commit'",
+    "are terminated then try again",
+    "may have crashed in this repository earlier:",
+    "remove the file manually to continue.",
+    "fatal: cannot lock ref 'HEAD': ",
+    "error: Unable to create",
+    "fatal: updating files failed",
+)
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {f"{who}-{branch}.txt": "" for who in ("agent", "person") for branch in BRANCHES}, "start")
+    git(repo, "worktree", "add", "-q", "-b", "other", "../other")
+    trial = Trial(repo)
+    trial.expect(0, "init", "--hooks")
+    trial.expect(0, "add", "--id", "a", "--title", "A")
+    return trial
+
+
+def subjects(repo: Path, branch: str) -> dict[str, str]:
+    """Commits of a branch since the first, oldest first, with their messages."""
+    listed = git(repo, "log", "--reverse", "--format=%H %s", branch).splitlines()[1:]
+    return dict(line.split(" ", 1) for line in listed)
+
+
+def start_person(branch: str, folder: Path, errors: Path) -> subprocess.Popen[bytes]:
+    environ = {**os.environ, "WHO": f"person-{branch}", "ERRORS": str(errors)}
+    return subprocess.Popen(["sh", "-c", LOOP], cwd=folder, env=environ, stdout=subprocess.DEVNULL)
+
+
+def test_each_commit_of_the_run_is_on_its_record_and_none_twice(trial: Trial) -> None:
+    folders = dict(zip(BRANCHES, (trial.repo, trial.repo.parent / "other"), strict=True))
+    errors = {branch: trial.repo.parent / f"errors-{branch}" for branch in folders}
+    loop = trial.repo.parent / "loop"
+    loop.write_text(LOOP)
+    parts = [
+        f"(cd '{folders[branch]}' && WHO=agent-{branch} ERRORS='{errors[branch]}' sh '{loop}') & p{number}=$!"
+        for number, branch in enumerate(folders)
+    ]
+    trial.command("\n".join([*parts, "wait $p0 && wait $p1"]))
+    for path in errors.values():
+        path.mkdir()
+    process = trial.start("execute", "--no-input")
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (trial.repo / ".git" / "blackbird" / "active").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    persons = [start_person(branch, folder, errors[branch]) for branch, folder in folders.items()]
+    said, _ = process.communicate(timeout=10 * PATIENCE_SECONDS)
+    assert [person.wait(10 * PATIENCE_SECONDS) for person in persons] == [0, 0]
+    assert process.returncode == 0, said
+    (record,) = trial.records("a")
+    made = {branch: subjects(trial.repo, branch) for branch in folders}
+    assert [len(one) for one in made.values()] == [2 * EACH, 2 * EACH]
+    own = [oid for one in made.values() for oid, subject in one.items() if subject.startswith("agent-")]
+    assert record["commits"] == own
+    for branch in folders:
+        for path in errors[branch].iterdir():
+            lines = [line for line in path.read_text().splitlines() if line]
+            assert [line for line in lines if not line.startswith(IN_EACH_OTHERS_WAY)] == []
+    assert not (trial.repo / ".git" / "blackbird" / "active").exists()
