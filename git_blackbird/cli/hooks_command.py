@@ -86,12 +86,12 @@ def install_aloud(call: Invocation) -> Done:
 
 def _say_done(output: Output, done: Done) -> None:
     """Say what installing or uninstalling did."""
-    view = done.view
     if done.outcome is Outcome.UNCHANGED:
-        output.say(f"{_STANDS[view.state]}: {_shown(view)}")
+        output.say(f"{_STANDS[done.view.state]}: {_shown(done.view)}")
     else:
-        output.say(f"{_DID[done.outcome]} {_shown(view)}")
-    _say_rest(output, view)
+        output.say(f"{_DID[done.outcome]} {_shown(done.view)}")
+    if done.view.state is HookState.INSTALLED:
+        _say_rest(output, done.view)
 
 
 def _say_standing(output: Output, view: HookView) -> None:

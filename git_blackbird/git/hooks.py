@@ -29,6 +29,8 @@ from git_blackbird.git.program import GitError
 from git_blackbird.git.repository import Repository
 
 ASIDE = f"{NAME}.before-blackbird"
+# Under this name pre-commit keeps the hook that it found, and runs it first.
+_KEPT = f"{NAME}.legacy"
 _MAX_BYTES = 64 * 1024
 _WHERE = "`git config --show-origin core.hooksPath` says where that comes from"
 
@@ -151,12 +153,17 @@ def uninstall_hook(repo: Repository, caller: Caller) -> Done:
 
 
 def _hook_path(repo: Repository) -> Path:
-    """Ask git for the folder: it knows ``core.hooksPath`` and what linked worktrees share."""
+    """Ask git for the folder: it knows ``core.hooksPath`` and what linked worktrees share.
+
+    Where another manager has moved ours aside and runs it, that is its place.
+    """
     try:
         done = repo.git("rev-parse", "--path-format=absolute", "--git-path", "hooks")
     except GitError as error:
         raise UnusableError(f"git does not say where hooks lie: {error.message}", hint=_WHERE) from error
-    return Path(os.fsdecode(done.out).removesuffix("\n"), NAME)
+    path = Path(os.fsdecode(done.out).removesuffix("\n"), NAME)
+    kept = path.with_name(_KEPT)
+    return kept if _read_ours(path) is None and _read_ours(kept) is not None else path
 
 
 def _read_ours(path: Path) -> str | None:
@@ -219,7 +226,7 @@ def _require_ours_or_none(view: HookView) -> None:
     if view.state is HookState.REPLACED:
         raise RequestError(
             f"{view.path} is another hook now; it is left alone, and so is {view.aside}, the one before ours",
-            hint=f"keep one of the two: move the other away, or let {NAME} call it",
+            hint="keep one of the two: move the other away, or call it from the one that stays",
         )
     if view.state is HookState.EDITED:
         raise RequestError(

@@ -174,6 +174,19 @@ def test_a_hook_that_its_manager_wrote_again_is_moved_aside_again(repo: Path, ca
     assert facts(hooks_of(repo)) == {"post-commit": before["post-commit"]}
 
 
+def test_ours_is_known_where_another_manager_keeps_and_runs_it(repo: Path, caller: Caller) -> None:
+    before = prepare(hooks_of(repo), "script")
+    install_hook(at(repo), Caller(Path("/gone/bin/python"), Path("/gone/hook.py")))
+    kept = hooks_of(repo) / "post-commit.legacy"
+    (hooks_of(repo) / "post-commit").rename(kept)
+    prepare(hooks_of(repo), "binary")
+    over = facts(hooks_of(repo))["post-commit"]
+    done = install_hook(at(repo), caller)
+    assert (done.outcome, done.view.path, done.view.other) == (Outcome.UPDATED, kept, False)
+    assert uninstall_hook(at(repo), caller).outcome is Outcome.RESTORED
+    assert facts(hooks_of(repo)) == {"post-commit": over, "post-commit.legacy": before["post-commit"]}
+
+
 def test_what_stands_in_the_place_of_the_hook_before_is_not_overwritten(repo: Path, caller: Caller) -> None:
     (hooks_of(repo) / "post-commit.before-blackbird").write_text("precious")
     prepare(hooks_of(repo), "script")
