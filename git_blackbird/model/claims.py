@@ -82,16 +82,9 @@ def settle(claims: Sequence[Claim], made: Sequence[Made]) -> tuple[Settled, ...]
     their start. What then finds no commit of its own is a second note of one and the same.
     """
     places = _places(made)
-    settling = _Settling(made, places)
-    known = (claim for claim in claims if claim.oid in places)
-    left = sorted(known, key=lambda claim: (places[claim.oid], claim.order), reverse=True)
-    left = [claim for claim in left if not settling.takes(claim, settling.by_message(claim))]
-    # Who can take any commit chooses after those who can take only their author's.
-    left.sort(key=lambda claim: not claim.author)
-    left = [claim for claim in left if not settling.takes(claim, settling.before(claim))]
-    for claim in left:
-        settling.takes(claim, settling.around(claim))
-    settled = [Settled(settling.taken[place], made[place].oid) for place in sorted(settling.taken)]
+    known = [claim for claim in claims if claim.oid in places]
+    taken = _seen_in_time(known, made, places) or _Settling(made, places).settle(known)
+    settled = (Settled(taken[place], made[place].oid) for place in sorted(taken))
     return (*settled, *_unknown(claims, places))
 
 
@@ -99,6 +92,15 @@ def _places(made: Sequence[Made]) -> dict[str, int]:
     """Say where each commit was made, or else where HEAD came to name it last."""
     named = {one.oid: place for place, one in enumerate(made)}
     return named | {one.oid: place for place, one in enumerate(made) if one.by_commit}
+
+
+def _seen_in_time(
+    claims: Sequence[Claim], made: Sequence[Made], places: Mapping[str, int]
+) -> Mapping[int, str] | None:
+    """Give the owners where each hook looked before the next commit, as nearly always; else None."""
+    named = {places[claim.oid]: claim.owner for claim in claims}
+    is_plain = named.keys() == {place for place, one in enumerate(made) if one.by_commit}
+    return named if is_plain and len(named) == len(claims) else None
 
 
 class _Settling:
@@ -109,7 +111,19 @@ class _Settling:
         self._made = made
         self._places = places
 
+    def settle(self, claims: Sequence[Claim]) -> Mapping[int, str]:
+        """Give each commit to one of the claims; gives the owners by place."""
+        left = sorted(claims, key=lambda claim: (self._places[claim.oid], claim.order), reverse=True)
+        left = [claim for claim in left if not self.takes(claim, self.by_message(claim))]
+        # Who can take any commit chooses after those who can take only their author's.
+        left.sort(key=lambda claim: not claim.author)
+        left = [claim for claim in left if not self.takes(claim, self.before(claim))]
+        for claim in left:
+            self.takes(claim, self.around(claim))
+        return self.taken
+
     def takes(self, claim: Claim, place: int | None) -> bool:
+        """Give a commit to a claim, if one was found; gives whether it was."""
         if place is not None:
             self.taken[place] = claim.owner
         return place is not None
@@ -143,7 +157,11 @@ class _Settling:
 
 def _gave(command: str, subject: str) -> bool:
     """Whether a command line, its words run together, gives this message."""
-    return bool(subject) and re.search(_BEFORE_MESSAGE + re.escape(subject), command) is not None
+    return (
+        bool(subject)
+        and subject in command
+        and re.search(_BEFORE_MESSAGE + re.escape(subject), command) is not None
+    )
 
 
 def _unknown(claims: Sequence[Claim], places: Mapping[str, int]) -> Iterator[Settled]:
