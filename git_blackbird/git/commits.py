@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit_plan import CommitPlan, tree_of
@@ -57,8 +58,7 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
     """
     with private_index(repo, "commit") as index:
         variables = {"GIT_INDEX_FILE": os.fspath(index)}
-        # Of a copy, so that what a sparse checkout leaves away is not missing for hooks.
-        repo.git("read-tree", "--reset", plan.tree, variables=variables)
+        _bring_to(repo, index, plan.tree)
         text = index.with_name("message")
         text.write_text(message, encoding="utf-8")
         command = [*_options(repo), *_COMMIT, os.fspath(text)]
@@ -71,6 +71,36 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
     tree = tree_of(repo, oid)
     differing = sorted(Trees(repo).touched(plan.tree, tree))
     return Made(oid, tree, tuple(path.decode(errors="replace") for path in differing))
+
+
+def _bring_to(repo: Repository, index: Path, tree: str) -> None:
+    """Make a copy of the user's index one of ``tree``.
+
+    Entries that are the same stay: what a sparse checkout leaves away is not missing for hooks then, and
+    what git knows of files need not be found out again. Raises CommitRefusedError where the index cannot
+    hold the tree, as with names that differ in case only.
+    """
+    trees = Trees(repo)
+    staged = read_staged(repo, index)
+    if staged.tree is None:
+        raise CommitRefusedError("the index is in conflict")
+    other = {*trees.touched(staged.tree, tree), *staged.intended}
+    _set_entries(repo, index, {path: trees.entry(tree, path) for path in sorted(other)})
+    written = repo.git("write-tree", variables={"GIT_INDEX_FILE": os.fspath(index)})
+    if written.out.decode().strip() != tree:
+        raise CommitRefusedError("the index cannot hold the files of HEAD and those of the change")
+
+
+def _set_entries(repo: Repository, index: Path, entries: Mapping[bytes, Entry | None]) -> None:
+    """Set entries of an index file; None takes one away. What lies where a file is set to be goes."""
+    gone = [b"0 %s\t%s\0" % (b"0" * 40, path) for path, entry in entries.items() if entry is None]
+    there = [
+        b"%o %s\t%s\0" % (entry.mode, entry.oid.encode(), path)
+        for path, entry in entries.items()
+        if entry is not None
+    ]
+    variables = {"GIT_INDEX_FILE": os.fspath(index)}
+    repo.git("update-index", "-z", "--index-info", stdin=b"".join([*gone, *there]), variables=variables)
 
 
 def _options(repo: Repository) -> tuple[str, ...]:
@@ -126,21 +156,12 @@ def move_index(repo: Repository, before: str, after: str) -> None:
         }
         if not moves:
             return
-        variables = {"GIT_INDEX_FILE": os.fspath(index)}
-        repo.git("update-index", "-z", "--index-info", stdin=_index_info(moves), variables=variables)
+        _set_entries(repo, index, moves)
         _require_only(moves, staged, read_staged(repo, index))
         # As git does after a commit of some paths: what did not change need not be read again.
+        variables = {"GIT_INDEX_FILE": os.fspath(index)}
         repo.git("update-index", "-q", "--refresh", check=False, variables=variables)
         install_index(repo, index)
-
-
-def _index_info(moves: Mapping[bytes, Entry | None]) -> bytes:
-    return b"".join(
-        b"0 %s\t%s\0" % (b"0" * 40, path)
-        if entry is None
-        else b"%o %s\t%s\0" % (entry.mode, entry.oid.encode(), path)
-        for path, entry in moves.items()
-    )
 
 
 def _require_only(moves: Mapping[bytes, Entry | None], before: Staged, after: Staged) -> None:

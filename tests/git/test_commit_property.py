@@ -26,6 +26,8 @@ from tests.support import git
 
 EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "200"))  # read before the tests are sealed
 SHARES = 4
+# An edited file that is staged and assumed to be unchanged: git would not put another tree into that index.
+KNOWN = [1165]
 ATTRIBUTES = "*.txt text eol=crlf\n*.id ident\n*.up filter=shout\n"
 CONFIGURATION = '[filter "shout"]\n\tclean = tr a-z A-Z\n\tsmudge = tr A-Z a-z\n'
 
@@ -271,5 +273,6 @@ def play(seed: int) -> str:
 @pytest.mark.parametrize("share", range(SHARES))
 def test_the_commit_is_exactly_the_change_or_is_refused(sealed: Path, share: int) -> None:
     (sealed / ".gitconfig").write_text((sealed / ".gitconfig").read_text() + CONFIGURATION)
-    ends = Counter(play(seed) for seed in range(share, EXAMPLES, SHARES))
+    seeds = [*range(share, EXAMPLES, SHARES), *KNOWN[share::SHARES]]
+    ends = Counter(map(play, seeds))
     assert sum(ends.values()) < 20 or min(ends["committed"], ends["refused"]) >= 5, ends
