@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from random import Random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.claims import (
@@ -137,6 +137,7 @@ def claims_of(walk: list[Event]) -> list[Claim]:
     ]
 
 
+@settings(deadline=None)
 @given(events, st.randoms())
 def test_every_commit_has_one_owner_and_every_owner_as_many_as_they_made(
     walk: list[Event], order: Random
@@ -148,6 +149,7 @@ def test_every_commit_has_one_owner_and_every_owner_as_many_as_they_made(
     assert Counter(one.owner for one in settled) == Counter(event.owner for event in walk)
 
 
+@settings(deadline=None)
 @given(events)
 def test_whose_command_told_the_message_has_exactly_what_they_made(walk: list[Event]) -> None:
     told = [Event(event.owner, event.author, told=True, delay=event.delay) for event in walk]
@@ -155,6 +157,7 @@ def test_whose_command_told_the_message_has_exactly_what_they_made(walk: list[Ev
     assert found == {f"c{place}": event.owner for place, event in enumerate(told)}
 
 
+@settings(deadline=None)
 @given(events)
 def test_without_delay_nothing_else_matters(walk: list[Event]) -> None:
     prompt = [Event(event.owner, event.author, told=event.told, delay=0) for event in walk]
@@ -162,6 +165,7 @@ def test_without_delay_nothing_else_matters(walk: list[Event]) -> None:
     assert found == {f"c{place}": event.owner for place, event in enumerate(prompt)}
 
 
+@settings(deadline=None)
 @given(events)
 def test_where_starts_tell_the_order_delays_are_undone(walk: list[Event]) -> None:
     """As many hooks look as commits were made, each at its own or a later one: all find their own again."""
