@@ -25,8 +25,9 @@ def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
     known = transaction.known_plan()
     if known is None:
         return PlanCheck()
-    before = parse_plan(known, "the plan before the run")
     replacement = transaction.plan_replacement()
+    if replacement is None and transaction.plan_bytes() == known:
+        return PlanCheck()
     if replacement is not None:
         aside = transaction.set_plan_aside(run_id, known)
         return PlanCheck(
@@ -39,7 +40,7 @@ def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
     except InvalidPlanError as error:
         after, fault = None, str(error.faults[0])
     if after is not None:
-        return PlanCheck(describe_changes(before, after))
+        return PlanCheck(describe_changes(parse_plan(known, "the plan before the run"), after))
     if fault is None:
         transaction.restore_plan(known)
         return PlanCheck(warning="the plan file was deleted during the run; it has been restored")

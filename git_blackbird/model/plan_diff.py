@@ -23,6 +23,8 @@ def _describe(task_id: TaskId, before: Task | None, after: Task | None) -> str |
         return f"{task_id} was added"
     if after is None:
         return f"{task_id} was removed"
+    if before == after:
+        return None
     edited = [
         one.name
         for one in fields(Task)

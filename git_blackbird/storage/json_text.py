@@ -95,7 +95,11 @@ def _finite(text: str) -> float:
 
 def dump_json(value: Any) -> bytes:
     """Write ``value`` with two spaces of indent, a last newline, and text escaped as Go escapes it."""
+    return f"{render_json(value)}\n".encode()
+
+
+def render_json(value: Any) -> str:
+    """Give the same as text, without the last newline."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     # The escapes are put over the whole text: outside of strings JSON has none of these characters.
-    safe = _LONE_SURROGATE.sub("\ufffd", text.translate(_ESCAPES))
-    return f"{safe}\n".encode()
+    return _LONE_SURROGATE.sub("\ufffd", text.translate(_ESCAPES))

@@ -4,13 +4,14 @@ import contextlib
 import gc
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import SCHEMA_VERSION, Plan, Status, Task
 from git_blackbird.model.validation import Fault, item_place, plan_faults, quoted
-from git_blackbird.storage.json_text import JsonFault, dump_json, load_json
+from git_blackbird.storage.json_text import JsonFault, dump_json, load_json, render_json
 
 
 class InvalidPlanError(UnusableError):
@@ -251,8 +252,17 @@ def _task(item: Mapping[str, Any], status: Status) -> Task:
 
 def render_plan(plan: Plan) -> bytes:
     """Write a plan as the Go program does: its field order, ids sorted, two spaces, its escapes."""
-    items = {task_id: _fields(plan.tasks[task_id]) for task_id in sorted(plan.tasks)}
-    return dump_json({"schemaVersion": SCHEMA_VERSION, "items": items})
+    if not plan.tasks:
+        return dump_json({"schemaVersion": SCHEMA_VERSION, "items": {}})
+    items = ",\n".join(_render_item(plan.tasks[task_id]) for task_id in sorted(plan.tasks))
+    return f'{{\n  "schemaVersion": {SCHEMA_VERSION},\n  "items": {{\n{items}\n  }}\n}}\n'.encode()
+
+
+# A plan is saved twice for each run, and all but one of its tasks are what they were.
+@lru_cache(maxsize=16_384)
+def _render_item(task: Task) -> str:
+    indent = "    "
+    return f"{indent}{render_json(task.id)}: " + render_json(_fields(task)).replace("\n", f"\n{indent}")
 
 
 def _fields(task: Task) -> Mapping[str, Any]:

@@ -85,6 +85,10 @@ class Store:
             self._parsed = (data, parse_plan(data, str(self.layout.plan)))
         return self._parsed[1]
 
+    def remember_parsed(self, data: bytes, plan: Plan) -> None:
+        """Know that these bytes are this plan: they need not be parsed while they lie there."""
+        self._parsed = (data, plan)
+
     def image(self) -> Image:
         """Give plan and records together."""
         return Image(self.plan(), self.records.histories())
@@ -122,6 +126,7 @@ class Transaction:
         data = render_plan(plan)
         if data != self._store.plan_bytes():
             write_atomic(self._store.layout, self._store.layout.plan, data)
+            self._store.remember_parsed(data, plan)
             if self._store.layout.known_plan.exists():
                 self.remember_plan()
 
