@@ -21,7 +21,8 @@ def list_noted(workspace: Workspace, face: Face, run: Run) -> tuple[str, ...]:
     try:
         return list_commits(workspace.repo, run.id, run.head_commit)
     except (OSError, UnusableError) as error:
-        _warn(face, run, f"the commits of run {run.id} are not known: {error}")
+        why = error.strerror if isinstance(error, OSError) else error.message
+        _warn(face, run, f"the commits of run {run.id} are not known: {why}")
         return ()
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,11 +80,18 @@ def unmark_active(repo: Repository) -> None:
         # Agents work in another worktree.
         return
     for git_dir in _git_dirs(repo):
+        _remove_folder(git_dir / _LIST)
         with contextlib.suppress(FileNotFoundError):
             (git_dir / _LIST).rename(git_dir / _OLD_LIST)
         # Only now is it known that no agent that began meanwhile has a line in there.
         if not active.exists():
             (git_dir / _OLD_LIST).unlink(missing_ok=True)
+
+
+def _remove_folder(path: Path) -> None:
+    """Remove a folder that an agent put where the list should be."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _marker(repo: Repository) -> Path:
