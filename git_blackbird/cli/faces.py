@@ -27,8 +27,9 @@ def build_face(call: Invocation, workspace: Workspace, *, stream: bool) -> Itera
     else:
         from git_blackbird.cli.line_face import LineFace  # noqa: PLC0415  # one of three is needed
 
+        asks = not call.no_input and not _keys_go_to_pager(call)
         with running_writer() as writer:
-            yield LineFace(workspace, writer, asks=not call.no_input, wants_output=stream)
+            yield LineFace(workspace, writer, asks=asks, wants_output=stream)
 
 
 def is_capable_terminal(world: World) -> bool:
@@ -36,3 +37,15 @@ def is_capable_terminal(world: World) -> bool:
     ends = (sys.stdin, sys.stdout)
     is_terminal = all(stream is not None and stream.isatty() for stream in ends)
     return is_terminal and world.environ.get("TERM", "dumb") != "dumb"
+
+
+def _keys_go_to_pager(call: Invocation) -> bool:
+    """Whether a pager that git started reads the keys that would be an answer; says so once."""
+    is_paged = bool(call.world.environ.get("GIT_PAGER_IN_USE")) and not sys.stdout.isatty()
+    if not is_paged or not sys.stdin.isatty():
+        return False
+    call.output.warn(
+        "git's pager takes the keys: nobody is asked",
+        f"`git --no-pager blackbird {call.output.command}` asks",
+    )
+    return True

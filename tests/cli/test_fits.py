@@ -104,6 +104,31 @@ def test_nobody_is_asked_behind_a_pager(planned: Path) -> None:
     assert child.exitstatus == 3
 
 
+def test_who_types_into_a_pager_is_not_asked(planned: Path) -> None:
+    git(planned, "config", "blackbird.agent", "demo")
+    git(planned, "config", "pager.blackbird", "true")
+    args = ["blackbird", "execute", "--stop-after-each"]
+    child = pexpect.spawn("git", args, cwd=str(planned), encoding="utf-8", timeout=60)
+    seen = child.read()
+    child.close()
+    assert "P:warning: git's pager takes the keys: nobody is asked\r\n" in seen
+    assert "P:hint: `git --no-pager blackbird execute` asks\r\n" in seen
+    assert "P:next step: git blackbird decide a --approve" in seen
+    assert "Select option" not in seen
+    assert child.exitstatus == 3
+
+
+def test_answers_from_a_pipe_are_taken_behind_a_pager(planned: Path) -> None:
+    git(planned, "config", "blackbird.agent", "demo")
+    command = "echo 1 | git -p blackbird execute --stop-after-each"
+    child = pexpect.spawn("sh", ["-c", command], cwd=str(planned), encoding="utf-8", timeout=60)
+    seen = child.read()
+    child.close()
+    assert "P:Select option: 1" in seen
+    assert "takes the keys" not in seen
+    assert child.exitstatus == 0
+
+
 def test_colours_are_as_git_is_configured(planned: Path) -> None:
     assert show(planned, "blackbird", "list") == COLORED
     assert run(planned, "blackbird", "list") == LIST
