@@ -9,12 +9,12 @@ from git_blackbird.agents.activity import one_line
 from git_blackbird.agents.claude_output import CLAUDE_MANUAL, ClaudeReader
 from git_blackbird.agents.json_values import object_of, text_of
 from git_blackbird.agents.programs import (
+    Needs,
     Program,
     Told,
     ask,
     find_program,
-    require_flags,
-    unavailable,
+    inspect_program,
     with_args,
 )
 from git_blackbird.agents.protocol import (
@@ -78,15 +78,9 @@ class ClaudeAgent:
 
     def inspect(self, environ: Mapping[str, str]) -> Inspection:
         """Find the program, its options and its login."""
-        program = None
-        try:
-            program = find_program(self._settings.claude_path, environ, CLAUDE_MANUAL)
-            program = replace(program, help=ask(program.path, "--help", environ=environ).stdout)
-            model = ("--model",) if self._settings.claude_model else ()
-            require_flags(program, (*_NEEDED_FLAGS, *model), CLAUDE_MANUAL)
-            found = Inspection(program.path, program.version)
-        except AgentUnavailableError as error:
-            found = unavailable(error, program)
+        model = ("--model",) if self._settings.claude_model else ()
+        needs = Needs(("--help",), (*_NEEDED_FLAGS, *model))
+        program, found = inspect_program(self._settings.claude_path, environ, CLAUDE_MANUAL, needs)
         return replace(
             found,
             login=_login(program, environ) if program else None,

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from git_blackbird.agents.codex_output import CODEX_MANUAL, CodexReader
 from git_blackbird.agents.programs import (
+    Needs,
     Program,
     ask,
     find_program,
-    require_flags,
-    unavailable,
+    inspect_program,
     with_args,
 )
 from git_blackbird.agents.protocol import (
@@ -69,17 +69,9 @@ class CodexAgent:
 
     def inspect(self, environ: Mapping[str, str]) -> Inspection:
         """Find the program, its options and its login."""
-        program = None
-        try:
-            program = find_program(self._settings.codex_path, environ, CODEX_MANUAL)
-            program = replace(program, help=ask(program.path, "exec", "--help", environ=environ).stdout)
-            model = ("--model",) if self._settings.codex_model else ()
-            require_flags(program, (*_NEEDED_FLAGS, *model), CODEX_MANUAL)
-            _require_resume(program)
-            self._require_one_sandbox()
-            found = Inspection(program.path, program.version)
-        except AgentUnavailableError as error:
-            found = unavailable(error, program)
+        model = ("--model",) if self._settings.codex_model else ()
+        needs = Needs(("exec", "--help"), (*_NEEDED_FLAGS, *model), self._check)
+        program, found = inspect_program(self._settings.codex_path, environ, CODEX_MANUAL, needs)
         return replace(
             found,
             login=_login(program, environ) if program else None,
@@ -111,6 +103,10 @@ class CodexAgent:
     def reader(self, assignment: Assignment) -> CodexReader:
         """Read its event stream."""
         return CodexReader(assignment, self._settings.codex_args)
+
+    def _check(self, program: Program) -> None:
+        _require_resume(program)
+        self._require_one_sandbox()
 
     def _powers(self) -> str:
         sandbox = self._settings.codex_sandbox

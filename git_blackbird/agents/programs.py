@@ -4,9 +4,9 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.activity import exit_text, last_line, one_line
@@ -69,7 +69,7 @@ def find_program(program: str, environ: Mapping[str, str], manual: Manual) -> Pr
     return Program(path, next((word for word in words if word[:1].isdigit()), told.first_line))
 
 
-def require_flags(program: Program, flags: tuple[str, ...], manual: Manual) -> None:
+def _require_flags(program: Program, flags: tuple[str, ...], manual: Manual) -> None:
     """Raise AgentUnavailableError where the help of a program lacks an option that a start needs."""
     missing = [flag for flag in flags if not program.knows(flag)]
     if missing:
@@ -84,10 +84,29 @@ def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:
     return f"{powers}; but for what {key} adds: {' '.join(map(shell_word, args))}" if args else powers
 
 
-def unavailable(error: AgentUnavailableError, program: Program | None) -> Inspection:
-    """Say what is known of a program that cannot be started."""
-    path, version = (program.path, program.version) if program else (None, "")
-    return Inspection(path, version, obstacle=error.message, hint=error.hint)
+@dataclass(frozen=True)
+class Needs:
+    """What a start takes of a program: options that its help, asked for so, must name, and what else."""
+
+    help_words: tuple[str, ...]
+    flags: tuple[str, ...]
+    check: Callable[[Program], None] = lambda _: None
+
+
+def inspect_program(
+    name: str, environ: Mapping[str, str], manual: Manual, needs: Needs
+) -> tuple[Program | None, Inspection]:
+    """Find a program and see whether it has what a start needs; gives as much as was found. Never raises."""
+    program = None
+    try:
+        program = find_program(name, environ, manual)
+        program = replace(program, help=ask(program.path, *needs.help_words, environ=environ).stdout)
+        _require_flags(program, needs.flags, manual)
+        needs.check(program)
+    except AgentUnavailableError as error:
+        path, version = (program.path, program.version) if program else (None, "")
+        return program, Inspection(path, version, obstacle=error.message, hint=error.hint)
+    return program, Inspection(program.path, program.version)
 
 
 def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> Told:
