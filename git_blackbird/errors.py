@@ -59,6 +59,12 @@ class AgentUnavailableError(BlackbirdError):
     exit_code = ExitCode.AGENT_UNAVAILABLE
 
 
+class InterruptedByUserError(BlackbirdError):
+    """A person broke off what was being asked; what was typed before is kept, and said where."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
 class UnusableError(BlackbirdError):
     """No repository here, or its plan, configuration or git cannot be used."""
 

@@ -6,7 +6,7 @@ import click
 
 from git_blackbird.cli.context import Invocation
 from git_blackbird.controller.editing import WantsAgain
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import InterruptedByUserError, RequestError
 from git_blackbird.model.text import clean
 
 
@@ -25,4 +25,4 @@ def _ask(fault: RequestError) -> bool:
         return click.confirm("edit it again?", default=True, err=True)
     except click.Abort:
         click.echo(err=True)
-        return False
+        raise InterruptedByUserError("interrupted") from None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import click
 
 from git_blackbird import __version__
+from git_blackbird.cli.presses import interrupt_once_a_press
 from git_blackbird.cli.root import Root
 from git_blackbird.cli.streams import open_closed_streams, print_every_letter
 from git_blackbird.errors import ExitCode
@@ -112,6 +113,7 @@ def run() -> NoReturn:
     """Run the program: the console script."""
     open_closed_streams()
     print_every_letter()
+    interrupt_once_a_press()
     code = main(sys.argv[1:], _real_world)
     sys.exit(code)
 

@@ -5,12 +5,12 @@ import signal
 from collections.abc import Callable
 from typing import Protocol
 
+from git_blackbird.cli.presses import PressCounter
 from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.stop import Stop
 
-_ONE_PRESS_SECONDS = 0.25
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -40,20 +40,13 @@ class Interruptible(Protocol):
 
 
 class Presses:
-    """Makes one interrupt of one key press.
-
-    Called as ``git blackbird``, a Ctrl+C comes twice: from the terminal, and passed on by git. The same
-    goes for a terminal that is closed.
-    """
+    """Makes one interrupt of one key press, however often its signal comes."""
 
     def __init__(self, loop: Interruptible, now: Callable[[], float]) -> None:
         self._loop = loop
-        self._now = now
-        self._last = float("-inf")
+        self._presses = PressCounter(now)
 
     def signal(self) -> None:
         """Take one signal; one that comes with the last is the same press."""
-        now = self._now()
-        if now - self._last >= _ONE_PRESS_SECONDS:
-            self._last = now
+        if self._presses.is_new():
             self._loop.interrupt()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from git_blackbird.controller.task_edits import Edited, edit_task
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
+from git_blackbird.errors import BlackbirdError, InterruptedByUserError, RequestError, UnusableError
 from git_blackbird.git.editor import edit_file, editor_command
 from git_blackbird.messages.task_form import FormError, is_blank, parse_form, render_form, with_faults
 from git_blackbird.model.plan import Task
@@ -14,7 +14,10 @@ from git_blackbird.model.task_fields import FIELD_NAMES, FieldConflictError, Tas
 from git_blackbird.storage.drafts import create_draft, drafts_of, load_draft, save_draft
 
 WantsAgain = Callable[[RequestError], bool]
-"""Asks whether a text is to be edited again, given what is wrong with it."""
+"""Asks whether a text is to be edited again, given what is wrong with it.
+
+Raises InterruptedByUserError when the question is broken off.
+"""
 
 
 @dataclass(frozen=True)
@@ -67,13 +70,19 @@ class _Editing:
             except RequestError as fault:
                 self._offer = _offered_again(_about(self._task), self._offer, text, fault)
                 save_draft(self._draft, self._offer.text)
-                if not wants_again(fault):
+                if not self._is_wanted(wants_again, fault):
                     raise _kept(fault, self._draft) from None
             except BlackbirdError as error:
                 raise _kept(error, self._draft) from None
             else:
                 self._drop()
                 return done
+
+    def _is_wanted(self, wants_again: WantsAgain, fault: RequestError) -> bool:
+        try:
+            return wants_again(fault)
+        except InterruptedByUserError as error:
+            raise _kept(error, self._draft) from None
 
     def _text_from_editor(self) -> str:
         """Give what the editor left; what is not worth keeping is removed with the error that says so."""

@@ -10,7 +10,7 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from tests.cli.golden_harness import Program, program, save, store_at
 from tests.cli.plans import task
-from tests.cli.terminal import CTRL_C, ENTER, Terminal, program_environ
+from tests.cli.terminal import CTRL_C, CTRL_D, ENTER, Terminal, program_environ
 from tests.support import git
 
 __all__ = ["program"]
@@ -183,14 +183,14 @@ def test_a_text_that_cannot_be_taken_is_offered_again(planned: Path) -> None:
     assert drafts(planned) == {}
 
 
-@pytest.mark.parametrize("key", ["n\r", CTRL_C, "\x04"])
-def test_a_text_that_is_given_up_is_kept(planned: Path, key: str) -> None:
+@pytest.mark.parametrize(("key", "code"), [("n\r", 1), (CTRL_C, 130), (CTRL_D, 130)])
+def test_a_text_that_is_given_up_is_kept(planned: Path, key: str, code: int) -> None:
     with at_terminal(planned) as terminal:
         terminal.wait_for("editor> ")
         terminal.type("s/Routes//", ENTER)
         terminal.wait_for("edit it again? [Y/n]")
         terminal.type(key)
-        assert terminal.end() == 1
+        assert terminal.end() == code
         assert "hint: your text is kept in" in terminal.plain
     assert drafts(planned)["q.md"].startswith("#>! title: a task needs a title\n")
 

@@ -129,6 +129,20 @@ def test_answers_from_a_pipe_are_taken_behind_a_pager(planned: Path) -> None:
     assert child.exitstatus == 0
 
 
+def test_ctrl_c_that_git_passes_on_is_one_ctrl_c(planned: Path) -> None:
+    editor = "sed -i 's/^Task a$//'"
+    environ = {**os.environ, "GIT_EDITOR": editor}
+    args = ["blackbird", "edit", "a"]
+    child = pexpect.spawn("git", args, cwd=str(planned), env=environ, encoding="utf-8", timeout=60)
+    child.expect_exact("edit it again? [Y/n]")
+    child.sendintr()
+    seen = child.read()
+    child.close()
+    assert "error: interrupted\r\nhint: your text is kept in " in seen
+    assert "Traceback" not in seen
+    assert child.signalstatus == 2
+
+
 def test_colours_are_as_git_is_configured(planned: Path) -> None:
     assert show(planned, "blackbird", "list") == COLORED
     assert run(planned, "blackbird", "list") == LIST

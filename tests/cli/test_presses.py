@@ -1,5 +1,11 @@
 """One key press is one interrupt, however often its signal comes."""
 
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from git_blackbird.cli.presses import interrupt_once_a_press
 from git_blackbird.cli.running import Presses
 
 
@@ -32,3 +38,28 @@ def test_a_second_press_is_a_second_interrupt() -> None:
 
 def test_keys_pressed_in_haste_count_in_the_end() -> None:
     assert interrupts_of(5.0, 5.1, 5.2, 5.3) == 2
+
+
+@pytest.fixture
+def handling() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("handling")
+def test_the_echo_of_a_press_does_not_strike_what_the_press_began() -> None:
+    moments = iter([5.0, 5.003, 6.0])
+    interrupt_once_a_press(lambda: next(moments))
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("handling")
+def test_what_is_ignored_stays_so() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupt_once_a_press()
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
