@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 _PROC = "/proc"
 _MAX_BYTES = 4 * 1024 * 1024
+# Nearly all that is read is smaller; room for the longest would cost more than the reading.
+_PIECE_BYTES = 32 * 1024
 _KERNEL_THREAD = 0x00200000
 _EXEC_TRIES = 200
 _EMPTY_TRIES = 25
@@ -104,11 +106,15 @@ def _read(path: str) -> bytes | None:
     except OSError:
         return None
     try:
-        return os.read(descriptor, _MAX_BYTES)
+        data = piece = os.read(descriptor, _PIECE_BYTES)
+        while len(piece) == _PIECE_BYTES and len(data) < _MAX_BYTES:
+            piece = os.read(descriptor, _PIECE_BYTES)
+            data += piece
     except OSError:
         return None
     finally:
         os.close(descriptor)
+    return data
 
 
 def read_ps(pid: int | None) -> Iterator[Entry]:

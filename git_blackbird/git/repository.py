@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Configuration given for this one call (``git -c``) holds for it as a whole; agents do not inherit it.
 _CALL_CONFIGURATION = ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT")
 
+_BRANCHES = "refs/heads/"
 _QUESTIONS = (
     "rev-parse",
     "--path-format=absolute",
@@ -127,13 +128,17 @@ def _unusable(done: Completed) -> UnusableError:
 
 def head(repo: Repository) -> Head:
     """Say what HEAD names, also unborn or detached."""
+    born = repo.git("rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD", check=False)
+    if born.code != 0:
+        return Head(branch=_unborn_branch(repo), commit=None)
+    commit, name = born.out.decode(errors="replace").split("\n")[:2]
+    return Head(branch=None if name == "HEAD" else name.removeprefix(_BRANCHES), commit=commit)
+
+
+def _unborn_branch(repo: Repository) -> str | None:
     symbolic = repo.git("symbolic-ref", "-q", "HEAD", check=False)
-    branch = symbolic.out.decode(errors="replace").removesuffix("\n").removeprefix("refs/heads/")
-    commit = repo.git("rev-parse", "-q", "--verify", "HEAD^{commit}", check=False)
-    return Head(
-        branch=branch if symbolic.code == 0 else None,
-        commit=commit.out.decode().strip() if commit.code == 0 else None,
-    )
+    branch = symbolic.out.decode(errors="replace").removesuffix("\n").removeprefix(_BRANCHES)
+    return branch if symbolic.code == 0 else None
 
 
 def opened(repo: Repository) -> "pygit2.Repository":

@@ -46,11 +46,11 @@ class Records:
     def history(self, task_id: TaskId) -> History:
         """Give the runs of one task. What is no record is named in ``faults``, and the others are read."""
         folder = self._layout.task_runs(task_id)
+        return self._unchanged(task_id) or self._read(folder, task_id)
+
+    def _read(self, folder: Path, task_id: TaskId) -> History:
         try:
             changed = folder.stat().st_mtime_ns
-            kept = self._kept.get(task_id)
-            if kept is not None and kept.changed == changed:
-                return kept.history
             history = _read_folder(folder, task_id)
         except (FileNotFoundError, NotADirectoryError):
             return History()
@@ -62,8 +62,19 @@ class Records:
 
     def histories(self) -> dict[TaskId, History]:
         """Give the runs of every task that has any."""
-        found = {task_id: self.history(task_id) for task_id in self.tasks()}
+        found = {task_id: self._unchanged(task_id) or self.history(task_id) for task_id in self.tasks()}
         return {task_id: history for task_id, history in found.items() if history.runs or history.faults}
+
+    def _unchanged(self, task_id: TaskId) -> History | None:
+        """Give what was read of a folder before, if it is as it was: asked of every task at every turn."""
+        kept = self._kept.get(task_id)
+        if kept is None:
+            return None
+        try:
+            changed = os.stat(f"{self._layout.runs}/{task_id}").st_mtime_ns  # noqa: PTH116  # pathlib is slow
+        except OSError:
+            return None
+        return kept.history if changed == kept.changed else None
 
 
 def _is_settled(changed: int) -> bool:
