@@ -9,19 +9,15 @@ import sys
 
 TASK = "Blackbird-Task"
 RUN = "Blackbird-Run"
+PLAN = "blackbird.plan.json"
 
 # Moves of HEAD that a person's own `git commit` makes, as git's messages for them begin.
 _OWN = ("commit", "commit (initial)", "commit (amend)")
 _AMEND = "commit (amend)"
-# What git leaves in its directory while it carries out several steps.
-_STEPS = {
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase",
-    "sequencer": "a cherry-pick or revert",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "BISECT_LOG": "a bisection",
-}
+# Those that carry over a commit of before, with a message that nobody wrote anew.
+_REPEATS = frozenset({"am", "cherry-pick", "rebase", "revert"})
+# What git leaves in its directory while it does so.
+_STEPS = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 _TAIL_BYTES = 16 * 1024
 _FORMAT = f"--format=%H%x00%(trailers:key={TASK},valueonly,separator=%x1f)%x00%(trailers:key={RUN},valueonly)"
 
@@ -30,7 +26,8 @@ def main(git_dir: str) -> None:
     """Do what the commit that HEAD names asks for, and say in a line each what that was."""
     old, new, action = last_move(git_dir)
     oid, tasks = tasks_of(new)
-    if not tasks:
+    # Git calls hooks at the top of the worktree, where a plan lies if there is one.
+    if not tasks or not os.path.lexists(PLAN) or is_repeat(git_dir, action):
         return
     reason = why_not(git_dir, action)
     if reason is None:
@@ -52,11 +49,17 @@ def last_move(git_dir: str) -> tuple[str, str, str]:
     return old, new or "HEAD", message.partition(":")[0]
 
 
+def is_repeat(git_dir: str, action: str) -> bool:
+    """Whether git itself made the commit, of one that was there before."""
+    if action == "commit (cherry-pick)" or action.partition(" ")[0] in _REPEATS:
+        return True
+    return any(os.path.exists(os.path.join(git_dir, name)) for name in _STEPS)  # noqa: PTH110, PTH118
+
+
 def why_not(git_dir: str, action: str) -> str | None:
     """Say why a commit is none that a person made to do a task; None when it is one."""
-    for name, step in _STEPS.items():
-        if os.path.exists(os.path.join(git_dir, name)):  # noqa: PTH110, PTH118  # pathlib is slow
-            return f"{step} is under way"
+    if os.path.exists(os.path.join(git_dir, "BISECT_LOG")):  # noqa: PTH110, PTH118  # pathlib is slow
+        return "a bisection is under way"
     return None if action in ("", *_OWN) else f"the commit came of `{action}`"
 
 

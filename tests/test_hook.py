@@ -9,6 +9,7 @@ import pytest
 
 from git_blackbird import hook
 from git_blackbird.model.trailers import RUN_TRAILER, TASK_TRAILER
+from git_blackbird.storage.layout import PLAN_NAME
 from tests.controller.support import configure, leaf, put_plan, runs_of
 from tests.support import commit, git, write
 
@@ -46,6 +47,10 @@ def commits_of(repo: Path, task: str = "a") -> list[tuple[str, ...]]:
 
 def test_the_trailers_are_those_of_the_program() -> None:
     assert (hook.TASK, hook.RUN) == (TASK_TRAILER, RUN_TRAILER)
+
+
+def test_the_plan_is_that_of_the_program() -> None:
+    assert hook.PLAN == PLAN_NAME
 
 
 def test_a_commit_that_does_a_task_is_recorded(planned: Path) -> None:
@@ -89,13 +94,42 @@ def test_a_commit_that_names_no_task_is_nothing(planned: Path, message: str) -> 
     assert commits_of(planned) == []
 
 
-def test_a_pick_is_said_to_be_none(planned: Path) -> None:
+def test_a_pick_is_none_and_nothing_is_said(planned: Path) -> None:
     git(planned, "checkout", "-q", "-b", "side")
     do(planned)
     git(planned, "checkout", "-q", "main")
     git(planned, "cherry-pick", "side")
-    assert call(planned) == "git-blackbird: no manual run of a: the commit came of `cherry-pick`\n"
+    assert call(planned) == ""
     assert commits_of(planned) == []
+
+
+def test_a_pick_that_a_person_concludes_is_none_either(planned: Path) -> None:
+    git(planned, "checkout", "-q", "-b", "side")
+    commit(planned, {"old.txt": "theirs\n"}, "Theirs\n\nBlackbird-Task: a")
+    git(planned, "checkout", "-q", "main")
+    commit(planned, {"old.txt": "ours\n"})
+    subprocess.run(["git", "cherry-pick", "side"], cwd=planned, capture_output=True, check=False)
+    write(planned, {"old.txt": "both\n"})
+    git(planned, "commit", "-q", "-a", "--no-edit")
+    assert "Blackbird-Task: a" in git(planned, "log", "-1", "--format=%B")
+    assert call(planned) == ""
+    assert commits_of(planned) == []
+
+
+def test_a_revert_that_names_a_task_is_none(planned: Path) -> None:
+    environ = {**os.environ, "GIT_EDITOR": "printf 'Take it back\\n\\nBlackbird-Task: a\\n' >"}
+    subprocess.run(
+        ["git", "revert", "-e", do(planned)], cwd=planned, env=environ, capture_output=True, check=True
+    )
+    assert "Blackbird-Task: a" in git(planned, "log", "-1", "--format=%B")
+    assert call(planned) == ""
+    assert commits_of(planned) == []
+
+
+def test_without_a_plan_nothing_is_said_and_nothing_made(repo: Path) -> None:
+    commit(repo, {"x": "x"}, "X\n\nBlackbird-Task: a")
+    assert call(repo) == ""
+    assert not (repo / ".git" / "blackbird").exists()
 
 
 def test_a_merge_and_a_revert_are_none(planned: Path) -> None:
@@ -120,20 +154,20 @@ def test_a_merge_that_a_person_concludes_is_none(planned: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trace", "step"),
+    ("trace", "said"),
     [
-        ("rebase-merge", "a rebase"),
-        ("rebase-apply", "a rebase"),
-        ("sequencer", "a cherry-pick or revert"),
-        ("CHERRY_PICK_HEAD", "a cherry-pick"),
-        ("REVERT_HEAD", "a revert"),
-        ("BISECT_LOG", "a bisection"),
+        ("rebase-merge", ""),
+        ("rebase-apply", ""),
+        ("sequencer", ""),
+        ("CHERRY_PICK_HEAD", ""),
+        ("REVERT_HEAD", ""),
+        ("BISECT_LOG", "git-blackbird: no manual run of a: a bisection is under way\n"),
     ],
 )
-def test_in_the_middle_of_several_steps_nothing_is_recorded(planned: Path, trace: str, step: str) -> None:
+def test_in_the_middle_of_several_steps_nothing_is_recorded(planned: Path, trace: str, said: str) -> None:
     do(planned)
     (planned / ".git" / trace).mkdir()
-    assert call(planned) == f"git-blackbird: no manual run of a: {step} is under way\n"
+    assert call(planned) == said
     assert commits_of(planned) == []
 
 
@@ -143,7 +177,8 @@ def test_patches_that_were_applied_are_none(planned: Path) -> None:
     git(planned, "format-patch", "-q", "-1", "-o", "..")
     git(planned, "checkout", "-q", "main")
     git(planned, "am", "-q", "../0001-Do-it.patch")
-    assert call(planned) == "git-blackbird: no manual run of a: the commit came of `am`\n"
+    assert call(planned) == ""
+    assert commits_of(planned) == []
 
 
 def test_in_a_linked_worktree_its_own_plan_counts(planned: Path) -> None:

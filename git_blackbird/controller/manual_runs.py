@@ -20,7 +20,7 @@ from git_blackbird.model.commands import task_command
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.history import History
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import RECORDER, Run, RunStatus, RunType
+from git_blackbird.model.run import APPROVALS, RECORDER, Run, RunStatus, RunType
 from git_blackbird.storage.layout import HIDDEN
 from git_blackbird.storage.store import Transaction
 
@@ -77,7 +77,11 @@ def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Wo
     task = find_task(transaction.plan(), name)
     history = transaction.history(task.id)
     latest = history.latest
-    if latest is not None and latest.run_type is RunType.MANUAL and work.commit.oid in latest.commits:
+    if latest is not None and work.commit.oid in latest.commits:
+        return []
+    if latest is not None and work.replaced in latest.commits and _is_approved(latest):
+        # What was judged stays; only the commit is found by its new name as well.
+        transaction.save_run(latest.with_fields(commits=(*latest.commits, work.commit.oid)))
         return []
     amended = _amended_run(history, work)
     if amended is None:
@@ -92,6 +96,10 @@ def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Wo
         overtake_runs(transaction, task.id, run.id, workspace.world.timestamp())
     save_statuses(workspace, transaction)
     return [_line(run, work, is_new=amended is None)]
+
+
+def _is_approved(run: Run) -> bool:
+    return run.decision_state in APPROVALS
 
 
 def _amended_run(history: History, work: _Work) -> Run | None:

@@ -208,15 +208,33 @@ def test_an_amended_commit_that_needed_no_decision_is_named_by_its_run(free: Pat
     assert status(free, "a") == Status.DONE
 
 
-def test_a_commit_that_was_decided_on_stays_when_it_is_amended(gated: Path) -> None:
+def amend(repo: Path, text: str) -> list[str]:
+    """Amend the last commit, and let that be recorded as the hook does."""
+    was = head_of(repo)
+    git(repo, "commit", "-q", "--amend", "-m", text)
+    return list(record_commit(open_at(repo), head_of(repo), was))
+
+
+def test_what_was_approved_stays_however_often_its_commit_is_amended(gated: Path) -> None:
     put_plan(gated, leaf("a"))
     do(gated, "a")
-    was = head_of(gated)
+    names = [head_of(gated)]
     record_decision(open_at(gated), "a", APPROVE)
-    git(gated, "commit", "-q", "--amend", "-m", message("a", title="Say it better"))
-    said = record_commit(open_at(gated), head_of(gated), was)
-    assert said == ("no manual run of a: its status is done, not todo",)
-    assert only_run(gated, "a").commits == (was,)
+    decided = only_run(gated, "a")
+    for title in ("Say it better", "Say it best"):
+        assert amend(gated, message("a", title=title)) == []
+        names.append(head_of(gated))
+    assert only_run(gated, "a") == decided.with_fields(commits=tuple(names))
+    assert status(gated, "a") == Status.DONE
+
+
+def test_amending_what_was_rejected_is_said_to_count_for_nothing(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    do(gated, "a")
+    record_decision(open_at(gated), "a", REJECT)
+    assert amend(gated, message("a", title="Do it better")) == [
+        "no manual run of a: its status is failed, not todo"
+    ]
 
 
 def test_amending_someone_elses_commit_is_a_commit_of_its_own(free: Path) -> None:
