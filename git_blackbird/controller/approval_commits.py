@@ -28,14 +28,18 @@ from git_blackbird.storage.approval_note import ApprovalNote, drop_note, load_no
 from git_blackbird.storage.locks import approval_lock
 
 _MAX_NAMED = 20
+_WAY_PAST_EDITS = (
+    "commit your own edits from before the run by themselves first (`git commit -p`),\n"
+    "take later ones out of these files for the moment, unstage what is staged there,"
+)
 
 
 class ApprovalRefusedError(RequestError):
     """The change of an approval cannot be committed as things stand; the decision stays pending."""
 
-    def __init__(self, task: Task, why: str) -> None:
+    def __init__(self, task: Task, why: str, way: str = "settle that") -> None:
         hint = (
-            "settle that and approve again; what HEAD has as the change left it is not committed again\n"
+            f"{way} and approve again; what HEAD has as the change left it is not committed again\n"
             f"or commit by hand, and approve without: {approve_without_commit(task.id)}"
         )
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
@@ -111,7 +115,7 @@ def _plan(workspace: Workspace, approval: Approval) -> tuple[CommitPlan, tuple[s
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
     if plan.edits and plan.obstacles:
-        raise ApprovalRefusedError(task, _listed(plan.obstacles))
+        raise ApprovalRefusedError(task, _listed(plan.obstacles), _WAY_PAST_EDITS)
     return plan, moved
 
 

@@ -132,7 +132,8 @@ class _Planning:
 def _kept_back(tag: bytes) -> str | None:
     if tag.islower():
         return "it is marked to be assumed unchanged"
-    return "the sparse checkout leaves it away" if tag == b"S" else None
+    # A sparse checkout sets the same mark as a person does by `git update-index --skip-worktree`.
+    return "it is marked to be skipped in the worktree (skip-worktree)" if tag == b"S" else None
 
 
 def _said(path: bytes, reason: str) -> str:

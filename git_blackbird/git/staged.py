@@ -17,8 +17,8 @@ class Staged:
 
     ``intended`` is what ``git add -N`` put there: listed as empty files, in no commit, and none of the
     ``entries``. ``tree`` is what a commit of this index would hold; None as long as there are ``unmerged``
-    paths. ``tags`` are git's letters: ``S`` for what a sparse checkout leaves away, small ones for what is
-    assumed to be unchanged.
+    paths. ``tags`` are git's letters: ``S`` for what a sparse checkout or a person
+    marked to be skipped, small ones for what is assumed to be unchanged.
     """
 
     entries: Mapping[bytes, Entry]

@@ -175,7 +175,9 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
         Notice(
             "error",  # type: ignore[arg-type]
             f"a is not approved: its change cannot be committed as things stand\n- {obstacle}",
-            "settle that and approve again; what HEAD has as the change left it is not committed again\n"
+            "commit your own edits from before the run by themselves first (`git commit -p`),\n"
+            "take later ones out of these files for the moment, unstage what is staged there, "
+            "and approve again; what HEAD has as the change left it is not committed again\n"
             "or commit by hand, and approve without: "
             "git -c blackbird.execution.commit=never blackbird decide a --approve",
             leaf("a").id,
@@ -216,6 +218,25 @@ def test_overlaps_leave_the_decision_pending(waiting: Path) -> None:
     git(waiting, "commit", "-q", "-m", "by hand", "x.txt")
     write(waiting, {"d/y.txt": "2\n"})
     assert "- x.txt: HEAD has another version than the change began with" in refused(waiting).message
+
+
+def test_edits_from_before_the_run_are_committed_by_themselves_first(gated: Path) -> None:
+    lines = "".join(f"{number}\n" for number in range(20))
+    commit(gated, {"a.txt": lines})
+    put_plan(gated, leaf("a", "append a.txt more"))
+    write(gated, {"a.txt": f"mine\n{lines}"})
+    execute(gated, Person())
+    assert "a.txt: HEAD has another version than the change began with" in refused(gated).message
+    git(gated, "commit", "-q", "-p", "-m", "mine", stdin=b"y\nn\n")
+    approve(gated)
+    assert (subjects(gated)[:2], clean(gated)) == (["Task a", "mine"], True)
+
+
+def test_a_file_marked_to_be_skipped_is_told_of_as_that(gated: Path) -> None:
+    put_plan(gated, leaf("a", "append a.txt more"))
+    execute(gated, Person())
+    git(gated, "update-index", "--skip-worktree", "a.txt")
+    assert "a.txt: it is marked to be skipped in the worktree (skip-worktree)" in refused(gated).message
 
 
 def test_a_hook_that_fails_leaves_the_decision_pending(waiting: Path) -> None:
