@@ -8,12 +8,18 @@ import click
 from git_blackbird.cli.runs_view import run_row
 from git_blackbird.cli.tables import Cell, render_table
 from git_blackbird.cli.wording import shown_decision, status_cell
-from git_blackbird.controller.commit_views import Maker, Origin, RunCommit
+from git_blackbird.controller.commit_views import Maker, Origin, RunCommit, Source
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.text import clean_line
 
 MAX_COMMITS = 10
 SHORT_OID = 12
+
+_SOURCES = {
+    Source.RECORD: "the run's record",
+    Source.NOTE: "what the hook noted: the run is not over",
+    Source.TRAILERS: "the commit's own trailers",
+}
 
 
 def commit_lines(commits: Sequence[RunCommit]) -> Iterator[str]:
@@ -30,7 +36,7 @@ def origin_lines(origin: Origin) -> Iterator[str]:
     commit = origin.commit
     yield f"{click.style(f'commit {commit.oid[:SHORT_OID]}', bold=True)}  {clean_line(commit.subject)}"
     yield from render_table([_maker_row(maker) for maker in origin.makers], None)
-    yield "known from " + ("the run's record" if origin.is_recorded else "the commit's own trailers")
+    yield "known from " + _SOURCES[origin.source]
     for maker in origin.makers:
         if maker.run is not None:
             yield f"    {task_command('runs', maker.run.task_id, f' {maker.run.id}')}"
@@ -63,7 +69,7 @@ def origin_data(origin: Origin, now: str) -> dict[str, Any]:
     return {
         "commit": origin.commit.oid,
         "subject": origin.commit.subject,
-        "knownFrom": "record" if origin.is_recorded else "trailers",
+        "knownFrom": origin.source.value,
         "madeBy": [
             {
                 "task": maker.task_id,

@@ -11,7 +11,7 @@ from git_blackbird.cli.porcelain import print_records, record_options, run_recor
 from git_blackbird.cli.runs_view import run_lines, run_row, runs_of_all_table, runs_table
 from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_strays
 from git_blackbird.controller import run_views
-from git_blackbird.controller.commit_views import commits_of
+from git_blackbird.controller.commit_views import commits_of, with_noted
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.prompts import render_prompt
@@ -135,10 +135,11 @@ def _warn(call: Invocation, found: run_views.RunList) -> None:
 def _show_one(call: Invocation, workspace: Workspace, task_id: str, run_id: str) -> None:
     run = run_views.find_run(run_views.task_history(workspace, task_id), task_id, run_id)
     logs = run_views.log_places(workspace, run)
-    commits = list(commit_lines(commits_of(workspace, [run])))
+    shown = with_noted(workspace, run)
+    commits = list(commit_lines(commits_of(workspace, [shown])))
     for line in run_lines(run, call.output, told_text(run), logs, commits):
         call.output.say(line)
-    row = run_row(run, call.world.timestamp())
+    row = run_row(shown, call.world.timestamp())
     record = plain(run)
     call.output.data({"run": row, "told": told_text(run), "logs": logs, "record": record})
 

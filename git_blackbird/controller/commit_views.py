@@ -1,16 +1,28 @@
 """Commits as readers see them: those of runs, and which task and run made one. Nothing is written."""
 
+import contextlib
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.claims import list_commits
 from git_blackbird.git.commit_log import Commit, find_commit, read_commits
-from git_blackbird.model.run import Run
+from git_blackbird.model.run import Run, RunStatus
+
+
+def with_noted(workspace: Workspace, run: Run) -> Run:
+    """Give a run that is not over with the commits it has made so far; its record lists none yet."""
+    if run.status is RunStatus.RUNNING:
+        # What cannot be read is told where the record is closed.
+        with contextlib.suppress(OSError, UnusableError):
+            return run.with_fields(commits=list_commits(workspace.repo, run.id, run.head_commit))
+    return run
 
 
 class RunCommit(NamedTuple):
-    """A commit that a record lists; ``subject`` is None when the repository has it no more."""
+    """A commit of a run; ``subject`` is None when the repository has it no more."""
 
     run: Run
     oid: str
@@ -32,33 +44,46 @@ class Maker(NamedTuple):
     run: Run | None
 
 
+class Source(StrEnum):
+    """How the maker of a commit is known."""
+
+    RECORD = "record"
+    NOTE = "note"
+    TRAILERS = "trailers"
+
+
 class Origin(NamedTuple):
-    """Who made a commit; ``is_recorded`` when records list it, else its own trailers say so."""
+    """Who made a commit: what records list counts, then what the hook noted, then its own trailers."""
 
     commit: Commit
     makers: tuple[Maker, ...]
-    is_recorded: bool
+    source: Source
 
 
 def find_origin(workspace: Workspace, name: str) -> Origin:
     """Say which tasks and runs made the commit that ``name`` means to git.
 
-    Raises RequestError when there is no such commit, or neither a record nor a trailer knows.
+    Raises RequestError when there is no such commit, or no record, note or trailer knows.
     """
     oid = find_commit(workspace.repo, name)
     if oid is None:
         raise RequestError(f"there is no commit {name!r} here", hint="anything that git takes for a commit")
     commit = read_commits(workspace.repo, [oid])[oid]
     runs = [run for history in workspace.store.records.histories().values() for run in history.runs]
-    recorded = tuple(Maker(run.task_id, run.id, run) for run in runs if oid in run.commits)
-    if recorded:
-        return Origin(commit, recorded, is_recorded=True)
+    if recorded := _listing(runs, oid):
+        return Origin(commit, recorded, Source.RECORD)
+    if noted := _listing((with_noted(workspace, run) for run in runs), oid):
+        return Origin(commit, noted, Source.NOTE)
     named = tuple(_named(commit, {run.id: run for run in runs}))
     if not named:
         raise RequestError(
             f"commit {oid[:12]} ({commit.subject}) was made by no run: no record lists it, and it names none"
         )
-    return Origin(commit, named, is_recorded=False)
+    return Origin(commit, named, Source.TRAILERS)
+
+
+def _listing(runs: Iterable[Run], oid: str) -> tuple[Maker, ...]:
+    return tuple(Maker(run.task_id, run.id, run) for run in runs if oid in run.commits)
 
 
 def _named(commit: Commit, runs: dict[str, Run]) -> Iterator[Maker]:

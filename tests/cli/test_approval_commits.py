@@ -251,3 +251,21 @@ def test_no_text_of_a_commit_reaches_the_terminal_raw(repo: Path) -> None:
     said = run(repo, "show", "--commit", "HEAD").stdout
     assert "\x1b" not in said
     assert re.sub("[0-9a-f]{12}", "1" * 12, said).splitlines()[0] == "commit 111111111111  red"
+
+
+def test_commits_of_an_agent_at_work_are_listed(repo: Path) -> None:
+    configure(repo, agent="command")
+    configure(
+        repo,
+        command__run="git commit -q --allow-empty -m made\n"
+        'echo "$BLACKBIRD_RUN_ID $(git rev-parse HEAD) 1" >>.git/blackbird/commits\n'
+        "git bb show a >shown\ngit bb runs a $BLACKBIRD_RUN_ID >told\ngit bb show --commit HEAD >origin",
+    )
+    git(repo, "config", "alias.bb", f"!{sys.executable} {' '.join(PROGRAM)}")
+    put_plan(repo, leaf("a"))
+    done = run(repo, "execute", "--no-input")
+    assert done.returncode == 0, done
+    made = git(repo, "rev-parse", "HEAD")[:12]
+    assert (repo / "shown").read_text().endswith(f"\ncommits\n  {made}  made\n")
+    assert f"\ncommitted\n  {made}  made\n" in (repo / "told").read_text()
+    assert (repo / "origin").read_text().startswith(f"commit {made}  made\n  task a  run ")
