@@ -19,17 +19,19 @@ _REPEATS = frozenset({"am", "cherry-pick", "rebase", "revert"})
 # What git leaves in its directory while it does so.
 _STEPS = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 _TAIL_BYTES = 16 * 1024
-_FORMAT = f"--format=%H%x00%(trailers:key={TASK},valueonly,separator=%x1f)%x00%(trailers:key={RUN},valueonly)"
+_FORMAT = (
+    f"--format=%H %P%x00%(trailers:key={TASK},valueonly,separator=%x1f)%x00%(trailers:key={RUN},valueonly)"
+)
 
 
 def main(git_dir: str) -> None:
     """Do what the commit that HEAD names asks for, and say in a line each what that was."""
     old, new, action = last_move(git_dir)
-    oid, tasks = tasks_of(new)
+    (oid, *parents), tasks = names_in(new)
     # Git calls hooks at the top of the worktree, where a plan lies if there is one.
     if not tasks or not os.path.lexists(PLAN) or is_repeat(git_dir, action):
         return
-    reason = why_not(git_dir, action)
+    reason = why_not(git_dir, action, parents)
     if reason is None:
         _hand_over(oid, old if action == _AMEND else None)
     else:
@@ -56,19 +58,23 @@ def is_repeat(git_dir: str, action: str) -> bool:
     return any(os.path.exists(os.path.join(git_dir, name)) for name in _STEPS)  # noqa: PTH110, PTH118
 
 
-def why_not(git_dir: str, action: str) -> str | None:
+def why_not(git_dir: str, action: str, parents: list[str]) -> str | None:
     """Say why a commit is none that a person made to do a task; None when it is one."""
     if os.path.exists(os.path.join(git_dir, "BISECT_LOG")):  # noqa: PTH110, PTH118  # pathlib is slow
         return "a bisection is under way"
+    if len(parents) > 1:
+        return "the commit is a merge"
     return None if action in ("", *_OWN) else f"the commit came of `{action}`"
 
 
-def tasks_of(name: str) -> tuple[str, list[str]]:
-    """Give the commit's id and the tasks that its trailers name; none for a commit of our own."""
+def names_in(name: str) -> tuple[list[str], list[str]]:
+    """Give the ids of a commit and its parents, and the tasks of its trailers; none for one of our own."""
     said = _run_git("log", "-1", "--no-show-signature", "--encoding=UTF-8", _FORMAT, name, "--")
-    oid, _, rest = said.partition("\0")
+    oids, _, rest = said.partition("\0")
     tasks, _, run = rest.partition("\0")
-    return oid, [] if run.strip() else [task.strip() for task in tasks.split("\x1f") if task.strip()]
+    return oids.split() or [""], [] if run.strip() else [
+        task.strip() for task in tasks.split("\x1f") if task.strip()
+    ]
 
 
 def _run_git(*args: str) -> str:

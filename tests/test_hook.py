@@ -137,7 +137,10 @@ def test_a_merge_and_a_revert_are_none(planned: Path) -> None:
     do(planned)
     git(planned, "checkout", "-q", "main")
     git(planned, "merge", "-q", "--no-ff", "-m", "Merge\n\nBlackbird-Task: a", "side")
-    assert call(planned) == "git-blackbird: no manual run of a: the commit came of `merge side`\n"
+    assert call(planned) == "git-blackbird: no manual run of a: the commit is a merge\n"
+    git(planned, "commit", "-q", "--amend", "-m", "Merge it\n\nBlackbird-Task: a")
+    assert call(planned) == "git-blackbird: no manual run of a: the commit is a merge\n"
+    assert commits_of(planned) == []
     git(planned, "revert", "--no-edit", "-m", "1", "HEAD")
     assert call(planned) == ""
 
@@ -150,7 +153,7 @@ def test_a_merge_that_a_person_concludes_is_none(planned: Path) -> None:
     subprocess.run(["git", "merge", "-q", "side"], cwd=planned, capture_output=True, check=False)
     write(planned, {"old.txt": "both\n"})
     git(planned, "commit", "-q", "-a", "-m", "Both\n\nBlackbird-Task: a")
-    assert call(planned) == "git-blackbird: no manual run of a: the commit came of `commit (merge)`\n"
+    assert call(planned) == "git-blackbird: no manual run of a: the commit is a merge\n"
 
 
 @pytest.mark.parametrize(
