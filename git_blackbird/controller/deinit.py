@@ -11,16 +11,24 @@ from git_blackbird.controller.hooks import HookState, uninstall_hook, view_hook
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, LockedError
+from git_blackbird.git.paths import list_tracked
 from git_blackbird.git.refs import delete_our_refs, list_our_refs
 from git_blackbird.git.settings import list_own_keys, remove_own_sections
 from git_blackbird.storage.config_files import global_config_path
-from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.layout import STATE_NAME, Layout
 from git_blackbird.storage.locks import controller_holder
-from git_blackbird.storage.removal import measure_state, remove_plan, remove_private, remove_state
+from git_blackbird.storage.removal import (
+    list_own_files,
+    measure_state,
+    remove_plan,
+    remove_private,
+    remove_state,
+)
 
 _COMMAND = "deinit"
 _THOUSAND = 1000
 _SHOWN_KEYS = 5
+_SHOWN_FILES = 8
 
 
 class Part(StrEnum):
@@ -84,7 +92,20 @@ def _view_state(workspace: Workspace) -> Remains:
         return Remains(Part.STATE, "no state", is_there=False)
     records = sum(len(history.runs) for history in workspace.store.records.histories().values())
     text = f"{_counted(amount.files, 'file')}, {_size(amount.size)}, {_counted(records, 'run')} on record"
-    return Remains(Part.STATE, f"{text}: {layout.state}, {layout.private}")
+    return Remains(Part.STATE, f"{text}: {layout.state}, {layout.private}{_own_files(workspace)}")
+
+
+def _own_files(workspace: Workspace) -> str:
+    """Name what of the state a person wrote, which nothing brings back."""
+    layout = workspace.layout
+    own = list_own_files(layout, _users_own(workspace), list_tracked(workspace.repo, STATE_NAME))
+    shown = [str(_from(layout.state_root, path)) for path in own[:_SHOWN_FILES]]
+    more = [f"{len(own) - _SHOWN_FILES} more"] if len(own) > _SHOWN_FILES else []
+    return f"; your own among them: {', '.join([*shown, *more])}" if own else ""
+
+
+def _from(top: Path, path: Path) -> Path:
+    return path.relative_to(top) if path.is_relative_to(top) else path
 
 
 def _view_config(workspace: Workspace) -> Remains:

@@ -25,9 +25,10 @@ from git_blackbird.model.conversation import Answer
 from git_blackbird.model.history import History, OwedWords, owed_words
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.run import Run
+from git_blackbird.storage.layout import OVERVIEW_NAME, STATE_NAME
 
 _OF_ONE_RUN = frozenset({"questions", "answers", "feedback"})
-_SNAPSHOT_FILES = (".blackbird/snapshot.md", "OVERVIEW.md", "README.md")
+_SNAPSHOT_FILES = (f"{STATE_NAME}/{OVERVIEW_NAME}", "OVERVIEW.md", "README.md")
 
 
 @dataclass(frozen=True)

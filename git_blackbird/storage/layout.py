@@ -10,6 +10,7 @@ from git_blackbird.model.ids import RunId, TaskId, task_id_fault
 
 PLAN_NAME = "blackbird.plan.json"
 STATE_NAME = ".blackbird"
+OVERVIEW_NAME = "snapshot.md"
 HIDDEN = (STATE_NAME, PLAN_NAME)
 _IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
 

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.layout import OVERVIEW_NAME, Layout
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,19 @@ def _sizes(place: Path) -> Iterator[int]:
     for folder, _, names in os.walk(place):
         for name in names:
             yield (Path(folder) / name).lstat().st_size
+
+
+def list_own_files(layout: Layout, kept: Path | None, tracked: Iterable[str]) -> list[Path]:
+    """Name what a person wrote of a worktree's state: overview, configuration, drafts, and what git tracks.
+
+    ``tracked`` are paths from the top of the worktree.
+    """
+    drafts = sorted(layout.private.glob("drafts/*"))
+    if layout.state.is_symlink() or not layout.state.exists():
+        return drafts
+    written = {layout.state / OVERVIEW_NAME, layout.config, *(layout.state_root / name for name in tracked)}
+    taken = set(_state_places(layout, kept))
+    return [one for one in sorted(written) if os.path.lexists(one) and taken & {one, *one.parents}] + drafts
 
 
 def remove_state(layout: Layout, kept: Path | None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import Terminal
-from tests.support import commit, git
+from tests.support import commit, git, write
 from tests.trial.program import Trial
 
 PARTS = ["hooks", "refs", "state", "config", "plan"]
@@ -76,6 +76,15 @@ def test_everything_goes_but_what_was_there_before(used: Trial, before: dict[str
     assert git(used.repo, "for-each-ref", "refs/blackbird") == ""
     assert used.expect(0, "deinit", "--all", "--plan") == f"{NONE}nothing is taken away\n"
     assert everything(used.repo) == before
+
+
+def test_what_a_person_wrote_is_named(used: Trial) -> None:
+    commit(used.repo, {".blackbird/config.json": "{}\n"})
+    write(used.repo, {".blackbird/snapshot.md": "mine\n", ".git/blackbird/drafts/a.md": "text\n"})
+    git(used.repo, "add", "-f", ".blackbird/.gitignore")
+    said = used.expect(0, "deinit", "--all", "--no-input")
+    own = ".blackbird/.gitignore, .blackbird/config.json, .blackbird/snapshot.md, .git/blackbird/drafts/a.md"
+    assert f".git/blackbird; your own among them: {own}\n" in said
 
 
 def test_the_plan_stays_unless_it_is_named(used: Trial) -> None:
