@@ -1,5 +1,6 @@
 """What a person writes of a task, apart from where it stands and how it stands."""
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
@@ -7,6 +8,8 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 
+MAX_TITLE_LENGTH = 500
+_NOT_IN_A_LINE = frozenset({"Cc", "Zl", "Zp"})
 FIELD_NAMES: Mapping[str, str] = {
     "title": "title",
     "description": "description",
@@ -46,14 +49,27 @@ def differing(before: TaskFields, after: TaskFields) -> tuple[str, ...]:
     )
 
 
+def title_fault(title: str) -> str | None:
+    """Say why a text cannot be a title, which is one line of bounded length; None when it can."""
+    if not title.strip():
+        return "a task needs a title"
+    bad = next((char for char in title if unicodedata.category(char) in _NOT_IN_A_LINE), None)
+    if bad is not None:
+        return f"a title is one line of text: it contains {bad!a}"
+    if len(title) > MAX_TITLE_LENGTH:
+        return f"the title has {len(title)} characters, more than {MAX_TITLE_LENGTH}: use the description"
+    return None
+
+
 def check_fields(before: TaskFields | None, after: TaskFields) -> None:
-    """Refuse what no person means: a blank title, a blank criterion. What stood there before may stay.
+    """Refuse what no person means: a title that is no line, a blank criterion. What stood there may stay.
 
     Raises RequestError.
     """
     changed = FIELD_NAMES if before is None else differing(before, after)
-    if "title" in changed and not after.title.strip():
-        raise RequestError("a task needs a title", hint="--title TEXT")
+    fault = title_fault(after.title) if "title" in changed else None
+    if fault is not None:
+        raise RequestError(fault, hint="--title TEXT")
     if "acceptance_criteria" in changed and not all(text.strip() for text in after.acceptance_criteria):
         raise RequestError("an acceptance criterion is empty", hint="--ac TEXT")
 

@@ -47,6 +47,24 @@ def test_a_title_is_needed(title: str) -> None:
             check_fields(before, replace(BASE, title=title))
 
 
+@pytest.mark.parametrize(
+    ("title", "fault"),
+    [
+        ("one\ntwo", "a title is one line of text: it contains '\\n'"),
+        ("a\ttab", "a title is one line of text: it contains '\\t'"),
+        ("red \x1b[31m", "a title is one line of text: it contains '\\x1b'"),
+        ("one\u2028two", "a title is one line of text: it contains '\\u2028'"),
+        ("x" * 501, "the title has 501 characters, more than 500: use the description"),
+    ],
+)
+def test_a_title_is_a_line(title: str, fault: str) -> None:
+    for before in (None, BASE):
+        with pytest.raises(RequestError) as refused:
+            check_fields(before, replace(BASE, title=title))
+        assert refused.value.message == fault
+    check_fields(BASE, replace(BASE, title="x" * 500))
+
+
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_a_criterion_says_something(text: str) -> None:
     for before in (None, BASE):
@@ -55,8 +73,9 @@ def test_a_criterion_says_something(text: str) -> None:
 
 
 def test_what_stood_there_before_may_stay() -> None:
-    odd = replace(BASE, title=" ", acceptance_criteria=("",))
-    check_fields(odd, replace(odd, prompt="another"))
+    for title in (" ", "one\ntwo", "x" * 100_000):
+        odd = replace(BASE, title=title, acceptance_criteria=("",))
+        check_fields(odd, replace(odd, prompt="another"))
 
 
 @pytest.mark.parametrize("name", FIELD_NAMES)
