@@ -13,6 +13,11 @@ _FOLDERS = "# folders made for it: "
 _SUM = "# sum: "
 _SHELLS = frozenset({"sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"})
 _OWN_NAME = re.compile(r"\$0\b|\$\{0\b")
+# How other languages take the last part of the path that a program is called by.
+_LAST_PART = re.compile(
+    r"basename\W{1,6}(?:sys\.)?(?:argv\[0\]|__file__|0\b|BASH_SOURCE|PROGRAM_NAME)"
+    r"|(?:argv\[0\]|__file__)\)\.name\b|BASH_SOURCE(?:\[0\])?##\*/"
+)
 _PACKAGE = Path(__file__).parents[1]
 # In a wheel, and in a checkout that is installed editable.
 _TEXTS = (_PACKAGE / "hooks" / NAME, _PACKAGE.parent / "hooks" / NAME)
@@ -64,6 +69,11 @@ def shell_of(hook: str) -> str:
     words = first[2:].split()
     named = [word for word in words if word != "-S" and not word.endswith("/env")]
     return " ".join(words) if named and Path(named[0]).name in _SHELLS else ""
+
+
+def looks_at_name(hook: str) -> bool:
+    """Whether a hook that no shell reads for us goes by the last part of the path it is called by."""
+    return not shell_of(hook) and _LAST_PART.search(hook) is not None
 
 
 def is_ours(text: str) -> bool:

@@ -20,6 +20,7 @@ from git_blackbird.git.hook_text import (
     Place,
     is_ours,
     is_untouched,
+    looks_at_name,
     missing_programs,
     parse_place,
     render_hook,
@@ -29,8 +30,11 @@ from git_blackbird.git.program import GitError
 from git_blackbird.git.repository import Repository
 
 ASIDE = f"{NAME}.before-blackbird"
+# The folder with a link to it, so that a hook which goes by its own name is called by that.
+_NAMED = "before-blackbird"
 # Under this name pre-commit keeps the hook that it found, and runs it first.
 _KEPT = f"{NAME}.legacy"
+_TARGET = Path("..", ASIDE)
 _MAX_BYTES = 64 * 1024
 _WHERE = "`git config --show-origin core.hooksPath` says where that comes from"
 
@@ -118,7 +122,9 @@ def install_hook(repo: Repository, caller: Caller) -> Done:
         _require_ours_or_none(view)
         was = _read_ours(path)
         other = path if view.other else path.with_name(ASIDE)
-        place = Place(folders, shell_of(_text(other))) if was is None else parse_place(was)
+        place = Place(folders if was is None else parse_place(was).folders, shell_of(_text(other)))
+        if other.is_symlink() or looks_at_name(_text(other)):
+            _make_named(path.parent)
         draft.write_text(render_hook(caller, place), encoding="utf-8", errors="surrogateescape")
         if view.other:
             _require_movable(path)
@@ -140,6 +146,7 @@ def uninstall_hook(repo: Repository, caller: Caller) -> Done:
         view = view_hook(repo, caller)
         _require_ours_or_none(view)
         folders = parse_place(_read_ours(path) or "").folders
+        _remove_named(path.parent)
         if view.aside is not None:
             view.aside.rename(path)
             outcome = Outcome.RESTORED
@@ -240,6 +247,29 @@ def _require_movable(path: Path) -> None:
     if not stat.S_ISREG(kind) and not stat.S_ISLNK(kind):
         what = "a folder" if stat.S_ISDIR(kind) else "what is no file"
         raise RequestError(f"{path} is {what}; it is left alone", hint="move it away")
+
+
+def _make_named(folder: Path) -> None:
+    """Make the link by which a hook that was moved aside has its own name still."""
+    link = folder / _NAMED / NAME
+    if _is_named(link):
+        return
+    if os.path.lexists(link.parent):
+        raise RequestError(f"{link.parent} exists; it is left alone", hint="move it away")
+    link.parent.mkdir()
+    link.symlink_to(_TARGET)
+
+
+def _remove_named(folder: Path) -> None:
+    link = folder / _NAMED / NAME
+    if _is_named(link):
+        link.unlink()
+        with contextlib.suppress(OSError):
+            link.parent.rmdir()
+
+
+def _is_named(link: Path) -> bool:
+    return link.is_symlink() and link.readlink() == _TARGET
 
 
 def _make_folders(folder: Path) -> int:

@@ -112,6 +112,8 @@ def facts(folder: Path) -> dict[str, Fact]:
     found: dict[str, Fact] = {}
     for path in sorted(folder.iterdir()):
         status = path.lstat()
+        if path.is_dir() and not path.is_symlink():
+            continue
         content: bytes | str = str(path.readlink()) if path.is_symlink() else path.read_bytes()
         kind, mode = stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode)
         found[path.name] = Fact(kind, mode, status.st_mtime_ns, status.st_nlink, content)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -250,6 +251,66 @@ def test_a_path_that_git_itself_refuses_is_named(repo: Path, caller: Caller) -> 
     git(repo, "config", "core.hooksPath", "")
     with pytest.raises(UnusableError, match="git does not say where hooks lie"):
         view_hook(at(repo), caller)
+
+
+MANAGERS = {
+    "#!/usr/bin/env python3\nimport os, sys\nprint(os.path.basename(sys.argv[0]))\n": True,
+    "#!/usr/bin/env python3\nimport pathlib\nprint(pathlib.Path(__file__).name)\n": True,
+    "#!/usr/bin/env perl\nuse File::Basename;\nprint basename($0), qq(\\n);\n": True,
+    '#!/usr/bin/env bash\nbasename "${BASH_SOURCE[0]}"\n': True,
+    '#!/usr/bin/env bash\necho "${BASH_SOURCE##*/}"\n': True,
+    '#!/bin/sh\nbasename "$0"\n': False,
+    "#!/usr/bin/env python3\nprint('post-commit')\n": False,
+}
+
+
+def said_by_hook(repo: Path) -> str:
+    done = subprocess.run(
+        ["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=repo, capture_output=True, check=True
+    )
+    return (done.stdout + done.stderr).decode()
+
+
+@pytest.mark.parametrize("manager", MANAGERS)
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_hook_that_goes_by_its_own_name_is_called_by_it(
+    repo: Path, caller: Caller, manager: str, *, linked: bool
+) -> None:
+    folder = hooks_of(repo)
+    path = folder / ("manager" if linked else "post-commit")
+    path.write_text(manager)
+    path.chmod(0o755)
+    if linked:
+        (folder / "post-commit").symlink_to("manager")
+    before = facts(folder)
+    is_named = linked or MANAGERS[manager]
+    assert said_by_hook(repo) == "post-commit\n"
+    install_hook(at(repo), caller)
+    assert ((folder / "before-blackbird").is_dir(), said_by_hook(repo)) == (is_named, "post-commit\n")
+    uninstall_hook(at(repo), caller)
+    assert facts(folder) == before
+    assert not (folder / "before-blackbird").exists()
+
+
+def test_a_hook_that_was_installed_before_learns_to_call_by_name(repo: Path, caller: Caller) -> None:
+    (hooks_of(repo) / "manager").write_text(next(iter(MANAGERS)))
+    (hooks_of(repo) / "manager").chmod(0o755)
+    (hooks_of(repo) / "post-commit").symlink_to("manager")
+    install_hook(at(repo), Caller(Path("/gone/bin/python"), Path("/gone/hook.py")))
+    shutil.rmtree(hooks_of(repo) / "before-blackbird")
+    assert said_by_hook(repo) == "post-commit.before-blackbird\n"
+    install_hook(at(repo), caller)
+    assert said_by_hook(repo) == "post-commit\n"
+
+
+def test_a_folder_of_someone_elses_is_not_taken_for_the_name(repo: Path, caller: Caller) -> None:
+    prepare(hooks_of(repo), "link")
+    before = facts(hooks_of(repo))
+    (hooks_of(repo) / "before-blackbird").mkdir()
+    with pytest.raises(RequestError, match="before-blackbird exists; it is left alone"):
+        install_hook(at(repo), caller)
+    assert facts(hooks_of(repo)) == before
+    assert (hooks_of(repo) / "before-blackbird").is_dir()
 
 
 def seen_from(path: Path, caller: Caller) -> HookView:
