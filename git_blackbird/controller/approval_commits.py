@@ -15,7 +15,8 @@ from git_blackbird.errors import BlackbirdError, LockedError, RequestError, Unus
 from git_blackbird.git.changes import differs
 from git_blackbird.git.commit_log import commit_of_run
 from git_blackbird.git.commit_plan import CommitPlan, plan_commit, tree_of
-from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, Made, make_commit, move_index
+from git_blackbird.git.commit_process import Committed, commit_apart
+from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, move_index
 from git_blackbird.git.private_index import held_index, is_abandoned, release_abandoned
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook
@@ -83,13 +84,13 @@ def committed(workspace: Workspace, approval: Approval) -> Iterator[ApprovalComm
     Raises ApprovalRefusedError when there can be no commit, LockedError when another approval is under
     way; nothing is recorded then.
     """
-    with approval_lock(workspace.layout, approval.run.id):
+    with approval_lock(workspace.layout, approval.run.id) as right:
         try:
             mend_approval(workspace)
         except UnusableError as error:
             raise ApprovalRefusedError(approval.task, error.message) from error
         plan, moved = _plan(workspace, approval)
-        result = _commit(workspace, approval, plan) if plan.edits else _find(workspace, approval)
+        result = _commit(workspace, approval, plan, right) if plan.edits else _find(workspace, approval)
         try:
             yield ApprovalCommit(result.oid, result.paths, moved, result.warnings)
         except RequestError as error:
@@ -125,31 +126,29 @@ def _listed(obstacles: tuple[str, ...]) -> str:
     return "\n".join(["its change cannot be committed as things stand", *named, *more])
 
 
-def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan) -> ApprovalCommit:
+def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: int) -> ApprovalCommit:
     task, run = approval.task, approval.run
     with workspace.store.transaction() as transaction:
         require_pending(transaction, run)
         save_note(workspace.layout, ApprovalNote(task.id, run.id, plan.head.commit, plan.base_tree))
     try:
-        made = make_commit(workspace.repo, plan, render_commit_message(task, run.id))
+        result = commit_apart(workspace.repo, plan, render_commit_message(task, run.id), right)
     except CommitRefusedError as error:
         raise ApprovalRefusedError(task, f"git did not commit its change\n{error.words}") from error
-    return ApprovalCommit(made.oid, len(plan.edits), warnings=tuple(_finish(workspace, plan, made)))
+    warnings = tuple(_finish(workspace, result))
+    return ApprovalCommit(result.made.oid, len(plan.edits), warnings=warnings)
 
 
-def _finish(workspace: Workspace, plan: CommitPlan, made: Made) -> Iterator[str]:
-    """Bring the index along, and say what is not as it was meant."""
-    if made.differs:
-        names = ", ".join(made.differs[:_MAX_NAMED])
+def _finish(workspace: Workspace, result: Committed) -> Iterator[str]:
+    """Say what is not as it was meant."""
+    if result.made.differs:
+        names = ", ".join(result.made.differs[:_MAX_NAMED])
         yield f"a hook of this repository changed what was committed: {names}"
-    try:
-        move_index(workspace.repo, plan.base_tree, made.tree)
-    except UnusableError as error:
-        yield f"the index does not follow the commit: {error.message}"
-        if not isinstance(error, IndexMoveError):
-            # Then the next command can do it.
-            return
-    drop_note(workspace.layout)
+    if result.left_behind is not None:
+        yield f"the index does not follow the commit: {result.left_behind}"
+    if result.left_behind is None or result.is_final:
+        # Else the next command can do it.
+        drop_note(workspace.layout)
 
 
 def _find(workspace: Workspace, approval: Approval) -> ApprovalCommit:

@@ -65,7 +65,7 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
         done = run_for_user(command, cwd=repo.top, environ={**repo.git_environ, **variables})
     summary = _SUMMARY.match(done.out)
     if done.code != 0 or summary is None:
-        raise CommitRefusedError(_words(done))
+        raise CommitRefusedError(said_by(done))
     oid = repo.git("rev-parse", "--verify", summary[1].decode()).out.decode().strip()
     _require_parent(repo, plan, oid)
     tree = tree_of(repo, oid)
@@ -127,8 +127,8 @@ def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
     raise CommitRefusedError("someone else committed here at the same moment")
 
 
-def _words(done: Completed) -> str:
-    """Give the end of what git and the hooks said."""
+def said_by(done: Completed) -> str:
+    """Give the end of what git and the hooks said, or the program that ran them."""
     said = (done.err + done.out).decode(errors="replace").strip().splitlines()
     if done.code < 0:
         said.append(f"git was ended by signal {-done.code}")

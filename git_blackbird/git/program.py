@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,6 +38,7 @@ _ALWAYS = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 # How often a process whose pipes do not close is looked at: only a grandchild that keeps them makes it wait.
 _LOOK_SECONDS = 0.1
 _CHUNK = 64 * 1024
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Completed(NamedTuple):
@@ -97,26 +99,68 @@ def run_git(
 def run_for_user(args: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> Completed:
     """Run ``git ARGS`` as if the user had typed it, for what starts programs of theirs: hooks, signing.
 
+    See ``run_along``.
+    """
+    # The git of the user's PATH is the one that must do the work.
+    return run_along(("git", *args), cwd=cwd, environ=environ)
+
+
+class Kept(NamedTuple):
+    """What a program is given to read, and the descriptors that it keeps."""
+
+    stdin: bytes | None = None
+    descriptors: tuple[int, ...] = ()
+
+
+_NOTHING = Kept()
+
+
+def run_along(
+    command: Sequence[str], *, cwd: Path, environ: Mapping[str, str], kept: Kept = _NOTHING
+) -> Completed:
+    """Run a program that starts programs of the user's, and outlives this process if that is killed.
+
     It is in this process's group, so that they may ask at the terminal, and takes as long as they take; a
-    Ctrl+C is for them to hear. Raises UnusableError when git cannot be started.
+    Ctrl+C is for them to hear, and a SIGTERM or SIGHUP is passed on. Raises UnusableError when it cannot be
+    started.
     """
     try:
         process = subprocess.Popen(
-            ["git", *args],  # noqa: S607 - the git of the user's PATH is the one that must do the work
+            command,
             cwd=cwd,
             env=dict(environ),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if kept.stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            pass_fds=kept.descriptors,
         )
     except OSError as error:
         raise _not_started(error, cwd) from error
-    with process:
+    stdin = kept.stdin
+    with process, _passing_on(process):
         while True:
             with contextlib.suppress(KeyboardInterrupt):
-                done = _wait(process, None, None)
+                done = _wait(process, stdin, None)
                 if done is not None:
                     return done
+            stdin = None
+
+
+@contextlib.contextmanager
+def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Let who asks this process to end ask the other instead; only where signals are heard at all."""
+
+    def pass_on(number: int, _: object) -> None:
+        process.send_signal(number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    heard = [number for number in _PASSED_ON if is_main and signal.getsignal(number) is not signal.SIG_IGN]
+    before = [(number, signal.signal(number, pass_on)) for number in heard]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -74,10 +74,11 @@ def store_lock(layout: Layout) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def approval_lock(layout: Layout, run_id: RunId) -> Iterator[None]:
+def approval_lock(layout: Layout, run_id: RunId) -> Iterator[int]:
     """Hold the right to commit an approved change in this worktree, for as long as the user's hooks take.
 
-    Raises LockedError at once when another process holds it.
+    Gives the descriptor that holds it: who is handed that holds the right as well. Raises LockedError at
+    once when another process holds it.
     """
     path = _approval_path(layout)
     with _opened(path) as descriptor:
@@ -87,7 +88,7 @@ def approval_lock(layout: Layout, run_id: RunId) -> Iterator[None]:
                 hint="wait for it, then repeat the command",
             )
         _write_holder(descriptor, path, json.dumps({"run": run_id, "pid": os.getpid()}))
-        yield
+        yield descriptor
 
 
 def run_being_approved(layout: Layout) -> RunId | None:

@@ -1,11 +1,13 @@
 """Approvals that commit: exactly the change, before the decision is recorded, and once, whatever happens."""
 
 import asyncio
-import os
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,8 @@ from git_blackbird.model.events import Decided, Notice
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run
 from git_blackbird.model.stop import StopReason
+from git_blackbird.storage.locks import run_being_approved
+from tests.cli.terminal import PROGRAM, program_environ
 from tests.controller.killing import run_killed
 from tests.controller.support import (
     APPROVE,
@@ -419,30 +423,66 @@ def test_killed_at_each_step_it_is_still_one_commit(waiting: Path, tmp_path: Pat
     assert step > 20
 
 
-def test_a_git_that_outlives_us_makes_the_commit_that_is_recorded_later(
-    waiting: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+def held(waiting: Path, tmp_path: Path) -> Iterator[Path]:
+    """An approval in another process, whose hook waits for ``go`` in the folder of the file that is given."""
     held, go = tmp_path / "held", tmp_path / "go"
-    hook(waiting, "pre-commit", f"touch {held}; while [ ! -e {go} ]; do sleep 0.05; done")
-    child = os.fork()
-    if child == 0:
-        try:
-            approve(waiting)
-        finally:
-            os._exit(0)
-    wait_for(held)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    assert repaired(waiting) == []
+    hook(
+        waiting,
+        "pre-commit",
+        f"echo $$ >{held}.new; mv {held}.new {held}; while [ ! -e {go} ]; do sleep 0.05; done",
+    )
+    write(waiting, {"a.txt": "staged\n"})
+    git(waiting, "add", "a.txt")
+    yield held
     go.touch()
+
+
+def decide_apart(repo: Path, held: Path) -> "subprocess.Popen[str]":
+    """Start ``decide --approve`` and wait until the hook of its commit is at work."""
+    arguments = [sys.executable, *PROGRAM, "decide", "a", "--approve"]
+    process = subprocess.Popen(
+        arguments, cwd=repo, env=program_environ(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    wait_for(held)
+    return process
+
+
+def test_what_outlives_us_makes_the_commit_and_the_index_follows(waiting: Path, held: Path) -> None:
+    process = decide_apart(waiting, held)
+    process.kill()
+    process.communicate()
+    assert repaired(waiting) == []
+    with pytest.raises(LockedError, match=f"is being committed here: run {only_run(waiting).id}"):
+        approve(waiting)
+    held.with_name("go").touch()
     end = time.monotonic() + PATIENCE_SECONDS
-    while len(subjects(waiting)) < 2:
+    while run_being_approved(open_at(waiting).layout) is not None:
         assert time.monotonic() < end
         time.sleep(0.01)
+    assert git(waiting, "status", "--porcelain") == "M  a.txt"
     assert only_run(waiting).is_pending
     made = git(waiting, "rev-parse", "HEAD")
-    assert repaired(waiting) == [f"the index follows commit {made[:12]}, which a cut-off approval of a made"]
-    assert clean(waiting)
     recorded = approve(waiting)
     assert (recorded.commit, recorded.run.commits) == (ApprovalCommit(made), (made,))
     assert subjects(waiting) == ["Task a", "a commit"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_asked_to_end_it_ends_git_and_commits_nothing(waiting: Path, held: Path, number: int) -> None:
+    process = decide_apart(waiting, held)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=PATIENCE_SECONDS)
+    assert said.startswith(
+        f"error: a is not approved: git did not commit its change\ngit was ended by signal {number:d}\n"
+    )
+    assert process.returncode == 1
+    held.with_name("go").touch()
+    assert only_run(waiting).is_pending
+    assert (subjects(waiting), git(waiting, "status", "--porcelain")) == (
+        ["a commit"],
+        "M  a.txt\n?? d/\n?? x.txt",
+    )
+    hook(waiting, "pre-commit", "exit 0")
+    approve(waiting)
+    assert git(waiting, "status", "--porcelain") == "M  a.txt"
