@@ -68,7 +68,10 @@ def offer_hook(call: Invocation) -> Done | None:
     """Ask on a terminal whether the hook shall be installed; None where nobody wants it or is here."""
     if call.no_input or call.output.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
-    if call.world.is_agent or view_hook(call.world).state is not HookState.ABSENT:
+    if call.world.is_agent:
+        return None
+    view = view_hook(call.world)
+    if view.state is not HookState.ABSENT or view.obstacle is not None:
         return None
     call.output.say(_OFFER)
     return install_aloud(call) if click.confirm("Install it?", default=True) else None
@@ -98,10 +101,12 @@ def _say_standing(output: Output, view: HookView) -> None:
     output.say(f"{_STANDS[view.state]}: {_shown(view)}")
     for path in view.gone:
         output.say(f"  {clean_line(path, 1000)} is gone; without it the hook does nothing")
-    if view.state is HookState.ABSENT and view.other:
+    if view.obstacle is not None:
+        output.say(f"  none can be installed: {clean_line(view.obstacle, 1000)}")
+    elif view.state is HookState.ABSENT and view.other:
         output.say("  another hook is there; installing keeps it, and ours runs it first")
     _say_rest(output, view)
-    if view.state in {HookState.ABSENT, HookState.OUTDATED}:
+    if view.obstacle is None and view.state in {HookState.ABSENT, HookState.OUTDATED}:
         output.say(f"next: {_INSTALL}")
 
 

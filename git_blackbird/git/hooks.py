@@ -58,8 +58,9 @@ class HookView:
     """How things stand at one place.
 
     ``aside`` is the hook from before ours, moved aside, and ``runs_aside`` whether it can be run; ``other``
-    says that a hook of someone else's is in use. ``gone`` names what our hook would start and is not there;
-    ``shared`` says whom the folder serves besides this repository.
+    says that a hook of someone else's is in use, ``obstacle`` why none of ours can be put here. ``gone``
+    names what our hook would start and is not there; ``shared`` says whom the folder serves besides this
+    repository.
     """
 
     path: Path
@@ -67,6 +68,7 @@ class HookView:
     other: bool = False
     aside: Path | None = None
     runs_aside: bool = False
+    obstacle: str | None = None
     gone: tuple[str, ...] = ()
     shared: str | None = None
 
@@ -103,6 +105,7 @@ def view_hook(repo: Repository, caller: Caller) -> HookView:
         other=text is None and os.path.lexists(path),
         aside=aside if os.path.lexists(aside) else None,
         runs_aside=aside.is_file() and os.access(aside, os.X_OK),
+        obstacle=_no_folder(path.parent) or _unmovable(path),
         gone=() if text is None else missing_programs(text),
         shared=_shared(repo, path.parent),
     )
@@ -243,10 +246,24 @@ def _require_ours_or_none(view: HookView) -> None:
 
 
 def _require_movable(path: Path) -> None:
-    kind = path.lstat().st_mode
-    if not stat.S_ISREG(kind) and not stat.S_ISLNK(kind):
-        what = "a folder" if stat.S_ISDIR(kind) else "what is no file"
-        raise RequestError(f"{path} is {what}; it is left alone", hint="move it away")
+    obstacle = _unmovable(path)
+    if obstacle is not None:
+        raise RequestError(f"{obstacle}; it is left alone", hint="move it away")
+
+
+def _unmovable(path: Path) -> str | None:
+    try:
+        kind = path.lstat().st_mode
+    except OSError:
+        return None
+    if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
+        return None
+    return f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'what is no file'}"
+
+
+def _no_folder(folder: Path) -> str | None:
+    there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    return None if there.is_dir() else f"{there} is no folder: this repository runs no hooks"
 
 
 def _make_named(folder: Path) -> None:
@@ -275,8 +292,9 @@ def _is_named(link: Path) -> bool:
 def _make_folders(folder: Path) -> int:
     """Make the folder and those above it that are missing; gives how many."""
     missing = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
-    if not missing and not folder.is_dir():
-        raise RequestError(f"{folder} is no folder: this repository runs no hooks", hint=_WHERE)
+    obstacle = _no_folder(folder)
+    if obstacle is not None:
+        raise RequestError(obstacle, hint=_WHERE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -79,10 +79,12 @@ def test_hooks_elsewhere(program: Program, repo: Path) -> None:
     program.run("hooks", "--json")
     program.remark("hooks are turned off")
     git(repo, "config", "core.hooksPath", "/dev/null")
+    program.run("hooks")
     program.run("hooks", "install")
     program.remark("a folder where the hook should be")
     git(repo, "config", "core.hooksPath", "here")
     (repo / "here" / "post-commit").mkdir(parents=True)
+    program.run("hooks")
     program.run("hooks", "install")
     program.remark("another installation is at work")
     (repo / "here" / "post-commit").rmdir()
@@ -138,6 +140,13 @@ def test_init_asks_nothing_when_told_so(repo: Path, args: tuple[str, ...]) -> No
 def test_init_does_not_offer_what_is_there(repo: Path) -> None:
     with Terminal(repo, "init", "--hooks") as terminal:
         assert terminal.end() == 0
+    with Terminal(repo, "init") as terminal:
+        assert terminal.end() == 0
+        assert "Install it?" not in terminal.plain
+
+
+def test_init_does_not_offer_what_cannot_be(repo: Path) -> None:
+    git(repo, "config", "core.hooksPath", "/dev/null")
     with Terminal(repo, "init") as terminal:
         assert terminal.end() == 0
         assert "Install it?" not in terminal.plain
