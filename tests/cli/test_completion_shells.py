@@ -63,6 +63,7 @@ def planned(repo: Path) -> Path:
 
 ALL = ["done", "failed", "paused", "pending", "ready", "waits", "with a space"]
 LINES = {
+    "git blackb": ["blackbird"],
     "git blackbird exe": ["execute"],
     "git-blackbird exe": ["execute"],
     "git blackbird ": sorted(COMMANDS),
@@ -98,6 +99,19 @@ LINES = {
 def test_a_shell_offers_what_fits(make: Make, planned: Path, installed: Path) -> None:
     seen = dict(zip(LINES, make(planned, installed).complete(LINES), strict=True))
     assert seen == LINES
+
+
+def test_a_shell_asks_where_git_is_told_to(make: Make, planned: Path, installed: Path) -> None:
+    elsewhere = planned.parent / "elsewhere"
+    elsewhere.mkdir()
+    git(elsewhere, "init", "-q", "-b", "main")
+    save(elsewhere, [task("other")])
+    place = elsewhere
+    lines = [
+        f"git -C {place} blackbird show ",
+        f"git --git-dir={place}/.git --work-tree={place} blackbird show ",
+    ]
+    assert list(make(planned, installed).complete(lines)) == [["other"], ["other"]]
 
 
 def test_a_value_may_stand_behind_an_equals_sign(make: Make, planned: Path, installed: Path) -> None:

@@ -277,7 +277,15 @@ __git_blackbird_kind ()
 # Ask the program; it answers in lines of a value, a tab and what it is, and never complains.
 __git_blackbird_ask ()
 {
-	__git blackbird completion "$@" 2>/dev/null
+	local tree="" i
+	# git's completion passes -C and --git-dir on, not this one.
+	for ((i = 1; i < ${__git_cmd_idx:-0}; i++)); do
+		case "${words[i]}" in
+		--work-tree=*) tree=${words[i]#--work-tree=} ;;
+		--work-tree) tree=${words[i + 1]-} ;;
+		esac
+	done
+	__git ${tree:+--work-tree="$tree"} blackbird completion "$@" 2>/dev/null
 }
 
 # Offer what begins with CURRENT among the lines of standard input, each as one word of the shell.

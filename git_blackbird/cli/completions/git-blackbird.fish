@@ -279,19 +279,40 @@ function __git_blackbird_offer -a prefix kind command
         case 'words:*'
             string join \n -- $prefix(string split '|' -- (string replace 'words:' '' -- $kind))
         case tasks
-            string join \n -- $prefix(git blackbird completion --tasks $command 2>/dev/null)
+            string join \n -- $prefix(git $__git_blackbird_at blackbird completion --tasks $command 2>/dev/null)
         case runs
-            string join \n -- $prefix(git blackbird completion --runs "$given[1]" 2>/dev/null)
+            string join \n -- $prefix(git $__git_blackbird_at blackbird completion --runs "$given[1]" 2>/dev/null)
         case keys
             __git_blackbird_lines key | string replace -r '^(\S+) \S+ ' $prefix'$1\t'
         case value
             __git_blackbird_offer "$prefix" (__git_blackbird_kind key "$given[1]"; or echo none)
         case commits
-            string join \n -- $prefix(git for-each-ref --format='%(refname:short)' refs/heads refs/tags 2>/dev/null)
+            string join \n -- $prefix(git $__git_blackbird_at for-each-ref --format='%(refname:short)' refs/heads refs/tags 2>/dev/null)
         case folder
             __fish_complete_directories
         case file
             __fish_complete_path
+    end
+end
+
+# Keep what git is told of the place before the name of the program, for who asks it.
+function __git_blackbird_note_place
+    set -g __git_blackbird_at
+    set -l words $argv
+    # Asked by fish's own completion of git, as git-blackbird: it has kept the line.
+    if status stack-trace | string match -q '*__fish_git_complete_custom_command*'
+        set words (string unescape -- (string match -ar '(?:[^\s\\\\"\']|\\\\.|"[^"]*"|\'[^\']*\')+' -- "$__fish_git_cmdline"))
+    end
+    test (path basename -- "$words[1]") = git
+    or return
+    while set -q words[2]; and string match -q -- '-*' $words[2]
+        set -l size 2
+        contains -- $words[2] -C -c --git-dir --work-tree --namespace --exec-path --config-env
+        and set size 3
+        if string match -qr -- '^(-C$|--git-dir|--work-tree)' $words[2]
+            set -a __git_blackbird_at (string replace -r '^~(?=/|$)' $HOME -- $words[2..$size])
+        end
+        set -e words[2..$size]
     end
 end
 
@@ -316,6 +337,7 @@ function __git_blackbird_complete
     set -l owner
     set -l ended
     set -l given
+    __git_blackbird_note_place $words
     for word in (__git_blackbird_words $words)
         if set -q owner[1]
             set owner
@@ -346,6 +368,8 @@ function __git_blackbird_complete
         and __git_blackbird_offer '' $kind $command $given
     end
 end
+
+complete -c git -f -n 'functions -q __fish_git_needs_command; and __fish_git_needs_command' -a blackbird -d 'Run coding agents over a plan'
 
 # Some releases of fish do not ask for `git blackbird`: where this file was read, they need not.
 complete -c git -f -n 'functions -q __fish_git_using_command; and __fish_git_using_command blackbird' -a '(__git_blackbird_complete)'
