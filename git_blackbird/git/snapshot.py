@@ -28,7 +28,12 @@ _QUIET = (
     "-c",
     "core.safecrlf=false",
 )
+# All that git knows, and once more what differs: only so are entries seen that it is told not to look at.
+_LIST = ("ls-files", "-z", "-v", "-c", "-m", "-d", "-o", "--exclude-standard")
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+# How that list begins for what is known and not marked: an entry, and a side of a conflict.
+_UNMARKED = frozenset((b"H ", b"M "))
+_SKIPPED = frozenset(b"Ss")
 _SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
 _NESTED = "a git repository of its own"
 
@@ -61,6 +66,8 @@ class _Worklist:
     remove: list[bytes] = field(default_factory=list)
     kept: list[bytes] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    assumed: list[bytes] = field(default_factory=list)
+    skipped: list[bytes] = field(default_factory=list)
 
     def leave_out(self, path: bytes, reason: str) -> None:
         """Note that what is at ``path`` now will not be in the tree."""
@@ -105,8 +112,8 @@ class _Session:
 
     def run(self, since: str | None) -> Snapshot:
         """Bring the private index up to date with the worktree and write its tree."""
-        listed = self.git("ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
-        work = self.sorted_out(listed)
+        work = self.sorted_out(self.git(*_LIST))
+        self.unmark(work)
         self.drop(work.remove)
         self.update(work)
         self.drop_unmerged(work.kept)
@@ -151,8 +158,7 @@ class _Session:
         links: dict[bytes, bool] = {}
         directories: list[bytes] = []
         seen: set[bytes] = set()
-        for item in listed.out.split(b"\0")[:-1]:
-            tag, path = item[:1], item[2:]
+        for tag, path in self.told_apart(work, listed.out.split(b"\0")[:-1]):
             if path in seen or path.partition(b"/")[0] in self.hidden:
                 continue
             seen.add(path)
@@ -162,6 +168,41 @@ class _Session:
                 directories.append(path)
         self.sort_directories(work, directories)
         return work
+
+    def told_apart(self, work: _Worklist, items: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+        """Give what is to be looked at: what git found to differ, and what it is told not to look at.
+
+        The latter is noted in ``work``. What a sparse checkout leaves away stays as git has it.
+        """
+        found = [(item[:1], item[2:]) for item in items if item[:2] not in _UNMARKED]
+        skipped = [path for tag, path in found if tag[0] in _SKIPPED]
+        work.assumed += [path for tag, path in found if tag in {b"h", b"s"}]
+        if not skipped:
+            return found
+        absent = set(skipped).difference(self.present(skipped)) if self.is_sparse() else set[bytes]()
+        work.skipped += [path for path in skipped if path not in absent]
+        return [(tag, path) for tag, path in found if path not in absent]
+
+    def present(self, paths: Sequence[bytes]) -> Iterator[bytes]:
+        """Give those of ``paths`` at which something is; a directory that is not there is asked for once."""
+        places: dict[bytes, bool] = {}
+        for path in paths:
+            above = path.rpartition(b"/")[0]
+            if above not in places:
+                places[above] = _is_there(self.prefix + above)
+            if places[above] and _is_there(self.prefix + path):
+                yield path
+
+    def is_sparse(self) -> bool:
+        """Whether the worktree leaves files away on purpose."""
+        asked = self.git("config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
+        return asked.out.strip() == b"true"
+
+    def unmark(self, work: _Worklist) -> None:
+        """Let git look, in the private index, at what it was told not to look at."""
+        for option, paths in (("--no-assume-unchanged", work.assumed), ("--no-skip-worktree", work.skipped)):
+            if paths:
+                self.git("update-index", "-z", option, "--stdin", stdin=_joined(paths))
 
     def sort_one(self, work: _Worklist, path: bytes, *, is_tracked: bool) -> bool:
         """Put one path where it belongs; True for a tracked path that is a directory now."""

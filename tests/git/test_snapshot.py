@@ -302,6 +302,67 @@ def test_a_sparse_checkout_keeps_what_is_not_checked_out(repo: Path, sparse_inde
     }
 
 
+@pytest.mark.parametrize("marks", [["--skip-worktree"], ["--assume-unchanged"], ["both"]])
+def test_edits_of_what_git_is_told_not_to_look_at_are_seen(repo: Path, marks: list[str]) -> None:
+    marks = ["--skip-worktree", "--assume-unchanged"] if marks == ["both"] else marks
+    names = ["changed", "gone", "kept", "dir/f", "became"]
+    commit(repo, dict.fromkeys(names, "1") | {"not marked": "1"})
+    for mark in marks:
+        git(repo, "update-index", mark, *names)
+    write(repo, {"changed": "2", "dir/f": "3", "not marked": "4"})
+    (repo / "gone").unlink()
+    (repo / "became").unlink()
+    (repo / "became").symlink_to("kept")
+    before = user_state(repo)
+    expected = {
+        "became": "120000 kept",
+        "changed": "100644 2",
+        "dir/f": "100644 3",
+        "kept": "100644 1",
+        "not marked": "100644 4",
+    }
+    assert listing(repo, tree_of(repo)) == expected
+    assert user_state(repo) == before
+    (repo / "dir/f").unlink()
+    (repo / "dir").rmdir()
+    write(repo, {"dir": "file"})
+    assert listing(repo, tree_of(repo)) == {
+        name: "100644 file" if name == "dir" else content
+        for name, content in (expected | {"dir": ""}).items()
+        if name != "dir/f"
+    }
+
+
+def test_files_that_a_sparse_checkout_has_all_the_same_are_seen(repo: Path) -> None:
+    commit(repo, {"in/f": "1", "out/f": "1", "out/g": "1", "out/deep/f": "1"})
+    git(repo, "sparse-checkout", "set", "--no-cone", "/in/")
+    git(repo, "config", "sparse.expectFilesOutsideOfPatterns", "true")
+    write(repo, {"out/f": "2"})
+    assert git(repo, "ls-files", "-t", "out/f") == "S out/f"
+    before = user_state(repo)
+    assert listing(repo, tree_of(repo)) == {
+        "in/f": "100644 1",
+        "out/deep/f": "100644 1",
+        "out/f": "100644 2",
+        "out/g": "100644 1",
+    }
+    assert user_state(repo) == before
+
+
+def test_conflicts_beside_marked_files(repo: Path) -> None:
+    commit(repo, {"f": "1", "g": "1"})
+    git(repo, "checkout", "-q", "-b", "other")
+    commit(repo, {"f": "2"})
+    git(repo, "checkout", "-q", "main")
+    commit(repo, {"f": "3"})
+    git(repo, "update-index", "--skip-worktree", "g")
+    write(repo, {"g": "4"})
+    subprocess.run(["git", "merge", "-q", "other"], cwd=repo, check=False, capture_output=True)
+    assert git(repo, "ls-files", "-u") != ""
+    write(repo, {"f": "5"})
+    assert listing(repo, tree_of(repo)) == {"f": "100644 5", "g": "100644 4"}
+
+
 def test_a_split_index_stays_split_and_is_read(repo: Path) -> None:
     commit(repo, {"f": "1", "g": "1"})
     git(repo, "update-index", "--split-index")
