@@ -49,14 +49,15 @@ def install_program(folder: Path) -> Path:
     program.parent.mkdir(parents=True)
     program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m git_blackbird "$@"\n')
     program.chmod(0o755)
-    for shell, place in (
-        ("bash", "bash-completion/completions/git-blackbird"),
-        ("zsh", "zsh/site-functions/_git-blackbird"),
-        ("fish", "fish/vendor_completions.d/git-blackbird.fish"),
+    for name, place in (
+        (SCRIPTS["bash"], "bash-completion/completions/git-blackbird"),
+        (SCRIPTS["zsh"], "zsh/site-functions/_git-blackbird"),
+        (SCRIPTS["fish"], "fish/vendor_completions.d/git-blackbird.fish"),
+        ("git-blackbird.conf.fish", "fish/vendor_conf.d/git-blackbird.fish"),
     ):
         target = folder / "share" / place
         target.parent.mkdir(parents=True)
-        shutil.copy(FOLDER / SCRIPTS[shell], target)
+        shutil.copy(FOLDER / name, target)
     manual = folder / "share/man/man1"
     manual.mkdir(parents=True)
     shutil.copy(ROOT / "man/git-blackbird.1", manual)
@@ -139,14 +140,19 @@ def _added(line: str, seen: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Fish:
-    """fish, which tells what it would offer."""
+    """fish, which tells what it would offer; it finds the script by itself unless it is ``sourced``."""
 
     repo: Path
     installed: Path
+    sourced: bool = True
 
     def complete(self, lines: Iterable[str]) -> Iterator[list[str]]:
         script = self.installed / "share/fish/vendor_completions.d/git-blackbird.fish"
-        ask = f"source {shlex.quote(str(script))}; complete -C $argv[1]"
+        ask = (
+            f"source {shlex.quote(str(script))}; complete -C $argv[1]"
+            if self.sourced
+            else "complete -C $argv[1]"
+        )
         for line in lines:
             said = subprocess.run(
                 ["fish", "-c", ask, line],

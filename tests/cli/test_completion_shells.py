@@ -114,6 +114,12 @@ def test_a_shell_asks_where_git_is_told_to(make: Make, planned: Path, installed:
     assert list(make(planned, installed).complete(lines)) == [["other"], ["other"]]
 
 
+@pytest.mark.skipif(shells.why_missing("fish") is not None, reason="fish is not installed")
+def test_an_installed_program_is_found_by_fish(planned: Path, installed: Path) -> None:
+    fish = shells.Fish(planned, installed, sourced=False)
+    assert list(fish.complete(["git blackb", "git-blackbird exe"])) == [["blackbird"], ["execute"]]
+
+
 def test_a_value_may_stand_behind_an_equals_sign(make: Make, planned: Path, installed: Path) -> None:
     (seen,) = make(planned, installed).complete(["git blackbird execute --agent=co"])
     assert [word.removeprefix("--agent=") for word in seen] == ["codex", "command"]

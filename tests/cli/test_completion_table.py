@@ -22,7 +22,13 @@ def test_a_script_knows_what_the_program_has(script: Path) -> None:
 
 
 def test_every_script_is_there() -> None:
-    assert sorted(path.name for path in SCRIPTS.iterdir()) == sorted(NAMES.values())
+    names = [*NAMES.values(), "git-blackbird.conf.fish"]
+    assert sorted(path.name for path in SCRIPTS.iterdir()) == sorted(names)
+
+
+def test_fish_is_told_the_same_at_its_start() -> None:
+    (line,) = (one for one in (SCRIPTS / "git-blackbird.conf.fish").read_text().splitlines() if one[0] != "#")
+    assert line in (SCRIPTS / NAMES["fish"]).read_text().splitlines()
 
 
 @pytest.mark.parametrize("shell", NAMES)
