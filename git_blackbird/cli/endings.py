@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from git_blackbird.cli.bug_report import report_bug
+from git_blackbird.cli.main import COMMANDS
 from git_blackbird.cli.output import drop_output, print_error
 from git_blackbird.cli.root import Root
 from git_blackbird.errors import BlackbirdError, ExitCode, UsageError
@@ -17,7 +18,7 @@ def end(error: BaseException, args: Sequence[str], root: Root) -> int:
             click.echo("interrupted", err=True)
             return int(ExitCode.INTERRUPTED)
         case click.ClickException():
-            fault = UsageError(error.format_message(), hint=f"{_command_of(error)} -h")
+            fault = UsageError(error.format_message(), hint=f"{_command_of(error, args)} -h")
             print_error(fault, as_json=root.as_json or "--json" in args)
             return int(fault.exit_code)
         case BrokenPipeError():
@@ -32,6 +33,11 @@ def end(error: BaseException, args: Sequence[str], root: Root) -> int:
             raise error
 
 
-def _command_of(error: click.ClickException) -> str:
+def _command_of(error: click.ClickException, args: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
-    return context.command_path if context is not None else "git blackbird"
+    if context is not None:
+        path: str = context.command_path
+        return path
+    # click's parser does not say whose option lacks its value; the program's own options have none.
+    name = next((arg for arg in args if not arg.startswith("-")), None)
+    return f"git blackbird {name}" if name in COMMANDS else "git blackbird"
