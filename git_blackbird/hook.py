@@ -27,13 +27,16 @@ _FORMAT = (
 def main(git_dir: str) -> None:
     """Do what the commit that HEAD names asks for, and say in a line each what that was."""
     old, new, action = last_move(git_dir)
-    (oid, *parents), tasks = names_in(new)
     # Git calls hooks at the top of the worktree, where a plan lies if there is one.
-    if not tasks or not os.path.lexists(PLAN) or is_repeat(git_dir, action):
+    if not os.path.lexists(PLAN) or is_repeat(git_dir, action):
         return
-    reason = why_not(git_dir, action, parents)
+    (oid, *parents), tasks = names_in(new)
+    replaced = old if action == _AMEND else None
+    if not tasks and not (replaced and names_in(replaced)[1]):
+        return
+    reason = why_not(git_dir, action, parents) if tasks else None
     if reason is None:
-        _hand_over(oid, old if action == _AMEND else None)
+        _hand_over(oid, replaced)
     else:
         say(f"no manual run of {', '.join(tasks)}: {reason}")
 

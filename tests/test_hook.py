@@ -72,6 +72,15 @@ def test_an_amended_one_is_recorded_in_its_place(planned: Path) -> None:
     assert commits_of(planned) == [(git(planned, "rev-parse", "HEAD"),)]
 
 
+def test_one_that_names_its_task_no_more_is_said_once(planned: Path) -> None:
+    do(planned)
+    call(planned)
+    git(planned, "commit", "-q", "--amend", "-m", "Nothing of that")
+    assert "which does not name a any more; to take it back: " in call(planned)
+    git(planned, "commit", "-q", "--amend", "-m", "Nothing at all")
+    assert call(planned) == ""
+
+
 def test_the_first_commit_of_all_counts(repo: Path) -> None:
     put_plan(repo, leaf("a"))
     oid = do(repo)

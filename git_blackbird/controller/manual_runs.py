@@ -1,5 +1,6 @@
 """Runs that a person makes: a commit that names tasks in its trailers (DESIGN.md 10)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.history import History
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import APPROVALS, RECORDER, Run, RunStatus, RunType
 from git_blackbird.storage.layout import HIDDEN
@@ -57,7 +59,25 @@ def record_commit(workspace: Workspace, oid: str, replaced: str | None) -> tuple
                 said += _record(workspace, transaction, name, work)
             except (RequestError, LockedError) as error:
                 said.append(f"no manual run of {name}: {error.message}")
+        said += _left(workspace, transaction, commit, replaced)
     return tuple(said)
+
+
+def _left(
+    workspace: Workspace, transaction: Transaction, commit: Commit, replaced: str | None
+) -> Iterator[str]:
+    """Say which tasks were done by the commit that this one replaces, and are not named by it any more."""
+    before = read_commits(workspace.repo, [replaced] if replaced else []).get(replaced or "")
+    if before is None or replaced is None:
+        return
+    for name in dict.fromkeys(before.tasks):
+        task = transaction.plan().tasks.get(TaskId(name))
+        run = None if task is None else transaction.history(task.id).latest
+        if task is None or run is None or name in commit.tasks or replaced not in run.commits:
+            continue
+        told = f"run {run.id} of {name} was commit {replaced[:_SHORT]}, which does not name {name} any more"
+        option = ("decide", " --reject") if run.is_pending else ("set-status", " todo")
+        yield f"{told}; to take it back: {task_command(option[0], task.id, option[1])}"
 
 
 def _look_at(repo: Repository, commit: Commit, replaced: str | None) -> _Work:

@@ -237,6 +237,27 @@ def test_amending_what_was_rejected_is_said_to_count_for_nothing(gated: Path) ->
     ]
 
 
+def test_a_task_that_an_amended_commit_names_no_more_is_said(free: Path) -> None:
+    put_plan(free, leaf("a"), leaf("b"))
+    do(free, "a")
+    was, run = head_of(free), only_run(free, "a")
+    left = f"run {run.id} of a was commit {was[:10]}, which does not name a any more"
+    back = "to take it back: git blackbird set-status a todo"
+    said = amend(free, message("b"))
+    done = f"run {only_run(free, 'b').id} of b is commit {head_of(free)[:10]}; the task is done"
+    assert said == [done, f"{left}; {back}"]
+    assert only_run(free, "a") == run
+    assert len(amend(free, "Nothing of that")) == 1
+    assert amend(free, "Nothing of that at all") == []
+
+
+def test_what_is_due_on_a_task_that_is_named_no_more_can_be_rejected(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    do(gated, "a")
+    (said,) = amend(gated, "Nothing of that")
+    assert said.endswith("; to take it back: git blackbird decide a --reject")
+
+
 def test_amending_someone_elses_commit_is_a_commit_of_its_own(free: Path) -> None:
     put_plan(free, leaf("a"))
     was = commit(free, {"x.txt": "x\n"}, "x")

@@ -255,6 +255,15 @@ def test_python_is_started_when_a_person_names_a_task(hooked: Hooked, message: s
     assert said == ""
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="the system tells no command")
+def test_python_is_started_when_a_person_replaces_a_message(hooked: Hooked) -> None:
+    git(hooked.repo, "commit", "-q", "--amend", "--allow-empty", "-m", "names none")
+    assert len(hooked.calls()) == 1
+    (hooked.repo / "blackbird.plan.json").unlink()
+    git(hooked.repo, "commit", "-q", "--amend", "--allow-empty", "-m", "still none")
+    assert len(hooked.calls()) == 1
+
+
 @pytest.mark.usefixtures("agent")
 def test_an_agent_starts_no_python(hooked: Hooked) -> None:
     git(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a")
