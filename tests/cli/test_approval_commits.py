@@ -204,7 +204,7 @@ def test_commits_are_listed_and_traced_back(program: Program, repo: Path) -> Non
     git(repo, "config", "blackbird.agent", "demo")
     program.hidden = {**program.hidden}
     program.run("init")
-    program.run("add", "--id", "a", "--title", "Say\nhello", "--prompt", "write x.txt hello\nfail 1")
+    program.run("add", "--id", "a", "--title", "Say hello", "--prompt", "write x.txt hello\nfail 1")
     program.run("add", "--id", "b", "--title", "Wait", "--prompt", "say nothing", "--dep", "a")
     program.run("execute", "--no-input")
     program.run("decide", "a", "--approve")
