@@ -171,6 +171,8 @@ def _fields(workspace: Workspace, work: _Work, *, is_pending: bool) -> dict[str,
 def _line(run: Run, work: _Work, *, is_new: bool) -> str:
     what = "is" if is_new else "now is"
     told = f"run {run.id} of {run.task_id} {what} commit {work.commit.oid[:_SHORT]}"
+    if run.base_tree == run.head_tree:
+        told = f"{told}, which changes nothing"
     if not run.is_pending:
         return f"{told}; the task is done"
     return f"{told}; to decide: {task_command('decide', run.task_id, ' --approve', remark='or --reject')}"

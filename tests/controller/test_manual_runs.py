@@ -258,6 +258,13 @@ def test_what_is_due_on_a_task_that_is_named_no_more_can_be_rejected(gated: Path
     assert said.endswith("; to take it back: git blackbird decide a --reject")
 
 
+def test_a_commit_that_changes_nothing_is_said_to(free: Path) -> None:
+    put_plan(free, leaf("a"))
+    git(free, "commit", "-q", "--allow-empty", "-m", message("a"))
+    (said,) = record_commit(open_at(free), head_of(free), None)
+    assert said.endswith(f" is commit {head_of(free)[:10]}, which changes nothing; the task is done")
+
+
 def test_amending_someone_elses_commit_is_a_commit_of_its_own(free: Path) -> None:
     put_plan(free, leaf("a"))
     was = commit(free, {"x.txt": "x\n"}, "x")

@@ -264,6 +264,12 @@ def test_python_is_started_when_a_person_replaces_a_message(hooked: Hooked) -> N
     assert len(hooked.calls()) == 1
 
 
+@pytest.mark.parametrize(("status", "said"), [(0, "told\n"), (1, "")])
+def test_only_what_a_whole_python_says_is_passed_on(hooked: Hooked, status: int, said: str) -> None:
+    (hooked.repo.parent / "a python").write_text(f"#!/bin/sh\necho told >&2\nexit {status}\n")
+    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == said
+
+
 @pytest.mark.usefixtures("agent")
 def test_an_agent_starts_no_python(hooked: Hooked) -> None:
     git(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a")
