@@ -12,9 +12,10 @@ from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.task_view import task_data
 from git_blackbird.cli.wording import label_cell, shown_moment
 from git_blackbird.controller.overview import TaskView, why_failed
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
-from git_blackbird.model.text import clean, clean_line, shell_word
+from git_blackbird.model.text import clean, clean_line
 
 MAX_RUNS = 5
 
@@ -56,7 +57,7 @@ def _row(task: Task) -> tuple[Cell, Cell, Cell]:
 
 def _readiness(view: TaskView) -> Iterator[str]:
     if view.readiness.is_ready:
-        yield f"git blackbird execute {shell_word(view.task.id)}"
+        yield task_command("execute", view.task.id)
     yield from view.readiness.reasons
     yield from (f"    {way}" for way in view.readiness.ways_out)
 
@@ -68,7 +69,7 @@ def _due(view: TaskView) -> Iterator[str]:
         yield f"    {view.owed.command}"
     elif view.task.status is Status.FAILED:
         yield f"failed: {clean_line(why_failed(view.history) or 'no reason is recorded')}"
-        yield f"    git blackbird retry {shell_word(view.task.id)}"
+        yield f"    {task_command('retry', view.task.id)}"
 
 
 def _words(view: TaskView) -> Iterator[str]:
@@ -83,7 +84,7 @@ def _runs(view: TaskView, output: Output) -> Iterator[str]:
     columns = None if output.columns is None else output.columns - 2
     yield from runs_table(runs[:MAX_RUNS], output.world.timestamp(), columns)
     if len(runs) > MAX_RUNS:
-        yield f"and {len(runs) - MAX_RUNS} more: git blackbird runs {shell_word(view.task.id)}"
+        yield f"and {len(runs) - MAX_RUNS} more: {task_command('runs', view.task.id)}"
 
 
 def show_data(view: TaskView, now: str) -> dict[str, Any]:

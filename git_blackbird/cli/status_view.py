@@ -9,10 +9,11 @@ from git_blackbird.cli.output import Output
 from git_blackbird.cli.tables import Cell, fit, render_table
 from git_blackbird.cli.wording import BAR, counted, run_seconds, shown_moment, shown_seconds
 from git_blackbird.controller.overview import Overview, Running
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.due import Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
-from git_blackbird.model.text import clean_line, shell_word
+from git_blackbird.model.text import clean_line
 
 BAR_WIDTH = 60
 MAX_LISTED = 8
@@ -114,7 +115,7 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
         yield _headline(one.task, "failed", columns)
         if one.why:
             yield fit(f"      {clean_line(one.why)}", columns)
-        yield f"      git blackbird retry {shell_word(one.task.id)}"
+        yield f"      {task_command('retry', one.task.id)}"
     if len(overview.failed) > MAX_LISTED:
         yield f"  and {len(overview.failed) - MAX_LISTED} more failed (`git blackbird list --status failed`)"
     for stuck in overview.stuck[:MAX_LISTED]:
@@ -173,7 +174,7 @@ def _drift(overview: Overview) -> Iterator[str]:
 def _elsewhere(overview: Overview) -> Iterator[str]:
     for run in overview.elsewhere:
         yield f"  {clean_line(run.task_id)}  run {run.id} of {shown_moment(run.started_at)}"
-        yield f"      git blackbird runs {shell_word(run.task_id)} {run.id}"
+        yield f"      {task_command('runs', run.task_id)} {run.id}"
 
 
 def status_data(overview: Overview) -> dict[str, Any]:
@@ -217,7 +218,7 @@ def _owed_data(owed: Owed) -> dict[str, Any]:
 
 def _retries(overview: Overview) -> Iterator[dict[str, Any]]:
     for one in overview.failed:
-        command = f"git blackbird retry {shell_word(one.task.id)}"
+        command = task_command("retry", one.task.id)
         yield {"kind": "failed", "task": one.task.id, "why": one.why, "command": command}
 
 
@@ -228,4 +229,4 @@ def _stuck_data(overview: Overview) -> Iterator[dict[str, Any]]:
 
 def _starts(overview: Overview) -> Iterator[dict[str, Any]]:
     for task in overview.ready:
-        yield {"kind": "ready", "task": task.id, "command": f"git blackbird execute {shell_word(task.id)}"}
+        yield {"kind": "ready", "task": task.id, "command": task_command("execute", task.id)}

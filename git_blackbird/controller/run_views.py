@@ -8,10 +8,10 @@ from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.change import TreePair
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.history import History, RecordFault, since_done
 from git_blackbird.model.ids import TaskId, task_id_fault
 from git_blackbird.model.run import Run, RunStatus
-from git_blackbird.model.text import shell_word
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.newest import load_newest, stray_files
 from git_blackbird.storage.saved_streams import SavedStream
@@ -72,15 +72,13 @@ def find_run(history: History, task_id: str, run_id: str | None) -> Run:
     """
     if run_id is None:
         if history.newest is None:
-            raise RequestError(
-                f"no runs found for {task_id}", hint=f"git blackbird show {shell_word(task_id)}"
-            )
+            raise RequestError(f"no runs found for {task_id}", hint=task_command("show", task_id))
         return history.newest
     found = [run for run in history.runs if run.id.startswith(run_id)]
     if len(found) != 1:
         what = f"{len(found)} runs begin with" if found else "there is no run"
         raise RequestError(
-            f"{task_id}: {what} {run_id}", hint=f"git blackbird runs {shell_word(task_id)}    # lists them"
+            f"{task_id}: {what} {run_id}", hint=task_command("runs", task_id, remark="lists them")
         )
     return found[0]
 
