@@ -1,6 +1,7 @@
 """Rows 12 and 14: many records, and a large plan."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def save_records(repo: Path, tasks: int) -> None:
             if turn == 0:
                 folder.mkdir(parents=True)
             (folder / f"{run.id}.json").write_bytes(render_record(run))
+            os.utime(folder, ns=(moment, moment))
 
 
 def build_run(task: TaskId, moment: int) -> Run:

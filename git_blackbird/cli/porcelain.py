@@ -2,17 +2,20 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.controller.overview import Overview, label
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import quoted_field
+
+if TYPE_CHECKING:
+    # Only who lists tasks pays for loading it.
+    from git_blackbird.controller.overview import Overview
 
 LINE_END, NUL = "\n", "\0"
 _ABSENT = "-"
@@ -78,6 +81,8 @@ def _unquoted(fields: Sequence[str]) -> str:
 
 def list_records(plan: Plan, rows: Iterable[tuple[int, Task]]) -> Iterator[Record]:
     """Give each task: id, status, label, depth, parent, title."""
+    from git_blackbird.controller.overview import label  # noqa: PLC0415  # loaded by who lists tasks
+
     for depth, task in rows:
         yield task.id, task.status.value, label(plan, task), depth, task.parent, task.title
 
@@ -88,7 +93,7 @@ def run_records(runs: Iterable[Run]) -> Iterator[Record]:
         yield [getattr(run, name) for name in _RUN_FIELDS]
 
 
-def status_records(overview: Overview) -> Iterator[Record]:
+def status_records(overview: "Overview") -> Iterator[Record]:
     """Give where the plan stands; the first field of each record says what it is about."""
     for status in Status:
         yield "count", status.value, overview.counts[status]
@@ -107,7 +112,7 @@ def status_records(overview: Overview) -> Iterator[Record]:
     yield from _odd_records(overview)
 
 
-def _odd_records(overview: Overview) -> Iterator[Record]:
+def _odd_records(overview: "Overview") -> Iterator[Record]:
     for task_id, deps in sorted(overview.blocked.items()):
         yield from (("blocked", task_id, dep) for dep in deps)
     for task_id, (stored, derived) in overview.drift.items():

@@ -5,13 +5,11 @@ import sys
 import click
 
 from git_blackbird.cli.clean_stream import colored_pieces
-from git_blackbird.cli.commits_view import commit_lines
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.porcelain import print_records, record_options, run_records
 from git_blackbird.cli.runs_view import run_lines, run_row, runs_of_all_table, runs_table
 from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_strays
 from git_blackbird.controller import run_views
-from git_blackbird.controller.commit_views import commits_of, with_noted
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.prompts import render_prompt
@@ -133,6 +131,9 @@ def _warn(call: Invocation, found: run_views.RunList) -> None:
 
 
 def _show_one(call: Invocation, workspace: Workspace, task_id: str, run_id: str) -> None:
+    from git_blackbird.cli.commits_view import commit_lines  # noqa: PLC0415  # no list shows commits
+    from git_blackbird.controller.commit_views import commits_of, with_noted  # noqa: PLC0415
+
     run = run_views.find_run(run_views.task_history(workspace, task_id), task_id, run_id)
     logs = run_views.log_places(workspace, run)
     shown = with_noted(workspace, run)

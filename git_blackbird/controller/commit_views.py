@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.claims import list_commits
 from git_blackbird.git.commit_log import Commit, find_commit, read_commits
 from git_blackbird.model.run import Run, RunStatus
 
@@ -15,6 +14,8 @@ from git_blackbird.model.run import Run, RunStatus
 def with_noted(workspace: Workspace, run: Run) -> Run:
     """Give a run that is not over with the commits it has made so far; its record lists none yet."""
     if run.status is RunStatus.RUNNING:
+        from git_blackbird.git.claims import list_commits  # noqa: PLC0415  # only a live run pays for it
+
         # What cannot be read is told where the record is closed.
         with contextlib.suppress(OSError, UnusableError):
             return run.with_fields(commits=list_commits(workspace.repo, run.id, run.head_commit))
