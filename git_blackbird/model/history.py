@@ -37,12 +37,13 @@ class History(NamedTuple):
     @property
     def newest(self) -> Run | None:
         """The last run that is no reviewer's, superseded or not."""
-        return self.own[-1] if self.own else None
+        return next((run for run in reversed(self.runs) if not run.is_review), None)
 
     @property
     def latest(self) -> Run | None:
         """The last run that counts: no reviewer's and not superseded."""
-        return next((run for run in reversed(self.own) if run.superseded_at is None), None)
+        counting = (run for run in reversed(self.runs) if not run.is_review)
+        return next((run for run in counting if run.superseded_at is None), None)
 
     @property
     def live(self) -> Run | None:

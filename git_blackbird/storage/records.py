@@ -35,23 +35,25 @@ class Records:
 
     def tasks(self) -> list[TaskId]:
         """Give every task that has a folder of records."""
+        return [task_id for task_id, _ in self._folders()]
+
+    def _folders(self) -> list[tuple[TaskId, int]]:
+        """Give every folder of records with the time of its last change; 0 where that cannot be told."""
         try:
-            names = os.listdir(self._layout.runs)
+            with os.scandir(self._layout.runs) as entries:
+                named = [entry for entry in entries if task_id_fault(entry.name) is None]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise UnusableError(f"cannot read {self._layout.runs}: {error.strerror}") from error
-        return sorted(TaskId(name) for name in names if task_id_fault(name) is None)
+        return sorted((TaskId(entry.name), _changed(entry)) for entry in named)
 
     def history(self, task_id: TaskId) -> History:
         """Give the runs of one task. What is no record is named in ``faults``, and the others are read."""
         folder = self._layout.task_runs(task_id)
-        return self._unchanged(task_id) or self._read(folder, task_id)
-
-    def _read(self, folder: Path, task_id: TaskId) -> History:
         try:
             changed = folder.stat().st_mtime_ns
-            history = _read_folder(folder, task_id)
+            history = self._unchanged(task_id, changed) or _read_folder(folder, task_id)
         except (FileNotFoundError, NotADirectoryError):
             return History()
         except OSError as error:
@@ -62,19 +64,23 @@ class Records:
 
     def histories(self) -> dict[TaskId, History]:
         """Give the runs of every task that has any."""
-        found = {task_id: self._unchanged(task_id) or self.history(task_id) for task_id in self.tasks()}
+        found = {
+            task_id: self._unchanged(task_id, changed) or self.history(task_id)
+            for task_id, changed in self._folders()
+        }
         return {task_id: history for task_id, history in found.items() if history.runs or history.faults}
 
-    def _unchanged(self, task_id: TaskId) -> History | None:
-        """Give what was read of a folder before, if it is as it was: asked of every task at every turn."""
+    def _unchanged(self, task_id: TaskId, changed: int) -> History | None:
+        """Give what was read of a folder before, if it has not changed since."""
         kept = self._kept.get(task_id)
-        if kept is None:
-            return None
-        try:
-            changed = os.stat(f"{self._layout.runs}/{task_id}").st_mtime_ns  # noqa: PTH116  # pathlib is slow
-        except OSError:
-            return None
-        return kept.history if changed == kept.changed else None
+        return kept.history if kept is not None and kept.changed == changed else None
+
+
+def _changed(folder: "os.DirEntry[str]") -> int:
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _is_settled(changed: int) -> bool:
