@@ -85,6 +85,8 @@ def _plain_value(value: Any) -> Any:
         return plain(value)
     if isinstance(value, tuple):
         return [_plain_value(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _plain_value(one) for name, one in value.items()}
     return value
 
 

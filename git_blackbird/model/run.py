@@ -8,6 +8,7 @@ from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.conversation import Answer, Question, Usage
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.recorded import Recorded, named
+from git_blackbird.model.review import ChildResult, Dismissal
 from git_blackbird.model.timestamps import parse_timestamp
 
 RECORDER = "git-blackbird"
@@ -100,6 +101,11 @@ class Run(Recorded):
     decision_resolved_at: str | None = None
     decision_feedback: str | None = None
     review_summary: Summary | None = None
+    parent_review_passed: bool | None = None
+    parent_review_resume_task_ids: tuple[TaskId, ...] = ()
+    parent_review_feedback: str | None = None
+    parent_review_results: dict[str, ChildResult] | None = None
+    parent_review_completion_signature: str | None = None
 
     recorder: str | None = None
     agent_version: str | None = None
@@ -129,6 +135,7 @@ class Run(Recorded):
     commits: tuple[str, ...] = ()
     plan_changes: tuple[str, ...] = ()
     decided_trees: dict[str, str] | None = None
+    parent_review_dismissed: Dismissal | None = None
     notes: tuple[str, ...] = ()
 
     @property
