@@ -48,7 +48,9 @@ class Assignment:
     ``session`` is the conversation to begin, where the agent lets us choose it, or, with ``resume``,
     the one to continue. ``prompt`` is the text for agents that read text, ``context`` the context pack
     for those that read JSON. ``previous_totals`` are the ``raw_totals`` of the run that is resumed.
-    ``folder`` is the top of the worktree, for paths to be shown without it.
+    ``folder`` is the top of the worktree, for paths to be shown without it. ``schema`` is the JSON schema
+    that the answer must keep to; only for an agent that is able to. With ``read_only`` it reviews: it is
+    to write nothing, and no session of it is kept. ``scratch`` is the run's private work folder.
     """
 
     task_id: str
@@ -59,6 +61,9 @@ class Assignment:
     resume: bool = False
     previous_totals: Mapping[str, float] = field(default_factory=dict)
     folder: str = ""
+    schema: JsonObject | None = None
+    read_only: bool = False
+    scratch: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,11 +86,15 @@ class Inspection:
 
 @dataclass(frozen=True)
 class Launch:
-    """A process to start: arguments, what it reads, and what its environment has beyond ours."""
+    """A process to start: arguments, what it reads, and what its environment has beyond ours.
+
+    ``files`` are to be there when it starts, by their plain names in the run's private work folder.
+    """
 
     argv: tuple[str, ...]
     stdin: bytes
     environ: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class OutputReader(Protocol):

@@ -35,15 +35,16 @@ def hold(
 ) -> "HeldChild":
     """Start the process of ``launch`` held at the gate, in a session and process group of its own.
 
-    ``work_dir`` is a private folder of the caller's; the prompt is put there, and ``work_dir/tmp``,
-    meant as the child's TMPDIR, is made. Raises AgentUnavailableError when no process can be started,
-    UnusableError when the files cannot be made.
+    ``work_dir`` is a private folder of the caller's; the prompt and the launch's files are put there, and
+    ``work_dir/tmp``, meant as the child's TMPDIR, is made. Raises AgentUnavailableError when no
+    process can be started, UnusableError when the files cannot be made.
     """
     prompt = work_dir / _PROMPT_FILE
     argv = [_SHELL, "-c", _GATE, "gate", str(prompt), *launch.argv]
     with ExitStack() as on_failure:
         try:
-            _write_private(prompt, launch.stdin)
+            for name, data in {_PROMPT_FILE: launch.stdin, **launch.files}.items():
+                _write_private(work_dir / name, data)
             (work_dir / TMP_FOLDER).mkdir(mode=0o700, exist_ok=True)
             stdout = _open_stream(logs.stdout, logs.max_bytes, on_failure)
             stderr = _open_stream(logs.stderr, logs.max_bytes, on_failure)

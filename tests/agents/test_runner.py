@@ -49,6 +49,15 @@ def test_prompt_and_logs_are_for_the_owner_only(stage: Stage) -> None:
     assert [oct(stat.S_IMODE(path.stat().st_mode)) for path in files] == ["0o600", "0o600", "0o600", "0o700"]
 
 
+def test_the_files_of_a_launch_are_there_when_it_starts_for_the_owner_only(stage: Stage) -> None:
+    script = 'cat "$TMPDIR/../schema.json"; ls -l "$TMPDIR/../schema.json" | cut -c1-10'
+    launch = Launch(argv=("/bin/sh", "-c", script), stdin=b"", files={"schema.json": b"{}\n"})
+    child = stage.hold(launch)
+    child.open_gate()
+    ended = asyncio.run(stage.follow(child))
+    assert ended.stdout_tail == "{}\n-rw-------\n"
+
+
 def test_the_agent_leads_a_session_and_has_the_environment_of_its_run(stage: Stage) -> None:
     ended = stage.run_shell(
         'echo "$BLACKBIRD_TASK_ID $BLACKBIRD_RUN_ID"; [ -d "$TMPDIR" ] && ps -o pgid=,sid= -p $$'
