@@ -131,18 +131,19 @@ def _warn(call: Invocation, found: run_views.RunList) -> None:
 
 
 def _show_one(call: Invocation, workspace: Workspace, task_id: str, run_id: str) -> None:
-    from git_blackbird.cli.commits_view import commit_lines  # noqa: PLC0415  # no list shows commits
+    from git_blackbird.cli.commits_view import commit_lines, commits_data  # noqa: PLC0415  # no list shows commits
     from git_blackbird.controller.commit_views import commits_of, with_noted  # noqa: PLC0415
 
     run = run_views.find_run(run_views.task_history(workspace, task_id), task_id, run_id)
     logs = run_views.log_places(workspace, run)
     shown = with_noted(workspace, run)
-    commits = list(commit_lines(commits_of(workspace, [shown])))
-    for line in run_lines(run, call.output, told_text(run), logs, commits):
+    commits = commits_of(workspace, [shown])
+    for line in run_lines(run, call.output, told_text(run), logs, list(commit_lines(commits))):
         call.output.say(line)
     row = run_row(shown, call.world.timestamp())
     record = plain(run)
-    call.output.data({"run": row, "told": told_text(run), "logs": logs, "record": record})
+    told = {"told": told_text(run), "logs": logs, "commits": commits_data(commits), "record": record}
+    call.output.data({"run": row, **told})
 
 
 def told_text(run: Run) -> str:

@@ -2,14 +2,15 @@
 
 import click
 
-from git_blackbird.cli.commits_view import commit_lines, origin_data, origin_lines
+from git_blackbird.cli.commits_view import commit_lines, commits_data, origin_data, origin_lines
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.show_view import show_data, show_lines
 from git_blackbird.cli.troubles import warn_faults, warn_problems
-from git_blackbird.controller.commit_views import Origin, commits_of, find_origin, with_noted
+from git_blackbird.controller.commit_views import commits_of, find_origin, with_noted
 from git_blackbird.controller.overview import view_task
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.model.commits import Origin
 from git_blackbird.model.text import clean
 
 
@@ -37,10 +38,10 @@ def _show_task(call: Invocation, workspace: Workspace, task_id: str) -> None:
     view = view_task(workspace, task_id)
     runs = tuple(with_noted(workspace, run) for run in view.history.runs)
     view = view._replace(history=view.history._replace(runs=runs))
-    commits = list(commit_lines(commits_of(workspace, runs[::-1])))
-    for line in show_lines(view, call.output, commits):
+    commits = commits_of(workspace, runs[::-1])
+    for line in show_lines(view, call.output, list(commit_lines(commits))):
         call.output.say(line)
-    call.output.data(show_data(view, call.world.timestamp()))
+    call.output.data({**show_data(view, call.world.timestamp()), "commits": commits_data(commits)})
     warn_faults(call.output, view.history.faults)
 
 

@@ -2,13 +2,12 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
-from typing import NamedTuple
 
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.commit_log import Commit, find_commit, read_commits
-from git_blackbird.model.run import Run, RunStatus
+from git_blackbird.git.commit_log import find_commit, in_history, read_commits
+from git_blackbird.model.commits import Commit, Maker, Origin, RunCommit, Source
+from git_blackbird.model.run import Run, RunStatus, RunType
 
 
 def with_noted(workspace: Workspace, run: Run) -> Run:
@@ -22,43 +21,14 @@ def with_noted(workspace: Workspace, run: Run) -> Run:
     return run
 
 
-class RunCommit(NamedTuple):
-    """A commit of a run; ``subject`` is None when the repository has it no more."""
-
-    run: Run
-    oid: str
-    subject: str | None
-
-
 def commits_of(workspace: Workspace, runs: Iterable[Run]) -> tuple[RunCommit, ...]:
     """Give the commits that these runs list, in their order, the newest of each run first."""
     listed = [(run, oid) for run in runs for oid in reversed(run.commits)]
     found = read_commits(workspace.repo, (oid for _, oid in listed))
-    return tuple(RunCommit(run, oid, found[oid].subject if oid in found else None) for run, oid in listed)
-
-
-class Maker(NamedTuple):
-    """A task that a commit was made for; the run is None where nobody knows one, or its record is gone."""
-
-    task_id: str | None
-    run_id: str | None
-    run: Run | None
-
-
-class Source(StrEnum):
-    """How the maker of a commit is known."""
-
-    RECORD = "record"
-    NOTE = "note"
-    TRAILERS = "trailers"
-
-
-class Origin(NamedTuple):
-    """Who made a commit: what records list counts, then what the hook noted, then its own trailers."""
-
-    commit: Commit
-    makers: tuple[Maker, ...]
-    source: Source
+    there = in_history(workspace.repo, found)
+    return tuple(
+        RunCommit(run, oid, found[oid].subject if oid in found else None, oid in there) for run, oid in listed
+    )
 
 
 def find_origin(workspace: Workspace, name: str) -> Origin:
@@ -70,21 +40,36 @@ def find_origin(workspace: Workspace, name: str) -> Origin:
     if oid is None:
         raise RequestError(f"there is no commit {name!r} here", hint="anything that git takes for a commit")
     commit = read_commits(workspace.repo, [oid])[oid]
+    is_there = bool(in_history(workspace.repo, [oid]))
     runs = [run for history in workspace.store.records.histories().values() for run in history.runs]
     if recorded := _listing(runs, oid):
-        return Origin(commit, recorded, Source.RECORD)
+        return Origin(commit, is_there, recorded, Source.RECORD)
     if noted := _listing((with_noted(workspace, run) for run in runs), oid):
-        return Origin(commit, noted, Source.NOTE)
+        return Origin(commit, is_there, noted, Source.NOTE)
     named = tuple(_named(commit, {run.id: run for run in runs}))
     if not named:
         raise RequestError(
             f"commit {oid[:12]} ({commit.subject}) was made by no run: no record lists it, and it names none"
         )
-    return Origin(commit, named, Source.TRAILERS)
+    return Origin(commit, is_there, named, Source.TRAILERS, _instead(workspace, named, runs))
 
 
 def _listing(runs: Iterable[Run], oid: str) -> tuple[Maker, ...]:
     return tuple(Maker(run.task_id, run.id, run) for run in runs if oid in run.commits)
+
+
+def _instead(workspace: Workspace, named: tuple[Maker, ...], runs: Iterable[Run]) -> tuple[RunCommit, ...]:
+    """Give what the runs list that the trailers name, or, where they name none, those a person made."""
+    told = {maker.run_id for maker in named}
+    by_hand = {maker.task_id for maker in named if maker.run_id is None}
+    return commits_of(
+        workspace,
+        [
+            run
+            for run in runs
+            if run.id in told or (run.task_id in by_hand and run.run_type is RunType.MANUAL)
+        ],
+    )
 
 
 def _named(commit: Commit, runs: dict[str, Run]) -> Iterator[Maker]:

@@ -12,12 +12,13 @@ from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError
 from git_blackbird.git.changes import summarize
-from git_blackbird.git.commit_log import Commit, read_commits
+from git_blackbird.git.commit_log import read_commits
 from git_blackbird.git.committed import Committed, look_at_commit
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.repository import Repository, head
 from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.commands import task_command
+from git_blackbird.model.commits import Commit
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId

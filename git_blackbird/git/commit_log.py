@@ -1,24 +1,15 @@
 """Looking commits up: what a name means, what they say, which of them names a run."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from git_blackbird.git.repository import Repository
+from git_blackbird.model.commits import Commit
 from git_blackbird.model.trailers import RUN_TRAILER, TASK_TRAILER
 
 _FIELDS = 4
 _FORMAT = "%H%x00%s" + "".join(
     f"%x00%(trailers:key={key},valueonly,separator=%x1f)" for key in (TASK_TRAILER, RUN_TRAILER)
 )
-
-
-class Commit(NamedTuple):
-    """A commit's id, the first line of its message, and the tasks and runs that its trailers name."""
-
-    oid: str
-    subject: str
-    tasks: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()
 
 
 def find_commit(repo: Repository, name: str) -> str | None:
@@ -55,6 +46,19 @@ def read_commits(repo: Repository, oids: Iterable[str]) -> dict[str, Commit]:
         oid, subject, tasks, runs = fields[at : at + _FIELDS]
         found[oid] = Commit(oid, subject, _values(tasks), _values(runs))
     return found
+
+
+def in_history(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
+    """Give those of these commits, which must be there, that HEAD or a reference leads to, of any worktree.
+
+    Raises GitError.
+    """
+    wanted = frozenset(oids)
+    if not wanted:
+        return wanted
+    asked = ("rev-list", "--stdin", "--not", "--exclude=refs/blackbird/*", "--all")
+    left = repo.git(*asked, stdin="".join(f"{oid}\n" for oid in sorted(wanted)).encode())
+    return wanted - frozenset(left.out.decode().split())
 
 
 def _values(text: str) -> tuple[str, ...]:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.cli.commits_view import origin_data, origin_lines
-from git_blackbird.controller.commit_views import Maker, Source, find_origin, with_noted
+from git_blackbird.cli.commits_view import commit_lines, origin_data, origin_lines
+from git_blackbird.controller.commit_views import commits_of, find_origin, with_noted
 from git_blackbird.errors import RequestError
+from git_blackbird.model.commits import Maker, Source
 from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.run import Run, RunStatus
+from git_blackbird.model.run import Run, RunStatus, RunType
 from tests.controller.support import STAMP, leaf, open_at, put_plan
-from tests.support import commit
+from tests.support import commit, git
 
 
 @pytest.fixture
@@ -60,3 +61,42 @@ def test_notes_that_cannot_be_read_are_no_obstacle(repo: Path, at_work: Run) -> 
     with pytest.raises(RequestError, match="was made by no run"):
         find_origin(open_at(repo), "HEAD")
     assert with_noted(open_at(repo), at_work) == at_work
+
+
+def test_a_rebased_copy_of_work_by_hand_names_the_commit_that_the_run_lists(repo: Path) -> None:
+    base = commit(repo, {"base": "1"})
+    put_plan(repo, leaf("a"))
+    made = commit(repo, {"a.txt": "one\n"}, "by hand\n\nBlackbird-Task: a\n")
+    run = Run(
+        id=RunId("ab12"),
+        task_id=TaskId("a"),
+        run_type=RunType.MANUAL,
+        started_at=STAMP,
+        status=RunStatus.SUCCESS,
+        recorder="git-blackbird",
+        commits=(made,),
+    )
+    with open_at(repo).store.transaction() as transaction:
+        transaction.save_run(run)
+    assert [one.in_history for one in commits_of(open_at(repo), [run])] == [True]
+    git(repo, "reset", "-q", "--hard", base)
+    commit(repo, {"between": "1"})
+    git(repo, "cherry-pick", made)
+    assert list(commit_lines(commits_of(open_at(repo), [run]))) == [
+        f"{made[:12]}  by hand  (not in history any more: amended, rebased or dropped)"
+    ]
+    copy = git(repo, "rev-parse", "HEAD")
+    assert list(origin_lines(find_origin(open_at(repo), "HEAD"))) == [
+        f"\x1b[1mcommit {copy[:12]}\x1b[0m  by hand",
+        "  task a  names no run",
+        "known from the commit's own trailers",
+        "run ab12 of a lists another commit:",
+        f"    {made[:12]}  by hand  (not in history any more: amended, rebased or dropped)",
+        "    git blackbird runs a ab12",
+    ]
+    told = origin_data(find_origin(open_at(repo), "HEAD"), STAMP)
+    listed = {"commit": made, "subject": "by hand", "inHistory": False, "task": "a", "run": "ab12"}
+    assert (told["inHistory"], told["runsListInstead"]) == (True, [listed])
+    gone = find_origin(open_at(repo), made)
+    assert (gone.source, gone.in_history, gone.instead) == (Source.RECORD, False, ())
+    assert list(origin_lines(gone))[2] == "not in history any more: amended, rebased or dropped"

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.commit_log import Commit, commit_of_run, find_commit, read_commits
+from git_blackbird.git.commit_log import commit_of_run, find_commit, in_history, read_commits
 from git_blackbird.git.commit_plan import CommitPlan, plan_commit
 from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, Made, make_commit, move_index
 from git_blackbird.git.private_index import IndexLockedError, held_index, release_abandoned
 from git_blackbird.model.change import TreePair
+from git_blackbird.model.commits import Commit
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.trailers import render_commit_message
 from tests.controller.support import leaf
@@ -472,3 +473,18 @@ def test_nothing_is_found_before_the_first_commit(repo: Path) -> None:
     base = tree_of(repo)
     plan = planned(repo, TreePair(base, base))
     assert (plan.head.commit, plan.edits, plan.tree) == (None, {}, base)
+
+
+def test_what_a_branch_a_tag_or_another_worktree_has_is_in_history(repo: Path, tmp_path: Path) -> None:
+    kept = commit(repo, {"a": "1"})
+    git(repo, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    elsewhere = commit(tmp_path / "linked", {"b": "1"})
+    amended = commit(repo, {"c": "1"})
+    git(repo, "commit", "-q", "--amend", "-m", "another")
+    tagged = commit(repo, {"d": "1"})
+    git(repo, "tag", "one")
+    git(repo, "reset", "-q", "--hard", "HEAD~1")
+    git(repo, "update-ref", "refs/blackbird/runs/x", amended)
+    everything = [kept, elsewhere, amended, tagged, git(repo, "rev-parse", "HEAD")]
+    assert in_history(found(repo), everything) == {*everything} - {amended}
+    assert in_history(found(repo), []) == frozenset()
