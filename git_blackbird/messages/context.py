@@ -7,6 +7,7 @@ from git_blackbird.messages.questions import QUESTION_FORM
 from git_blackbird.model.conversation import Answer, Question
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.recorded import plain
+from git_blackbird.model.review import Feedback
 
 SNAPSHOT_BYTES = 32_768
 
@@ -47,6 +48,18 @@ def _filled(fields: dict[str, Any]) -> dict[str, Any]:
 def with_feedback(context: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
     """Add what the task must still hear."""
     return {**context, "feedback": "\n\n".join(texts)} if texts else context
+
+
+def with_review_feedback(context: dict[str, Any], feedback: Feedback | None) -> dict[str, Any]:
+    """Add what a parent's review found wanting, where that is still owed to the task."""
+    if feedback is None:
+        return context
+    told = {
+        "parentTaskId": feedback.parent_task_id,
+        "reviewRunId": feedback.review_run_id,
+        "feedback": feedback.feedback,
+    }
+    return {**context, "parentReviewFeedback": told}
 
 
 def with_answers(

@@ -5,8 +5,10 @@ from typing import Any
 
 from git_blackbird.model.change import Summary
 from git_blackbird.model.conversation import Answer, Question
+from git_blackbird.model.review import Feedback
 
 CONTINUE_TEXT = "You were interrupted. Go on with the task where you stopped, and finish it."
+_MEND = "Mend this in the work that is there, and check that it is mended."
 
 
 def render_prompt(context: Mapping[str, Any]) -> str:
@@ -22,6 +24,7 @@ def render_prompt(context: Mapping[str, Any]) -> str:
         _section("Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())])
     )
     parts.append(_section("What was asked about earlier work on this task", [context.get("feedback", "")]))
+    parts.append(_found_wanting(context.get("parentReviewFeedback")))
     parts.append(_answered(context))
     parts.append(_section("The project", [context.get("projectSnapshot", "")]))
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -38,6 +41,13 @@ def _answered(context: Mapping[str, Any]) -> str:
     return _section("Questions asked about this task before, and their answers", lines)
 
 
+def _found_wanting(feedback: Mapping[str, Any] | None) -> str:
+    if not feedback:
+        return ""
+    title = f"What the review of {feedback['parentTaskId']} found wanting in earlier work on this task"
+    return _section(title, [f"{feedback['feedback'].rstrip()}\n\n{_MEND}"])
+
+
 def _section(title: str, lines: Sequence[str]) -> str:
     body = "\n".join(line for line in lines if line)
     return f"## {title}\n\n{body}" if body else ""
@@ -50,6 +60,14 @@ def render_change_request(text: str, change: Summary | None) -> str:
     more = change.totals.files - len(change.files)
     files = [f"- {name}" for name in change.files] + ([f"- and {more} more"] if more > 0 else [])
     return text.rstrip("\n") + "\n\nFiles of the change so far:\n" + "\n".join(files) + "\n"
+
+
+def render_review_feedback(feedback: Feedback) -> str:
+    """Write what a parent's review wants mended, unchanged, for the session that did the work."""
+    return (
+        f"The work on {feedback.parent_task_id}, of which your task is a part, was reviewed, and your part "
+        f"was found wanting:\n\n{feedback.feedback.rstrip()}\n\n{_MEND}\n"
+    )
 
 
 def render_answers(questions: Sequence[Question], answers: Sequence[Answer]) -> str:

@@ -1,4 +1,7 @@
-from git_blackbird.messages.prompts import render_prompt
+from git_blackbird.messages.context import with_review_feedback
+from git_blackbird.messages.prompts import render_prompt, render_review_feedback
+from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.review import Feedback
 
 
 def test_a_fresh_session_is_told_what_was_answered_before() -> None:
@@ -11,4 +14,42 @@ def test_a_fresh_session_is_told_what_was_answered_before() -> None:
         "# Task a: A\n\n"
         "## Questions asked about this task before, and their answers\n\n"
         "- Which database?\n  sqlite\n- odd\n  yes\n"
+    )
+
+
+def _feedback(text: str = "The door\n  does not close.") -> Feedback:
+    return Feedback(
+        parent_task_id=TaskId("house"),
+        review_run_id=RunId("0123456789abcdef"),
+        feedback=text,
+        created_at="2026-01-01T00:00:00Z",
+        updated_at="2026-01-01T00:00:00Z",
+    )
+
+
+def test_a_fresh_session_is_told_what_the_review_of_the_parent_found_wanting() -> None:
+    context = with_review_feedback({"task": {"id": "door", "title": "Door"}}, _feedback())
+    assert context["parentReviewFeedback"] == {
+        "parentTaskId": "house",
+        "reviewRunId": "0123456789abcdef",
+        "feedback": "The door\n  does not close.",
+    }
+    assert render_prompt(context) == (
+        "# Task door: Door\n\n"
+        "## What the review of house found wanting in earlier work on this task\n\n"
+        "The door\n  does not close.\n\n"
+        "Mend this in the work that is there, and check that it is mended.\n"
+    )
+
+
+def test_a_task_of_which_a_review_wants_nothing_hears_of_none() -> None:
+    context = {"task": {"id": "door", "title": "Door"}}
+    assert with_review_feedback(context, None) == context
+
+
+def test_a_resumed_session_is_told_what_the_review_of_the_parent_found_wanting() -> None:
+    assert render_review_feedback(_feedback()) == (
+        "The work on house, of which your task is a part, was reviewed, and your part was found wanting:\n\n"
+        "The door\n  does not close.\n\n"
+        "Mend this in the work that is there, and check that it is mended.\n"
     )
