@@ -44,6 +44,7 @@ def status_lines(overview: Overview, output: Output) -> Iterator[str]:
     yield from _working(overview, now)
     yield from _headed("due", _due(overview, output.columns))
     yield from _headed("blocked", _blocked(overview, output.columns))
+    yield from _headed("an approval was cut off", _cut_off(overview))
     yield from _headed("the plan and the records differ", _drift(overview))
     yield from _headed("decisions on tasks that are not in this plan", _elsewhere(overview))
 
@@ -164,6 +165,21 @@ def _named(overview: Overview, deps: Sequence[str]) -> Iterator[str]:
         yield f"{dep} (skipped)" if dep in overview.skipped else dep
 
 
+def _cut_off(overview: Overview) -> Iterator[str]:
+    one = overview.cut_off
+    if one is None:
+        return
+    if one.commit is None:
+        left = "before it made a commit"
+    else:
+        open_still = (
+            "the index may lack it" if one.is_recorded else "it is not recorded, the index may lack it"
+        )
+        left = f"after it made commit {one.commit[:12]}; {open_still}"
+    yield f"  {one.task_id}  run {one.run_id}: killed {left}"
+    yield f"      {one.command}    # finishes it"
+
+
 def _drift(overview: Overview) -> Iterator[str]:
     for task_id, (stored, derived) in overview.drift.items():
         yield f"  {task_id}: the plan says {stored}, its runs say {derived}"
@@ -201,6 +217,7 @@ def status_data(overview: Overview) -> dict[str, Any]:
             task_id: {"plan": stored.value, "runs": derived.value}
             for task_id, (stored, derived) in overview.drift.items()
         },
+        "cutOffApproval": _cut_off_data(overview),
         "unreadable": [{"path": fault.path, "what": fault.what} for fault in overview.unreadable],
         "elsewhere": [{"task": run.task_id, "run": run.id} for run in overview.elsewhere],
         "problems": [
@@ -208,6 +225,13 @@ def status_data(overview: Overview) -> dict[str, Any]:
             for one in overview.problems
         ],
     }
+
+
+def _cut_off_data(overview: Overview) -> dict[str, Any] | None:
+    one = overview.cut_off
+    if one is None:
+        return None
+    return {"task": one.task_id, "run": one.run_id, "commit": one.commit, "command": one.command}
 
 
 def _owed_data(owed: Owed) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from git_blackbird.errors import BlackbirdError, LockedError, RequestError, Unus
 from git_blackbird.git.changes import differs
 from git_blackbird.git.commit_log import commit_of_run
 from git_blackbird.git.commit_plan import CommitPlan, plan_commit, tree_of
-from git_blackbird.git.commit_process import Committed, commit_apart
+from git_blackbird.git.commit_process import CommitLostError, Committed, commit_apart
 from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, move_index
 from git_blackbird.git.private_index import held_index, is_abandoned, release_abandoned
 from git_blackbird.model.change import TreePair
@@ -134,6 +134,8 @@ def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: i
     try:
         result = commit_apart(workspace.repo, plan, render_commit_message(task, run.id), right)
     except CommitRefusedError as error:
+        if not isinstance(error, CommitLostError):
+            drop_note(workspace.layout)
         raise ApprovalRefusedError(task, f"git did not commit its change\n{error.words}") from error
     warnings = tuple(_finish(workspace, result))
     return ApprovalCommit(result.made.oid, len(plan.edits), warnings=warnings)

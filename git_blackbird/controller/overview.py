@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from git_blackbird.controller.cut_off import find_cut_off
 from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.model.checkpoint import CutOffApproval
 from git_blackbird.model.due import Owed, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.graph import (
     Readiness,
@@ -65,6 +67,7 @@ class Overview(NamedTuple):
     unreadable: tuple[RecordFault, ...]
     elsewhere: tuple[Run, ...]
     problems: tuple[Problem, ...]
+    cut_off: CutOffApproval | None
 
 
 def build_overview(workspace: Workspace) -> Overview:
@@ -101,6 +104,7 @@ def build_overview(workspace: Workspace) -> Overview:
         ),
         elsewhere=_elsewhere(image),
         problems=workspace.problems,
+        cut_off=find_cut_off(workspace),
     )
 
 

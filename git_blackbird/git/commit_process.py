@@ -34,6 +34,10 @@ _START = (
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class CommitLostError(CommitRefusedError):
+    """The process that was to make the commit was killed: git may be at work on it still."""
+
+
 @dataclass(frozen=True)
 class Committed:
     """The commit that was made, and why the index does not follow it, None where it does.
@@ -50,7 +54,7 @@ def commit_apart(repo: Repository, plan: CommitPlan, message: str, right: int) -
     """Make the commit and bring the user's index along, whatever becomes of this process.
 
     ``right`` is the descriptor of the lock that gives the right to; the other process keeps it. Raises
-    CommitRefusedError, and then there is no commit.
+    CommitRefusedError, and then there is no commit, or CommitLostError.
     """
     order = {
         "repo": [str(path) for path in (repo.top, repo.git_dir, repo.common_dir)],
@@ -68,7 +72,9 @@ def commit_apart(repo: Repository, plan: CommitPlan, message: str, right: int) -
     try:
         told = json.loads(done.out)
     except ValueError:
-        raise CommitRefusedError(said_by(done)) from None
+        # What asks it to end is deadly only before it begins.
+        lost = CommitRefusedError if -done.code in _ENDING else CommitLostError
+        raise lost(said_by(done)) from None
     if "refused" in told:
         raise CommitRefusedError(told["refused"])
     made = Made(told["oid"], told["tree"], tuple(told["differs"]))

@@ -1,6 +1,7 @@
 """Approvals that commit: exactly the change, before the decision is recorded, and once, whatever happens."""
 
 import asyncio
+import os
 import shutil
 import signal
 import subprocess
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.cli.status_view import status_data
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.decide import Recorded, record_decision
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.holding import hold_controller
+from git_blackbird.controller.overview import build_overview
 from git_blackbird.controller.plan_edits import NewTask, add_task
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.requests import reset_task, set_status
@@ -28,7 +31,7 @@ from git_blackbird.model.run import DecisionState, Run
 from git_blackbird.model.stop import StopReason
 from git_blackbird.storage.locks import run_being_approved
 from tests.cli.terminal import PROGRAM, program_environ
-from tests.controller.killing import run_killed
+from tests.controller.killing import STRIDE, run_killed
 from tests.controller.support import (
     APPROVE,
     QUIT,
@@ -397,12 +400,12 @@ def test_a_decision_that_got_past_is_not_overwritten(waiting: Path, tmp_path: Pa
     assert run.decision_state == DecisionState.REJECTED
 
 
-SHARES = 4
+SHARES = 2
 
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_killed_at_each_step_it_is_still_one_commit(waiting: Path, tmp_path: Path, share: int) -> None:
-    step, killed = share + 1, True
+    step, killed = 1 + share * STRIDE, True
     while killed:
         place = tmp_path / f"step-{step}"
         shutil.copytree(waiting, place, symlinks=True)
@@ -419,7 +422,7 @@ def test_killed_at_each_step_it_is_still_one_commit(waiting: Path, tmp_path: Pat
         assert private <= {"approval.lock", "controller.lock", "store.lock"}
         assert not (place / ".git/index.lock").exists()
         shutil.rmtree(place)
-        step += SHARES
+        step += SHARES * STRIDE
     assert step > 20
 
 
@@ -486,3 +489,89 @@ def test_asked_to_end_it_ends_git_and_commits_nothing(waiting: Path, held: Path,
     hook(waiting, "pre-commit", "exit 0")
     approve(waiting)
     assert git(waiting, "status", "--porcelain") == "M  a.txt"
+
+
+@pytest.fixture
+def killed(waiting: Path, tmp_path: Path) -> Callable[[str], str]:
+    """Kill an approval, its git and its hook while the hook of that name runs; gives what status says."""
+
+    def kill(name: str) -> str:
+        held = tmp_path / "held"
+        hook(waiting, name, f"touch {held}; sleep 600")
+        process = subprocess.Popen(
+            [sys.executable, *PROGRAM, "decide", "a", "--approve"],
+            cwd=waiting,
+            env=program_environ(),
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for(held)
+        under_way = cut_off_lines(waiting)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        end = time.monotonic() + PATIENCE_SECONDS
+        while run_being_approved(open_at(waiting).layout) is not None:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        hook(waiting, name, "exit 0")
+        assert under_way == []
+        return "\n".join(cut_off_lines(waiting))
+
+    return kill
+
+
+def cut_off_lines(repo: Path) -> list[str]:
+    """What ``status`` says of a cut-off approval, and that looking changes nothing."""
+    before = {path: path.stat().st_mtime_ns for path in (repo / ".git/blackbird").iterdir()}
+    said = subprocess.run(
+        [sys.executable, *PROGRAM, "status"],
+        cwd=repo,
+        env=program_environ(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert before == {path: path.stat().st_mtime_ns for path in (repo / ".git/blackbird").iterdir()}
+    _, _, rest = said.stdout.partition("an approval was cut off\n")
+    return rest.splitlines()
+
+
+def test_an_approval_killed_with_its_git_before_the_commit_is_named(
+    waiting: Path, killed: Callable[[str], str]
+) -> None:
+    assert killed("pre-commit") == (
+        f"  a  run {only_run(waiting).id}: killed before it made a commit\n"
+        "      git blackbird decide a --approve    # finishes it"
+    )
+    approve(waiting)
+    assert (cut_off_lines(waiting), clean(waiting)) == ([], True)
+
+
+def test_an_approval_killed_with_its_git_after_the_commit_is_named(
+    waiting: Path, killed: Callable[[str], str]
+) -> None:
+    said = killed("post-commit")
+    run, made = only_run(waiting), git(waiting, "rev-parse", "HEAD")
+    assert said == (
+        f"  a  run {run.id}: killed after it made commit {made[:12]}; "
+        "it is not recorded, the index may lack it\n"
+        "      git blackbird decide a --approve    # finishes it"
+    )
+    assert status_data(build_overview(open_at(waiting)))["cutOffApproval"] == {
+        "task": "a",
+        "run": run.id,
+        "commit": made,
+        "command": "git blackbird decide a --approve",
+    }
+    git(waiting, "config", "--unset", "blackbird.execution.commit")
+    assert cut_off_lines(waiting)[1] == "      git blackbird execute    # finishes it"
+    assert not clean(waiting)
+    repaired(waiting)
+    assert (cut_off_lines(waiting), clean(waiting), only_run(waiting).is_pending) == ([], True, True)
+
+
+def test_a_refused_approval_is_none_that_was_cut_off(waiting: Path) -> None:
+    hook(waiting, "pre-commit", "exit 1")
+    refused(waiting)
+    assert cut_off_lines(waiting) == []
