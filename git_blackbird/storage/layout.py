@@ -47,6 +47,11 @@ class Layout:
         return self.state / "runs"
 
     @property
+    def feedback(self) -> Path:
+        """The folder of what parent reviews left owed to leaves."""
+        return self.state / "parent-review-feedback"
+
+    @property
     def config(self) -> Path:
         """The project's configuration file."""
         return self.state / "config.json"
@@ -76,10 +81,16 @@ class Layout:
 
         Raises UnusableError for an id that could leave the folder.
         """
-        fault = task_id_fault(task_id)
-        if fault is not None:
-            raise UnusableError(f"task id {task_id!a} cannot name a folder: it {fault}")
+        _check_name(task_id, "folder")
         return self.runs / task_id
+
+    def feedback_file(self, task_id: TaskId) -> Path:
+        """Give the file of what parent reviews left owed to one leaf.
+
+        Raises UnusableError for an id that could leave the folder.
+        """
+        _check_name(task_id, "file")
+        return self.feedback / f"{task_id}.json"
 
     def record(self, task_id: TaskId, run_id: RunId) -> Path:
         """Give the record file of one run."""
@@ -115,6 +126,12 @@ class Layout:
             if os.path.lexists(here) and not stat.S_ISDIR(here.lstat().st_mode):
                 return here.rename(here.with_name(f"{here.name}.set-aside-{name}"))
         return None
+
+
+def _check_name(task_id: TaskId, what: str) -> None:
+    fault = task_id_fault(task_id)
+    if fault is not None:
+        raise UnusableError(f"task id {task_id!a} cannot name a {what}: it {fault}")
 
 
 def _make_one(folder: Path) -> None:

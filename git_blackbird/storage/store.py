@@ -5,14 +5,17 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.history import History
+from git_blackbird.model.history import History, RecordFault
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan
+from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import Run
 from git_blackbird.storage.atomic import SaveError, copy_private, move_aside, sweep_temporaries, write_atomic
+from git_blackbird.storage.feedback import FeedbackFiles
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import run_being_approved, store_lock
 from git_blackbird.storage.plan_format import parse_plan, render_plan
@@ -26,10 +29,12 @@ BROKEN_BY_AGENT = (
 
 
 class Image(NamedTuple):
-    """Plan and records as they stand at one moment."""
+    """Plan, records and what parent reviews left owed, as they stand at one moment."""
 
     plan: Plan
     histories: Mapping[TaskId, History]
+    feedback: Mapping[TaskId, Feedback] = MappingProxyType({})
+    feedback_faults: tuple[RecordFault, ...] = ()
 
     def history(self, task_id: TaskId) -> History:
         """Give the runs of one task, none when it has none."""
@@ -42,6 +47,7 @@ class Store:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.records = Records(layout)
+        self.feedback = FeedbackFiles(layout)
         self._parsed: tuple[bytes, Plan] | None = None
 
     def plan_bytes(self) -> bytes | None:
@@ -90,8 +96,9 @@ class Store:
         self._parsed = (data, plan)
 
     def image(self) -> Image:
-        """Give plan and records together."""
-        return Image(self.plan(), self.records.histories())
+        """Give plan, records and feedback together."""
+        plan, histories = self.plan(), self.records.histories()
+        return Image(plan, histories, *self.feedback.load_all())
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator["Transaction"]:
@@ -145,6 +152,20 @@ class Transaction:
         """
         path = self._store.layout.record(run.task_id, run.id)
         write_atomic(self._store.layout, path, render_record(run), mode=0o600)
+
+    def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
+        """Save what a parent review left owed to a leaf; the file's creation time and unknown fields stay.
+
+        Raises UnusableError, SaveError.
+        """
+        self._store.feedback.save(task_id, feedback)
+
+    def drop_feedback(self, task_id: TaskId) -> None:
+        """Remove what was owed to a leaf; there may be nothing.
+
+        Raises UnusableError, SaveError.
+        """
+        self._store.feedback.drop(task_id)
 
     def clear_way(self, run: Run) -> tuple[tuple[Path, Path], ...]:
         """Move aside what an agent put where folders for its record must be; gives old and new places.
