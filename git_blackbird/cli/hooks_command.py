@@ -102,7 +102,7 @@ def _say_standing(output: Output, view: HookView) -> None:
     for path in view.gone:
         output.say(f"  {clean_line(path, 1000)} is gone; without it the hook does nothing")
     if view.obstacle is not None:
-        output.say(f"  none can be installed: {clean_line(view.obstacle, 1000)}")
+        output.say(f"  installing is refused: {clean_line(view.obstacle, 1000)}")
     elif view.state is HookState.ABSENT and view.other:
         output.say("  another hook is there; installing keeps it, and ours runs it first")
     _say_rest(output, view)
@@ -132,6 +132,7 @@ def hook_data(view: HookView) -> dict[str, Any]:
         "other": view.other,
         "before": None if view.aside is None else str(view.aside),
         "runsBefore": view.runs_aside,
+        "obstacle": view.obstacle,
         "gone": list(view.gone),
         "shared": view.shared,
     }

@@ -53,6 +53,12 @@ class HookState(StrEnum):
     REPLACED = "replaced"
 
 
+_WAYS_OUT = {
+    HookState.REPLACED: "keep one of the two: move the other away, or call it from the one that stays",
+    HookState.EDITED: "move the changes into a hook of their own, remove the file, and repeat the command",
+}
+
+
 @dataclass(frozen=True)
 class HookView:
     """How things stand at one place.
@@ -99,13 +105,14 @@ def view_hook(repo: Repository, caller: Caller) -> HookView:
     path = _hook_path(repo)
     aside = path.with_name(ASIDE)
     text = _read_ours(path)
+    state = _state(text, caller) if text is not None else _foreign_state(path, aside)
     return HookView(
         path=path,
-        state=_state(text, caller) if text is not None else _foreign_state(path, aside),
+        state=state,
         other=text is None and os.path.lexists(path),
         aside=aside if os.path.lexists(aside) else None,
         runs_aside=aside.is_file() and os.access(aside, os.X_OK),
-        obstacle=_no_folder(path.parent) or _unmovable(path),
+        obstacle=_no_folder(path.parent) or _unmovable(path) or _left_alone(path, state),
         gone=() if text is None else missing_programs(text),
         shared=_shared(repo, path.parent),
     )
@@ -233,16 +240,18 @@ def _shared(repo: Repository, folder: Path) -> str | None:
 
 
 def _require_ours_or_none(view: HookView) -> None:
-    if view.state is HookState.REPLACED:
-        raise RequestError(
-            f"{view.path} is another hook now; it is left alone, and so is {view.aside}, the one before ours",
-            hint="keep one of the two: move the other away, or call it from the one that stays",
-        )
-    if view.state is HookState.EDITED:
-        raise RequestError(
-            f"{view.path} is ours with changes of someone else's; it is left alone",
-            hint="move the changes into a hook of their own, remove the file, and repeat the command",
-        )
+    reason = _left_alone(view.path, view.state)
+    if reason is not None:
+        raise RequestError(reason, hint=_WAYS_OUT[view.state])
+
+
+def _left_alone(path: Path, state: HookState) -> str | None:
+    if state is HookState.REPLACED:
+        aside = path.with_name(ASIDE)
+        return f"{path} is another hook now; it is left alone, and so is {aside}, the one before ours"
+    if state is HookState.EDITED:
+        return f"{path} is ours with changes of someone else's; it is left alone"
+    return None
 
 
 def _require_movable(path: Path) -> None:
