@@ -1,6 +1,7 @@
 """The seal around every test: its own HOME, its own git configuration, a fixed identity."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,16 @@ from tests.support import git
 
 LEAKING = ("BLACKBIRD_", "CLAUDE", "CODEX", "ANTHROPIC_", "OPENAI_", "GIT_")
 
+# Hundreds of programs are started: none of them should have to compile what the one before it has compiled.
+sys.dont_write_bytecode = False
+
 
 @pytest.fixture(autouse=True)
 def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the test an environment in which nothing of the machine's user is seen; returns HOME."""
     for name in [name for name in os.environ if name.startswith(LEAKING)]:
         monkeypatch.delenv(name)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n")

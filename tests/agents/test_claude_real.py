@@ -25,7 +25,11 @@ FIRST = "5e551011-0000-4000-8000-000000000001"
 SPEECH = DIALECTS["claude"]
 
 
-@pytest.fixture(params=real(CLAUDE, OLD_CLAUDE))
+# The older version has the cells in which it differs, and one whole path: a run, its resumes, its end.
+both = pytest.mark.parametrize("program", real(CLAUDE, OLD_CLAUDE), indirect=True)
+
+
+@pytest.fixture(params=real(CLAUDE))
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen
@@ -54,10 +58,12 @@ def read(stage: Stage, agent: Agent, assignment: Assignment) -> Reading:
     return stage.run_agent(agent, assignment).reading
 
 
+@both
 def test_its_version_is_known(program: Program, agent: Agent) -> None:
     assert agent.probe({"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}) == program.version
 
 
+@both
 def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_path: Path) -> None:
     temporary = tmp_path / "t"
     temporary.mkdir()
@@ -73,6 +79,7 @@ def test_a_missing_program_is_named_before_anything_starts() -> None:
     assert caught.value.hint is not None
 
 
+@both
 def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage, agent: Agent) -> None:
     script = SPEECH.shell("echo $BLACKBIRD_RUN_ID > b.txt")
     model.tell(Reply("I write it.", (SPEECH.writes(stage.tree / "a.txt", "a\n"), script)), "All done.")
@@ -96,6 +103,7 @@ def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage
     assert model.prompts()[-1] == "Make a.txt"
 
 
+@both
 def test_a_resume_goes_on_in_the_same_session_and_costs_what_it_cost(
     program: Program, model: StandIn, stage: Stage, agent: Agent
 ) -> None:
@@ -169,7 +177,6 @@ def test_a_stream_that_breaks_off_is_no_success(model: StandIn, stage: Stage, ag
     assert reading.error
 
 
-@pytest.mark.parametrize("program", real(CLAUDE))
 def test_a_prompt_that_is_too_long_to_ask_at_all_is_a_refusal(
     model: StandIn, stage: Stage, agent: Agent
 ) -> None:
@@ -210,6 +217,7 @@ def test_a_session_that_it_does_not_know_is_a_refusal(model: StandIn, stage: Sta
     assert reading.error == f"No conversation found with session ID: {FIRST}"
 
 
+@both
 def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: StandIn, stage: Stage) -> None:
     # It ends with a guess of what was meant.
     reading = read(stage, load(program, claude_args=("--session-idd",)), assign("Go"))
@@ -218,6 +226,7 @@ def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: Stand
     assert "unknown option '--session-idd'" in (reading.error or "")
 
 
+@both
 def test_tools_denied_are_noted_and_the_run_was_kept_from_working(
     program: Program, model: StandIn, stage: Stage
 ) -> None:

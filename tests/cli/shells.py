@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60.0
 _BASH_COMPLETION = Path("/usr/share/bash-completion/bash_completion")
 _DUMP = "\x14"
+_END = "--end--"
 _INSERT_ALL = "\x18*"
 
 _BASH = """
@@ -116,6 +117,7 @@ class Typed:
             timeout=PATIENCE_SECONDS,
             dimensions=(200, 2000),
         )
+        child.delaybeforesend = None
         try:
             yield child
         finally:
@@ -148,23 +150,19 @@ class Fish:
 
     def complete(self, lines: Iterable[str]) -> Iterator[list[str]]:
         script = self.installed / "share/fish/vendor_completions.d/git-blackbird.fish"
-        ask = (
-            f"source {shlex.quote(str(script))}; complete -C $argv[1]"
-            if self.sourced
-            else "complete -C $argv[1]"
+        source = f"source {shlex.quote(str(script))}; " if self.sourced else ""
+        said = subprocess.run(
+            ["fish", "-c", f"{source}for line in $argv; complete -C $line; echo {_END}; end", *lines],
+            cwd=self.repo,
+            env=_environ(self.installed),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATIENCE_SECONDS,
         )
-        for line in lines:
-            said = subprocess.run(
-                ["fish", "-c", ask, line],
-                cwd=self.repo,
-                env=_environ(self.installed),
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=PATIENCE_SECONDS,
-            )
-            assert said.stderr == ""
-            yield sorted(one.partition("\t")[0] for one in said.stdout.splitlines())
+        assert said.stderr == ""
+        for offered in said.stdout.split(f"{_END}\n")[:-1]:
+            yield sorted(one.partition("\t")[0] for one in offered.splitlines())
 
 
 def bash(repo: Path, installed: Path) -> Shell:

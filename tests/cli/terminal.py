@@ -42,6 +42,7 @@ class Terminal:
             env=program_environ(environ),
             dimensions=(ROWS, COLUMNS),
         )
+        self._child.delaybeforesend = None
         self.mode_before = self.mode()
 
     def __enter__(self) -> Self:
@@ -92,6 +93,7 @@ class Terminal:
         while self._take():
             assert time.monotonic() < deadline, f"it does not end:\n{self.text}"
         self._child.wait()
+        self._child.ptyproc.delayafterclose = 0
         if self._child.exitstatus is None:
             return 128 + int(self._child.signalstatus)
         return int(self._child.exitstatus)

@@ -58,7 +58,7 @@ def used(repo: Path, before: dict[str, object]) -> Trial:
     """A repository in which everything there is was made."""
     trial = Trial(repo)
     trial.expect(0, "init", "--hooks")
-    trial.expect(0, "add", "--id", "a", "--title", "A")
+    trial.plan({"a": ()})
     trial.command("true")
     trial.expect(0, "execute", "--no-input")
     return trial
@@ -93,18 +93,23 @@ def test_the_plan_stays_unless_it_is_named(used: Trial) -> None:
     assert used.expect(0, "status").startswith("1 task: 1 done\n")
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_only_what_is_named_goes(used: Trial, part: str) -> None:
-    envelope = json.loads(used.expect(0, "deinit", f"--{part}", "--json"))
-    assert [one["part"] for one in envelope["data"]["removed"]] == [part]
-    left = used.expect(0, "deinit", f"--{part}", "--no-input").splitlines()
-    assert [line.split()[0] for line in left if line.split()[1] == "no"] == [part]
+def test_only_what_is_named_goes(used: Trial) -> None:
+    for number, part in enumerate(PARTS, 1):
+        envelope = json.loads(used.expect(0, "deinit", f"--{part}", "--json"))
+        assert [one["part"] for one in envelope["data"]["removed"]] == [part]
+        left = used.expect(0, "deinit", f"--{part}", "--no-input").splitlines()
+        gone = [line.split()[0] for line in left if line.split()[1] == "no"]
+        assert gone == PARTS[:number]
 
 
-def test_a_script_must_name_something(used: Trial) -> None:
+def test_who_names_nothing_or_is_an_agent_takes_nothing_away(used: Trial) -> None:
+    was = everything(used.repo)
     for args in (("--no-input",), ("--yes",), ("--json",), ()):
         said = used.expect(2, "deinit", *args)
         assert "say what to take away" in said
+    used.environ["BLACKBIRD_RUN_ID"] = "0123456789abcdef"
+    assert "error: an agent may not take git-blackbird out" in used.expect(1, "deinit", "--all")
+    assert everything(used.repo) == was
 
 
 def test_each_part_is_asked_for_on_a_terminal(used: Trial) -> None:
@@ -149,11 +154,6 @@ def test_it_is_refused_while_agents_work(used: Trial) -> None:
         (used.repo / "gate").open("w").close()
         assert running.communicate(timeout=60)[0]
     assert running.returncode in (0, 1)
-
-
-def test_an_agent_may_not(used: Trial) -> None:
-    used.environ["BLACKBIRD_RUN_ID"] = "0123456789abcdef"
-    assert "error: an agent may not take git-blackbird out" in used.expect(1, "deinit", "--all")
 
 
 def test_nothing_is_removed_through_a_link(used: Trial) -> None:

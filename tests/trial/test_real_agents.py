@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents import processes
-from tests.standin.install import CLAUDE, CODEX, OLD_CLAUDE, Program
+from tests.standin.install import CLAUDE, CODEX, Program
 from tests.standin.real import SANDBOX, model_of, needs_sandbox, path_of, real
 from tests.standin.server import Reply, StandIn, ToolCall
 from tests.support import commit, git
@@ -24,7 +24,7 @@ ASKS = f"Tell me.\n```json\n{json.dumps({'questions': [QUESTION]})}\n```"
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds what is left behind through /proc")
 
 
-@pytest.fixture(params=real())
+@pytest.fixture(params=real(CLAUDE, CODEX))
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen
@@ -71,6 +71,7 @@ def assert_one_session(records: list[Record]) -> None:
     assert records[0]["provider_session_ref"]
 
 
+@pytest.mark.parametrize("program", real(), indirect=True)
 def test_a_plan_is_done_with_one_task_done_again_as_asked_in_the_same_session(
     program: Program, trial: Trial, model: StandIn
 ) -> None:
@@ -240,7 +241,7 @@ def test_a_usage_limit_names_when_it_is_over_and_charges_nothing(
     assert trial.statuses() == {"greet": "todo"}
 
 
-@pytest.mark.parametrize("program", real(CLAUDE, OLD_CLAUDE))
+@pytest.mark.parametrize("program", real(CLAUDE))
 def test_tools_that_were_all_denied_are_no_success(trial: Trial, model: StandIn) -> None:
     trial.configure({"claude.permissionMode": "dontAsk"})
     model.tell(Reply(tools=(model.dialect.writes(trial.repo / "greet.py", "x\n"),)), "I could not.")
