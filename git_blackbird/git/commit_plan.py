@@ -9,6 +9,7 @@ from git_blackbird.git.repository import Head, Repository, head
 from git_blackbird.git.staged import Staged, read_staged
 from git_blackbird.git.trees import SUBMODULE, Entry, Trees
 from git_blackbird.model.change import TreePair
+from git_blackbird.model.text import shell_word
 
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge is in progress",
@@ -117,7 +118,7 @@ class _Planning:
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
             return "something else is staged there"
-        if in_index != after and (kept_back := _kept_back(self.staged.tags.get(path, b""))):
+        if in_index != after and (kept_back := _kept_back(path, self.staged.tags.get(path, b""))):
             return kept_back
         if self.trees.entry(self.worktree, path) != after:
             return "it was edited after the run"
@@ -129,11 +130,16 @@ class _Planning:
         return touched - self.edits.keys()
 
 
-def _kept_back(tag: bytes) -> str | None:
-    if tag.islower():
-        return "it is marked to be assumed unchanged"
+def _kept_back(path: bytes, tag: bytes) -> str | None:
+    """Say which marks keep git from looking at a file, and the command that takes them away."""
     # A sparse checkout sets the same mark as a person does by `git update-index --skip-worktree`.
-    return "it is marked to be skipped in the worktree (skip-worktree)" if tag == b"S" else None
+    marks = {"skip-worktree": tag.upper() == b"S", "assume-unchanged": tag.islower()}
+    found = [mark for mark, is_set in marks.items() if is_set]
+    if not found:
+        return None
+    name = shell_word(path.decode(errors="replace"))
+    way = " && ".join(f"git update-index --no-{mark} {name}" for mark in found)
+    return f"it is marked as {' and '.join(found)}; to take that away: {way}"
 
 
 def _said(path: bytes, reason: str) -> str:

@@ -239,11 +239,23 @@ def test_edits_from_before_the_run_are_committed_by_themselves_first(gated: Path
     assert (subjects(gated)[:2], clean(gated)) == (["Task a", "mine"], True)
 
 
-def test_a_file_marked_to_be_skipped_is_told_of_as_that(gated: Path) -> None:
-    put_plan(gated, leaf("a", "append a.txt more"))
+@pytest.mark.parametrize(
+    "marks", [["skip-worktree"], ["assume-unchanged"], ["skip-worktree", "assume-unchanged"]]
+)
+def test_a_file_that_git_is_told_not_to_look_at_is_told_of_with_the_way_out(
+    gated: Path, marks: list[str]
+) -> None:
+    commit(gated, {"b$c.txt": "one\n"})
+    put_plan(gated, leaf("a", "append b$c.txt more"))
     execute(gated, Person())
-    git(gated, "update-index", "--skip-worktree", "a.txt")
-    assert "a.txt: it is marked to be skipped in the worktree (skip-worktree)" in refused(gated).message
+    for mark in marks:
+        git(gated, "update-index", f"--{mark}", "b$c.txt")
+    said = refused(gated).message
+    name, _, way = said.partition("; to take that away: ")
+    assert name.endswith(f"- b$c.txt: it is marked as {' and '.join(marks)}")
+    subprocess.run(way.splitlines()[0], shell=True, cwd=gated, check=True)
+    approve(gated)
+    assert (subjects(gated)[0], clean(gated)) == ("Task a", True)
 
 
 def test_a_hook_that_fails_leaves_the_decision_pending(waiting: Path) -> None:

@@ -162,12 +162,13 @@ def test_each_overlap_is_named_with_its_reason(based: tuple[Path, str]) -> None:
     write(repo, {"d/x.txt": "y\n", "new": "1\n"})
     git(repo, "update-index", "--assume-unchanged", "run.sh")
     before = git(repo, "rev-parse", "HEAD"), status(repo)
+    taken_away = "git update-index --no-assume-unchanged run.sh"
     assert planned(repo, pair).obstacles == (
         "a.txt: it was edited after the run",
         "b.txt: HEAD has another version than the change began with",
         "d/x.txt: something else is staged there",
         "new: something else is staged there",
-        "run.sh: it is marked to be assumed unchanged",
+        f"run.sh: it is marked as assume-unchanged; to take that away: {taken_away}",
     )
     assert (git(repo, "rev-parse", "HEAD"), status(repo)) == before
 
