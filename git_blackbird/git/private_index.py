@@ -11,6 +11,18 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.repository import Repository
 
+# For git commands of our own on an index: the repository's own programs do not run for them, except the
+# filters that make content; and a file that core.safecrlf would keep out of a commit is there all the same.
+QUIET = (
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.splitIndex=false",
+    "-c",
+    "core.safecrlf=false",
+)
 PATIENCE_SECONDS = 3.0
 _STALE_SECONDS = 24 * 3600
 _LOOK_SECONDS = 0.02
@@ -28,14 +40,21 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
 
     It lies in a folder of its own, for whatever belongs to ``purpose``, and goes away with the block.
     """
+    with private_folder(repo, purpose) as folder:
+        index = folder / "index"
+        _copy_index(user_index(repo), index)
+        yield index
+
+
+@contextlib.contextmanager
+def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
+    """Give an empty folder in the git directory, which goes away with the block."""
     repo.private_dir.mkdir(parents=True, exist_ok=True)
     _sweep(repo.private_dir, purpose)
     with tempfile.TemporaryDirectory(
         prefix=f"{purpose}.", dir=repo.private_dir, ignore_cleanup_errors=True
     ) as folder:
-        index = Path(folder, "index")
-        _copy_index(user_index(repo), index)
-        yield index
+        yield Path(folder)
 
 
 def user_index(repo: Repository) -> Path:

@@ -10,24 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.private_index import private_index
+from git_blackbird.git.private_index import QUIET, private_index
 from git_blackbird.git.program import Completed, GitError, GitTimeoutError
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.trees import SUBMODULE, Trees, parents
 from git_blackbird.model.change import LeftOut
 
-# The repository's own programs do not run for a snapshot, except the filters that make its content; and a
-# file that core.safecrlf would keep out of a commit is in the worktree all the same.
-_QUIET = (
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.splitIndex=false",
-    "-c",
-    "core.safecrlf=false",
-)
 # All that git knows, and once more what differs: only so are entries seen that it is told not to look at.
 _LIST = ("ls-files", "-z", "-v", "-c", "-m", "-d", "-o", "--exclude-standard")
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
@@ -150,7 +138,7 @@ class _Session:
     def git(self, *args: str, stdin: bytes | None = None) -> Completed:
         """Run git on the private index within what is left of the time."""
         left = max(self.deadline - time.monotonic(), 0.0)
-        return self.repo.git(*_QUIET, *args, stdin=stdin, timeout=left, variables=self.variables)
+        return self.repo.git(*QUIET, *args, stdin=stdin, timeout=left, variables=self.variables)
 
     def sorted_out(self, listed: Completed) -> _Worklist:
         """Decide for each path git named what becomes of it."""

@@ -12,6 +12,18 @@ from tests.support import git
 
 HIDDEN = (".blackbird", "blackbird.plan.json")
 LIMITS = SnapshotLimits(timeout_seconds=60, max_untracked_bytes=50_000_000)
+ODD = [
+    "with space",
+    'quo"te',
+    "new\nline",
+    "not\udcff utf8",
+    "a -> b.txt",
+    "-dash",
+    "*?[glob]",
+    ":top",
+    "ü",
+    "\\",
+]
 
 
 def found(path: Path) -> Repository:
@@ -75,3 +87,10 @@ def escaping(folder: Path) -> str:
         "    time.sleep(0.05)\n"
     )
     return f"'{sys.executable}' '{program}' "
+
+
+def script(path: Path, text: str) -> Path:
+    """Write a shell script that can be run."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path

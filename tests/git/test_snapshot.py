@@ -8,27 +8,20 @@ import pytest
 
 from git_blackbird.git.snapshot import SnapshotError, SnapshotLimits, take_snapshot
 from git_blackbird.model.change import LeftOut
-from tests.git.support import HIDDEN, LIMITS, escaping, found, listing, names, snap, tree_of, user_state
+from tests.git.support import (
+    HIDDEN,
+    LIMITS,
+    ODD,
+    escaping,
+    found,
+    listing,
+    names,
+    script,
+    snap,
+    tree_of,
+    user_state,
+)
 from tests.support import commit, git, write
-
-ODD = [
-    "with space",
-    'quo"te',
-    "new\nline",
-    "not\udcff utf8",
-    "a -> b.txt",
-    "-dash",
-    "*?[glob]",
-    ":top",
-    "ü",
-    "\\",
-]
-
-
-def script(path: Path, text: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
 
 
 def test_a_repository_without_commits(repo: Path) -> None:
