@@ -15,6 +15,7 @@ from git_blackbird.agents.programs import (
     ask,
     find_program,
     inspect_program,
+    review_remarks,
     with_args,
 )
 from git_blackbird.agents.protocol import (
@@ -26,11 +27,26 @@ from git_blackbird.agents.protocol import (
     build_session_uuid,
     is_uuid,
 )
+from git_blackbird.agents.schemas import render_schema
 from git_blackbird.errors import AgentUnavailableError
 
 BYPASS_MODE = "bypassPermissions"
 _ROOT = 0
 _NEEDED_FLAGS = ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode")
+# A reviewer may look at everything, and run commands that only read. The settings of the repository could
+# run programs of its own, and the user's arguments widen what it may: neither has a say.
+_REVIEW_TERMS = (
+    *("--tools", "Read,Grep,Glob,Bash", "--permission-mode", "dontAsk"),
+    *("--setting-sources", "user", "--strict-mcp-config", "--no-session-persistence"),
+)
+_REVIEW_FLAGS = (
+    *("--json-schema", "--tools", "--setting-sources", "--strict-mcp-config"),
+    "--no-session-persistence",
+)
+_REVIEWS = (
+    "read, and run commands that only read; claude.args and the repository's own settings have no say,"
+    " and no session is kept"
+)
 _KEYS = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -85,7 +101,8 @@ class ClaudeAgent:
             found,
             login=_login(program, environ) if program else None,
             powers=self._powers(),
-            remarks=_REMARKS,
+            reviews=_REVIEWS,
+            remarks=(*_REMARKS, *review_remarks(program, _REVIEW_FLAGS, CLAUDE_MANUAL)),
         )
 
     def accepts_session(self, session: str) -> bool:
@@ -94,29 +111,37 @@ class ClaudeAgent:
 
     def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:  # noqa: ARG002  # the Protocol's
         """Say everything anew at each start: nothing but the session is remembered over a resume."""
-        settings = self._settings
-        mode = settings.claude_permission_mode
-        session = ("--resume" if assignment.resume else "--session-id", assignment.session or "")
-        model = ("--model", settings.claude_model) if settings.claude_model else ()
+        settings, schema = self._settings, render_schema(self, assignment)
+        reviews = assignment.read_only
         stream = ("-p", "--output-format", "stream-json", "--verbose")
-        argv = (settings.claude_path, *stream, *session, "--permission-mode", mode, *model)
+        terms = _REVIEW_TERMS if reviews else self._work_terms(assignment)
+        model = ("--model", settings.claude_model) if settings.claude_model else ()
+        args = () if reviews else settings.claude_args
         # As root the program refuses to work without asking, except where it is told of a sandbox.
-        sandbox = {"IS_SANDBOX": "1"} if os.geteuid() == _ROOT and mode == BYPASS_MODE else {}
+        sandbox = {"IS_SANDBOX": "1"} if self._bypasses_as_root and not reviews else {}
         return Launch(
-            argv=(*argv, *settings.claude_args),
+            argv=(settings.claude_path, *stream, *schema.argv, *terms, *model, *args),
             stdin=_plain(assignment.prompt).encode(errors="replace"),
             environ={"DISABLE_AUTOUPDATER": "1", **sandbox},
         )
 
+    def _work_terms(self, assignment: Assignment) -> tuple[str, ...]:
+        session = ("--resume" if assignment.resume else "--session-id", assignment.session or "")
+        return (*session, "--permission-mode", self._settings.claude_permission_mode)
+
+    @property
+    def _bypasses_as_root(self) -> bool:
+        return self._settings.claude_permission_mode == BYPASS_MODE and os.geteuid() == _ROOT
+
     def reader(self, assignment: Assignment) -> ClaudeReader:
         """Read its event stream."""
-        return ClaudeReader(assignment, self._settings.claude_args)
+        return ClaudeReader(assignment, () if assignment.read_only else self._settings.claude_args)
 
     def _powers(self) -> str:
         mode = self._settings.claude_permission_mode
         told = _POWERS.get(mode, f"do what its permission mode {mode} lets it")
         powers = with_args(told, "claude.args", self._settings.claude_args)
-        if mode == BYPASS_MODE and os.geteuid() == _ROOT:
+        if self._bypasses_as_root:
             return f"{powers}; as root it is told by IS_SANDBOX=1 that this is a sandbox"
         return powers
 

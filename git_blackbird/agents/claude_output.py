@@ -1,5 +1,6 @@
 """What Claude Code's event stream says of a run; facts in AGENTS.md 2.2 to 2.7."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -38,6 +39,7 @@ _ENDS = {
     "prompt_too_long": Refusal.PROMPT_TOO_LONG,
     "blocking_limit": Refusal.PROMPT_TOO_LONG,
 }
+_OBJECT = "structured_output"
 _FIRST_SIGNAL_STATUS = 128
 _MAX_DENIALS = 1000
 
@@ -46,7 +48,10 @@ class ClaudeReader:
     """Keeps the session, the results and what was denied; shows the steps in between."""
 
     def __init__(self, assignment: Assignment, args: tuple[str, ...] = ()) -> None:
-        self._asked = assignment.session
+        self._reviews = assignment.read_only
+        self._wants_object = assignment.schema is not None
+        # A reviewer's session is not kept: nobody asks for one by name.
+        self._asked = None if assignment.read_only else assignment.session
         self._resumes = assignment.resume
         self._manual = replace(CLAUDE_MANUAL, args=args, task_id=assignment.task_id)
         self._lines = JsonLines()
@@ -68,7 +73,7 @@ class ClaudeReader:
         """Believe in success only when exit status, result and session agree on it."""
         for line in self._lines.flush():
             list(self._take(line))
-        text = text_of(self._result.get("result"))
+        text = self._final_text
         error = self._error(exit_code, stderr_tail)
         questions = () if error else parse_questions(text)
         found = self._refusal(exit_code, stderr_tail) if error else None
@@ -85,8 +90,17 @@ class ClaudeReader:
             cost_usd=self._account.cost_usd,
             raw_totals=self._account.totals,
             notes=tuple(self._notes(denied)),
-            blocked=denied,
+            blocked=None if self._reviews else denied,
         )
+
+    @property
+    def _final_text(self) -> str:
+        found = self._result.get(_OBJECT) if self._wants_object else None
+        text = text_of(self._result.get("result"))
+        try:
+            return text if found is None else json.dumps(found)
+        except RecursionError:
+            return text
 
     def _take(self, event: JsonObject) -> Iterator[Progress]:
         match event.get("type"):
@@ -135,6 +149,8 @@ class ClaudeReader:
 
         The program names it before it saves it: what was killed at once may have left nothing.
         """
+        if self._reviews:
+            return None
         ended_itself = exit_code is not None and exit_code >= 0
         if self._named and (self._resumes or self._conversed or self._result or ended_itself):
             return self._named
@@ -154,6 +170,8 @@ class ClaudeReader:
         named = text_of(result.get("session_id")) or self._named
         if self._asked and named != self._asked:
             return f"worked in the session {named}, not in {self._asked} as asked"
+        if self._wants_object and result.get(_OBJECT) is None:
+            return "answered in prose, not in the form that was asked for"
         return None
 
     def _refusal(self, exit_code: int | None, stderr_tail: str) -> Finding | None:

@@ -11,6 +11,7 @@ from git_blackbird.agents.programs import (
     ask,
     find_program,
     inspect_program,
+    review_remarks,
     with_args,
 )
 from git_blackbird.agents.protocol import (
@@ -21,10 +22,15 @@ from git_blackbird.agents.protocol import (
     Launch,
     is_uuid,
 )
+from git_blackbird.agents.schemas import render_schema
 from git_blackbird.errors import AgentUnavailableError
 
 WORKSPACE_WRITE = "workspace-write"
 _NEEDED_FLAGS = ("--json", "--sandbox", "--config")
+# The user's arguments could widen what a reviewer may: they have no say.
+_REVIEW_TERMS = ("-s", "read-only", "--ephemeral")
+_REVIEW_FLAGS = ("--output-schema", "--ephemeral")
+_REVIEWS = "look at everything, and write nothing; codex.args have no say, and no session is kept"
 _KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
 _SANDBOX_FLAG = re.compile(r"-s|--(?:sandbox|full-auto|yolo|dangerously-bypass-approvals-and-sandbox)(?:=|$)")
 _POWERS = {
@@ -76,7 +82,8 @@ class CodexAgent:
             found,
             login=_login(program, environ) if program else None,
             powers=self._powers(),
-            remarks=_REMARKS,
+            reviews=_REVIEWS,
+            remarks=(*_REMARKS, *review_remarks(program, _REVIEW_FLAGS, CODEX_MANUAL)),
         )
 
     def accepts_session(self, session: str) -> bool:
@@ -85,24 +92,28 @@ class CodexAgent:
 
     def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:  # noqa: ARG002  # the Protocol's
         """Say everything anew at each start: not even the sandbox is remembered over a resume."""
-        settings = self._settings
-        sandbox = ("-s", settings.codex_sandbox)
-        # Tests find their temporary files in a folder of the run; what others have in /tmp is not its own.
-        bounds = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
+        settings, schema = self._settings, render_schema(self, assignment)
         argv = (
-            *(settings.codex_path, "exec", "--json", *sandbox),
-            *(bounds if settings.codex_sandbox == WORKSPACE_WRITE else ()),
+            *(settings.codex_path, "exec", "--json"),
+            *(_REVIEW_TERMS if assignment.read_only else self._work_terms()),
             *(("-m", settings.codex_model) if settings.codex_model else ()),
-            *settings.codex_args,
+            *schema.argv,
+            *(() if assignment.read_only else settings.codex_args),
             # The options of all of exec are none of its resume: they stand before that word.
             *(("resume", assignment.session or "") if assignment.resume else ()),
             "-",
         )
-        return Launch(argv=argv, stdin=assignment.prompt.encode(errors="replace"))
+        return Launch(argv=argv, stdin=assignment.prompt.encode(errors="replace"), files=schema.files)
+
+    def _work_terms(self) -> tuple[str, ...]:
+        # Tests find their temporary files in a folder of the run; what others have in /tmp is not its own.
+        bounds = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
+        sandbox = self._settings.codex_sandbox
+        return ("-s", sandbox, *(bounds if sandbox == WORKSPACE_WRITE else ()))
 
     def reader(self, assignment: Assignment) -> CodexReader:
         """Read its event stream."""
-        return CodexReader(assignment, self._settings.codex_args)
+        return CodexReader(assignment, () if assignment.read_only else self._settings.codex_args)
 
     def _check(self, program: Program) -> None:
         _require_resume(program)

@@ -43,6 +43,7 @@ _SANDBOX_HINT = (
     "where this machine is a sandbox itself, as a container is:"
     " git config blackbird.codex.sandbox danger-full-access"
 )
+_REVIEW_HINT = "its reviews take that sandbox: review with another agent, --agent claude"
 _REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
 
 
@@ -50,6 +51,7 @@ class CodexReader:
     """Keeps the thread, the last message and how the turn ended; shows the steps in between."""
 
     def __init__(self, assignment: Assignment, args: tuple[str, ...] = ()) -> None:
+        self._reviews = assignment.read_only
         self._asked = assignment.session if assignment.resume else None
         self._previous = finite(assignment.previous_totals)
         self._manual = replace(CODEX_MANUAL, args=args, task_id=assignment.task_id)
@@ -90,7 +92,7 @@ class CodexReader:
             usage=self._usage(),
             raw_totals=self._totals or self._previous,
             notes=tuple(self._notes(blocked)),
-            blocked=blocked,
+            blocked=None if self._reviews else blocked,
         )
 
     def _take(self, event: JsonObject) -> Iterator[Progress]:
@@ -151,6 +153,8 @@ class CodexReader:
     @property
     def _session(self) -> str | None:
         """The thread that can be resumed: one whose first turn never began may not have been saved."""
+        if self._reviews:
+            return None
         return self._thread if self._began or self._asked == self._thread else None
 
     @property
@@ -166,7 +170,7 @@ class CodexReader:
         if self._failure is not None:
             return find_refusal(self._failure, self._manual)
         if self._completed and self._has_no_sandbox:
-            return Finding(Refusal.FORBIDDEN, _SANDBOX_HINT)
+            return Finding(Refusal.FORBIDDEN, _REVIEW_HINT if self._reviews else _SANDBOX_HINT)
         if self._completed or exit_code is None or exit_code <= 0:
             return None
         found = find_refusal(telling_line(stderr_tail), self._manual)

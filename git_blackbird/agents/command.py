@@ -2,13 +2,15 @@
 
 The command gets the context pack as one line of JSON on standard input and its session, ours, in
 ``BLACKBIRD_SESSION_ID``; ``BLACKBIRD_RESUME=1`` says that the session goes on. Exit status 0 without a
-question at the end of its output is success (DESIGN.md 9).
+question at the end of its output is success (DESIGN.md 9). Where ``command.schema`` says that it honours it,
+``BLACKBIRD_RESPONSE_SCHEMA`` holds the JSON schema of the answer wanted, as one line.
 """
 
 import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from git_blackbird.agents.activity import exit_text, last_line, one_line
 from git_blackbird.agents.protocol import (
@@ -20,6 +22,7 @@ from git_blackbird.agents.protocol import (
     Launch,
     build_session_uuid,
 )
+from git_blackbird.agents.schemas import render_schema
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.questions import parse_questions
 from git_blackbird.model.conversation import Progress, ProgressKind, Reading, Refusal
@@ -35,6 +38,8 @@ _SHELL_WORDS = frozenset(
     | {"readonly", "return", "set", "shift", "times", "trap", "type", "ulimit", "umask", "unset", "until"}
     | {"alias", "local", "unalias", "wait", "while", "echo", "false", "true", "test", "printf", "."}
 )
+_REVIEWS = "runs with your rights, in a throw-away checkout of what is to be reviewed"
+_NO_REVIEWS = "nothing: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
 _HINT = (
     "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD, "
     "or choose another agent with --agent"
@@ -57,6 +62,7 @@ class CommandAgent:
 
     def __init__(self, settings: AgentSettings) -> None:
         self._command = (settings.command or "").strip()
+        self.abilities = replace(type(self).abilities, schema=settings.command_schema)
 
     def new_session(self, random_hex: str) -> str:
         """Name a session; the command sees the same name at every resume."""
@@ -80,7 +86,12 @@ class CommandAgent:
     def inspect(self, environ: Mapping[str, str]) -> Inspection:
         """Say whether there is a command, and what it is."""
         try:
-            return Inspection(self._command, self.probe(environ), powers="runs with your rights")
+            return Inspection(
+                self._command,
+                self.probe(environ),
+                powers="runs with your rights",
+                reviews=_REVIEWS if self.abilities.schema else _NO_REVIEWS,
+            )
         except AgentUnavailableError as error:
             return Inspection(obstacle=error.message, hint=error.hint)
 
@@ -89,11 +100,14 @@ class CommandAgent:
         return bool(session)
 
     def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:  # noqa: ARG002  # the Protocol's
-        """Start it by the shell, with nothing added to it."""
+        """Start it by the shell, with nothing added to it.
+
+        Raises AgentUnavailableError where it is not known to keep to the schema that is asked for.
+        """
         return Launch(
             argv=("/bin/sh", "-c", self._command),
             stdin=render_context(assignment.context),
-            environ=session_environ(assignment),
+            environ={**session_environ(assignment), **render_schema(self, assignment).environ},
         )
 
     def reader(self, assignment: Assignment) -> "CommandReader":

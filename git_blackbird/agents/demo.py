@@ -18,6 +18,7 @@ from git_blackbird.agents.protocol import (
     Launch,
     build_session_uuid,
 )
+from git_blackbird.agents.schemas import render_schema
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.questions import parse_questions
 from git_blackbird.model.conversation import Progress, ProgressKind, Reading, Usage
@@ -32,7 +33,7 @@ class DemoAgent:
     name = "demo"
     abilities = Abilities(
         resume=True,
-        schema=False,
+        schema=True,
         read_only=False,
         chooses_session=True,
         reports_cost=True,
@@ -60,6 +61,7 @@ class DemoAgent:
                 str(_PROGRAM),
                 self.probe(environ),
                 powers="does what a task's prompt lays down, with your rights",
+                reviews="compares files with what the parent's prompt requires, in a throw-away checkout",
             )
         except AgentUnavailableError as error:
             return Inspection(obstacle=error.message, hint=error.hint)
@@ -73,7 +75,7 @@ class DemoAgent:
         return Launch(
             argv=(sys.executable, "-IS", str(_PROGRAM)),
             stdin=render_context(assignment.context),
-            environ=session_environ(assignment),
+            environ={**session_environ(assignment), **render_schema(self, assignment).environ},
         )
 
     def reader(self, assignment: Assignment) -> "DemoReader":  # noqa: ARG002  # the Protocol's

@@ -15,8 +15,16 @@ Reads a context pack from standard input and does what the lines of ``task.promp
     on-feedback DIRECTIVE       done only when there is ``feedback``
 
 A resume with ``feedback`` does the ``on-feedback`` lines only; where there are none, it notes the
-feedback at the end of the first file that the prompt writes. Other lines are read as prose. Paths
-stay below the current directory.
+feedback at the end of the first file that the prompt writes. What a parent's review says of the task is
+such feedback as well. Other lines are read as prose. Paths stay below the current directory.
+
+As the reviewer of a parent it does these lines of the parent's prompt, beside ``ask``, ``sleep`` and
+``fail``, and answers with a verdict:
+
+    require PATH TEXT... [| CHILD [| FEEDBACK]]  unless the file has the text, CHILD, or else every
+                                                 child, is to be resumed with that feedback
+    review-say TEXT...                           prose before the verdict
+    review-answer TEXT...                        the answer, in the place of a verdict
 """
 
 import json
@@ -47,7 +55,7 @@ class Session:
         self.context = context
         self.task: dict[str, Any] = context.get("task") or {}
         self.answers = {str(known["id"]): str(known["value"]) for known in context.get("answers") or ()}
-        self.feedback = str(context.get("feedback") or "")
+        self.feedback = _feedback(context)
         self.questions: list[dict[str, Any]] = []
         self.text = "Done."
         self.directives: dict[str, Callable[[str], None]] = {
@@ -62,6 +70,11 @@ class Session:
             "fail-once": self._fail_once,
             "commit": self._commit,
         }
+
+    @property
+    def answer(self) -> str:
+        """The final message: what was asked, or what was said last."""
+        return json.dumps({"questions": self.questions}) if self.questions else self.text
 
     def run(self) -> None:
         """Do the directives that are due; raises Ending when one of them ends the session."""
@@ -144,6 +157,70 @@ class Session:
                 )
 
 
+class Review(Session):
+    """One review of a parent: which of its children are to be resumed, and with what feedback."""
+
+    def __init__(self, context: dict[str, Any]) -> None:
+        super().__init__(context)
+        self.children = [str(child["childId"]) for child in context["parentReview"].get("children") or ()]
+        self.wanting: dict[str, list[str]] = {}
+        self.prose: list[str] = []
+        self.replaced: str | None = None
+        shared = ("ask", "sleep", "fail")
+        self.directives = {verb: self.directives[verb] for verb in shared} | {
+            "require": self._require,
+            "review-say": self._review_say,
+            "review-answer": self._review_answer,
+        }
+
+    @property
+    def answer(self) -> str:
+        """The final message: what was asked, or the verdict after what was said."""
+        if self.questions:
+            return super().answer
+        verdict = json.dumps(self._verdict()) if self.replaced is None else self.replaced
+        return "\n".join([*self.prose, verdict])
+
+    def run(self) -> None:
+        """Do the lines of the parent's prompt; raises Ending when one of them ends the session."""
+        self._perform(str(self.task.get("prompt") or "").splitlines())
+
+    def _require(self, rest: str) -> None:
+        wanted, child, feedback = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
+        path, text = _split_text(wanted)
+        emit("progress", kind="reads", text=wanted.partition(" ")[0])
+        if not path.is_file() or text not in path.read_text(encoding="utf-8", errors="replace"):
+            told = feedback or f"{wanted.partition(' ')[0]} has to contain: {text}"
+            for name in [child] if child else self.children:
+                self.wanting.setdefault(name, []).append(told)
+
+    def _review_say(self, rest: str) -> None:
+        self.prose.append(rest)
+        emit("progress", kind="says", text=rest)
+
+    def _review_answer(self, rest: str) -> None:
+        self.replaced = rest
+
+    def _verdict(self) -> dict[str, Any]:
+        told = {child: "\n".join(feedback) for child, feedback in sorted(self.wanting.items())}
+        results = [
+            {"taskId": child, "status": "failed" if child in told else "passed", "feedback": told.get(child)}
+            for child in self.children
+        ]
+        return {
+            "passed": not told,
+            "resumeTaskIds": list(told),
+            "feedbackForResume": "\n".join(dict.fromkeys(told.values())),
+            "reviewResults": results,
+        }
+
+
+def _feedback(context: dict[str, Any]) -> str:
+    """Give what is to be changed: what a person said, and what a parent's review did."""
+    review = context.get("parentReviewFeedback") or {}
+    return "\n".join(filter(None, (str(told.get("feedback") or "") for told in (context, review))))
+
+
 def _verb(line: str) -> str:
     words = line.split(None, 1)
     return words[0] if words else ""
@@ -191,7 +268,8 @@ def main() -> int:
     emit("session", session_id=os.environ.get("BLACKBIRD_SESSION_ID", ""))
     told = sys.stdin.read()
     try:
-        session = Session(json.loads(told))
+        context = json.loads(told)
+        session = Review(context) if "parentReview" in context else Session(context)
         session.run()
     except Ending as ending:
         emit("result", ok=False, error=str(ending))
@@ -201,7 +279,7 @@ def main() -> int:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         emit("result", ok=False, error=f"{type(error).__name__}: {error}")
         return REFUSED_STATUS
-    text = json.dumps({"questions": session.questions}) if session.questions else session.text
+    text = session.answer
     usage = {"input_tokens": len(told) // 4, "output_tokens": len(text) // 4}
     emit("result", ok=True, text=text, usage=usage, cost_usd=0.0)
     return 0

@@ -53,6 +53,7 @@ OUTER_SESSION_VARIABLES = frozenset(
         # The program's own variables of a run further out.
         "BLACKBIRD_SESSION_ID",
         "BLACKBIRD_RESUME",
+        "BLACKBIRD_RESPONSE_SCHEMA",
     }
 )
 OUTER_SESSION_PREFIX = "CODEX_SANDBOX"

@@ -71,12 +71,20 @@ def find_program(program: str, environ: Mapping[str, str], manual: Manual) -> Pr
 
 def _require_flags(program: Program, flags: tuple[str, ...], manual: Manual) -> None:
     """Raise AgentUnavailableError where the help of a program lacks an option that a start needs."""
+    unknown = _unknown_text(program, flags, manual)
+    if unknown:
+        raise AgentUnavailableError(unknown, hint=f"update it: {manual.update}")
+
+
+def _unknown_text(program: Program, flags: tuple[str, ...], manual: Manual) -> str:
     missing = [flag for flag in flags if not program.knows(flag)]
-    if missing:
-        raise AgentUnavailableError(
-            f"{manual.name} {program.version} does not know {', '.join(missing)}",
-            hint=f"update it: {manual.update}",
-        )
+    return f"{manual.name} {program.version} does not know {', '.join(missing)}" if missing else ""
+
+
+def review_remarks(program: Program | None, flags: tuple[str, ...], manual: Manual) -> tuple[str, ...]:
+    """Say what keeps a program, which may be able to do all else, from reviewing: options it lacks."""
+    unknown = _unknown_text(program, flags, manual) if program and program.help else ""
+    return (f"it cannot review: {unknown}; update it: {manual.update}",) if unknown else ()
 
 
 def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:

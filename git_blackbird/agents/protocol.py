@@ -28,9 +28,13 @@ class Abilities:
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """What the configuration says of the agents; ``command`` is a shell command."""
+    """What the configuration says of the agents.
+
+    ``command`` is a shell command, and ``command_schema`` the word of the user's that it keeps to a schema.
+    """
 
     command: str | None = None
+    command_schema: bool = False
     claude_path: str = "claude"
     claude_permission_mode: str = "bypassPermissions"
     claude_model: str | None = None
@@ -72,7 +76,8 @@ class Inspection:
 
     ``program`` is its path, None when it was not found. ``obstacle`` says why it cannot be started, with
     ``hint``, the way out. ``login`` says whether it is logged in, in its own words where it has any.
-    ``powers`` says what it may do in a worktree as configured, ``remarks`` what else is worth knowing.
+    ``powers`` says what it may do in a worktree as configured, ``reviews`` what as a reviewer of a parent,
+    ``remarks`` what else is worth knowing.
     """
 
     program: str | None = None
@@ -81,6 +86,7 @@ class Inspection:
     hint: str | None = None
     login: str | None = None
     powers: str = ""
+    reviews: str = ""
     remarks: tuple[str, ...] = ()
 
 

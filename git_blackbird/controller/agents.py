@@ -33,6 +33,7 @@ def agent_settings(workspace: Workspace) -> AgentSettings:
     settings = workspace.settings
     return AgentSettings(
         command=settings.text("command.run"),
+        command_schema=settings.flag("command.schema"),
         claude_path=settings.text("claude.path") or "claude",
         claude_permission_mode=settings.text("claude.permissionMode") or "bypassPermissions",
         claude_model=settings.text("claude.model"),

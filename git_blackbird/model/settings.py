@@ -96,6 +96,13 @@ KEYS: Mapping[str, Key] = {
             clone_safe=False,
         ),
         Key(
+            "command.schema",
+            Kind.BOOLEAN,
+            default=False,
+            says="the command honours BLACKBIRD_RESPONSE_SCHEMA",
+            clone_safe=False,
+        ),
+        Key(
             "execution.stopAfterEachTask",
             Kind.BOOLEAN,
             default=False,

@@ -56,12 +56,17 @@ class Stage:
         return path
 
     @property
+    def work(self) -> Path:
+        path = self.root / "work"
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path
+
+    @property
     def logs(self) -> LogFiles:
         return LogFiles(self.root / "logs/run.stdout", self.root / "logs/run.stderr", self.max_bytes)
 
     def hold(self, launch: Launch, **variables: str) -> HeldChild:
-        work = self.root / "work"
-        work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        work = self.work
         environ = child_environ(
             {**os.environ, **variables},
             task_id="t1",
@@ -101,9 +106,24 @@ def assign(
     context: JsonObject | None = None,
     previous_totals: Mapping[str, float] | None = None,
     folder: str = "",
+    schema: JsonObject | None = None,
+    read_only: bool = False,
+    scratch: str = "",
 ) -> Assignment:
     pack = {"schemaVersion": 1, "task": {"id": "t1", "title": "T", "prompt": prompt}, **(context or {})}
-    return Assignment("t1", RUN_ID, session, prompt, pack, resume, previous_totals or {}, folder)
+    return Assignment(
+        task_id="t1",
+        run_id=RUN_ID,
+        session=session,
+        prompt=prompt,
+        context=pack,
+        resume=resume,
+        previous_totals=previous_totals or {},
+        folder=folder,
+        schema=schema,
+        read_only=read_only,
+        scratch=scratch,
+    )
 
 
 async def until(condition: Callable[[], bool]) -> None:

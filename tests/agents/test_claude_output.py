@@ -149,6 +149,46 @@ def test_denied_tools_are_noted_and_named_as_what_blocked_it() -> None:
     assert read(INIT, SUCCESS | {"permission_denials": [first]}).blocked == "1 tool call was denied: Write"
 
 
+VERDICT = {"passed": False, "resumeTaskIds": ["ä"]}
+REVIEWS: dict[str, Any] = {"schema": {"type": "object"}, "read_only": True}
+
+
+def test_with_a_schema_the_object_is_the_answer() -> None:
+    said = SUCCESS | {"structured_output": VERDICT, "result": "Here it is."}
+    reading = read(INIT, said, schema={"type": "object"})
+    assert (reading.succeeded, reading.session) == (True, SESSION)
+    assert json.loads(reading.final_text) == VERDICT
+    assert read(INIT, said).final_text == "Here it is."
+
+
+@pytest.mark.parametrize("found", [{}, {"structured_output": None}])
+def test_w31_prose_where_an_object_was_asked_for_is_no_success(found: dict[str, Any]) -> None:
+    asks = 'I like it. {"questions": [{"prompt": "Which?"}]}'
+    reading = read(INIT, SUCCESS | {"result": asks} | found, **REVIEWS)
+    assert (reading.succeeded, reading.questions, reading.refusal) == (False, (), None)
+    assert reading.error == "answered in prose, not in the form that was asked for"
+    assert reading.final_text == asks
+
+
+def test_an_object_that_never_fits_is_no_success() -> None:
+    text = "Failed to provide valid structured output after 5 attempts"
+    event = without(SUCCESS, "result", subtype="error_max_structured_output_retries", errors=[text])
+    reading = read(INIT, event | {"is_error": True}, exit_code=1, **REVIEWS)
+    assert (reading.succeeded, reading.error, reading.refusal) == (False, text, None)
+
+
+def test_a_reviewer_has_no_session_and_is_not_blocked_by_what_is_denied_to_it() -> None:
+    denial = {"tool_name": "Write", "tool_use_id": "t1"}
+    ended = SUCCESS | {
+        "session_id": "5e551011-0000-4000-8000-00000000000f",
+        "structured_output": VERDICT,
+        "permission_denials": [denial],
+    }
+    reading = read(INIT, ended, **REVIEWS)
+    assert (reading.succeeded, reading.error, reading.session) == (True, None, None)
+    assert (reading.notes, reading.blocked) == (("1 tool call was denied: Write",), None)
+
+
 def tool(name: str, given: Any) -> dict[str, Any]:
     return {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": name, "input": given}]}}
 
@@ -272,3 +312,17 @@ def test_the_arguments_of_a_start_and_of_a_resume() -> None:
     )
     assert launch.stdin == b"\n/compact"
     assert dict(launch.environ) == {"DISABLE_AUTOUPDATER": "1"}
+
+
+@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
+def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(mode: str) -> None:
+    told = AgentSettings(
+        claude_permission_mode=mode, claude_model="m", claude_args=("--dangerously-skip-permissions",)
+    )
+    launch = ClaudeAgent(told).launch(assign("Look", schema={"a": [1]}, read_only=True), {})
+    assert launch.argv == (
+        *("claude", "-p", "--output-format", "stream-json", "--verbose", "--json-schema", '{"a":[1]}'),
+        *("--tools", "Read,Grep,Glob,Bash", "--permission-mode", "dontAsk", "--setting-sources", "user"),
+        *("--strict-mcp-config", "--no-session-persistence", "--model", "m"),
+    )
+    assert (launch.stdin, dict(launch.environ)) == (b"Look", {"DISABLE_AUTOUPDATER": "1"})

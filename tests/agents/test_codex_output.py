@@ -181,6 +181,25 @@ def test_a_sandbox_that_cannot_be_made_is_a_refusal_unless_something_worked_in_i
     assert read(STARTED, TURN, command, edit, says("Done."), COMPLETED).succeeded
 
 
+def test_a_reviewer_whose_sandbox_cannot_be_made_is_not_sent_out_of_it() -> None:
+    output = "bwrap: Creating new namespace failed: Operation not permitted\n"
+    command = done("command_execution", aggregated_output=output, exit_code=1, status="failed")
+    reading = read(STARTED, TURN, command, says("I could not."), COMPLETED, read_only=True)
+    assert (reading.succeeded, reading.refusal) == (False, Refusal.FORBIDDEN)
+    assert reading.refusal_hint == (
+        "its reviews take that sandbox: review with another agent, --agent claude"
+    )
+
+
+def test_a_reviewer_has_no_session_and_is_not_blocked_by_what_is_denied_to_it() -> None:
+    reading = read(STARTED, TURN, says('{"passed":true}'), COMPLETED, stderr=REJECTED, read_only=True)
+    assert (reading.succeeded, reading.final_text, reading.session) == (True, '{"passed":true}', None)
+    assert (reading.notes, reading.blocked) == (
+        ("1 patch was rejected: writing outside of the project",),
+        None,
+    )
+
+
 def test_rejected_patches_are_noted_and_named_as_what_blocked_it() -> None:
     reading = read(STARTED, TURN, COMPLETED, stderr=f"noise\n{REJECTED}")
     assert reading.blocked == "1 patch was rejected: writing outside of the project"
@@ -346,6 +365,19 @@ def test_the_arguments_of_a_start_and_of_a_resume() -> None:
         *("-c", "model_reasoning_effort=low", "resume", THREAD, "-"),
     )
     assert (launch.stdin, dict(launch.environ)) == (b"/review", {})
+
+
+@pytest.mark.parametrize("sandbox", ["workspace-write", "danger-full-access"])
+def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(sandbox: str) -> None:
+    told = AgentSettings(codex_sandbox=sandbox, codex_model="m", codex_args=("--add-dir", "/"))
+    asked = assign("Look", schema={"a": [1]}, read_only=True, scratch="/s")
+    launch = CodexAgent(told).launch(asked, {})
+    assert launch.argv == (
+        *("codex", "exec", "--json", "-s", "read-only", "--ephemeral", "-m", "m"),
+        *("--output-schema", "/s/schema.json", "-"),
+    )
+    assert dict(launch.files) == {"schema.json": b'{"a":[1]}'}
+    assert (launch.stdin, dict(launch.environ)) == (b"Look", {})
 
 
 def test_only_uuids_are_its_sessions() -> None:

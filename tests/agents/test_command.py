@@ -92,6 +92,17 @@ def test_w28_a_missing_program_is_refused_before_anything_starts() -> None:
         command("no-such-program-here --now").probe({"PATH": "/bin:/usr/bin"})
 
 
+def test_what_it_may_review_is_said() -> None:
+    environ = {"PATH": "/bin:/usr/bin"}
+    assert command("cat").inspect(environ).reviews == (
+        "nothing: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
+    )
+    honouring = CommandAgent(AgentSettings(command="cat", command_schema=True))
+    assert honouring.inspect(environ).reviews == (
+        "runs with your rights, in a throw-away checkout of what is to be reviewed"
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,5 +1,7 @@
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -149,3 +151,97 @@ def test_a_broken_context_is_a_failure(stage: Stage) -> None:
     assert ended.exit_code == 1
     assert ended.reading.error is not None
     assert ended.reading.error.startswith("JSONDecodeError: ")
+
+
+def test_what_a_parents_review_wants_is_feedback(stage: Stage) -> None:
+    prompt = "write a one\non-feedback append a two"
+    owed = {"parentTaskId": "p", "reviewRunId": "r", "feedback": "two, please"}
+    assert run(stage, prompt, parentReviewFeedback=owed).succeeded
+    assert files(stage) == {"a": "one\ntwo\n"}
+    (stage.tree / "a").write_text("changed\n")
+    assert run(stage, prompt, resume=True, parentReviewFeedback=owed).succeeded
+    assert files(stage) == {"a": "changed\ntwo\n"}
+
+
+def test_what_a_person_and_a_review_want_is_heard_together(stage: Stage) -> None:
+    owed = {"parentTaskId": "p", "reviewRunId": "r", "feedback": "from the review"}
+    assert run(stage, "write a.md one", resume=True, parentReviewFeedback=owed, feedback="mine").succeeded
+    assert run(stage, "write a.md one", resume=True, parentReviewFeedback=owed).succeeded
+    assert files(stage)["a.md"].endswith(
+        "<!-- changed as asked: mine -->\n<!-- changed as asked: from the review -->\n"
+    )
+
+
+def review(stage: Stage, prompt: str) -> Reading:
+    children = [{"childId": "a"}, {"childId": "b"}]
+    assignment = assign(
+        prompt,
+        context={"parentReview": {"parentTaskId": "t1", "children": children}},
+        schema={"type": "object"},
+        read_only=True,
+    )
+    return stage.run_agent(DEMO, assignment).reading
+
+
+def verdict(stage: Stage, prompt: str) -> dict[str, Any]:
+    reading = review(stage, prompt)
+    assert reading.succeeded, reading.error
+    said: dict[str, Any] = json.loads(reading.final_text)
+    return said
+
+
+REQUIRES = (
+    "Look.\nwrite no never\nrequire a.md two words | a | Say two words\nrequire b.md B | b\nrequire c.md"
+)
+
+
+def test_as_a_reviewer_it_passes_what_has_the_texts_required(stage: Stage) -> None:
+    for path, text in {"a.md": "has two words", "b.md": "ABC", "c.md": ""}.items():
+        (stage.tree / path).write_text(text)
+    assert verdict(stage, REQUIRES) == {
+        "passed": True,
+        "resumeTaskIds": [],
+        "feedbackForResume": "",
+        "reviewResults": [
+            {"taskId": "a", "status": "passed", "feedback": None},
+            {"taskId": "b", "status": "passed", "feedback": None},
+        ],
+    }
+    assert sorted(files(stage)) == ["a.md", "b.md", "c.md"]
+    assert stage.progress == [Progress(ProgressKind.READS, path) for path in ("a.md", "b.md", "c.md")]
+
+
+def test_as_a_reviewer_it_flags_the_child_that_is_named(stage: Stage) -> None:
+    (stage.tree / "b.md").write_text("B")
+    (stage.tree / "c.md").mkdir()
+    found = verdict(stage, REQUIRES.replace("require c.md", "require c.md x | a | And c"))
+    assert found == {
+        "passed": False,
+        "resumeTaskIds": ["a"],
+        "feedbackForResume": "Say two words\nAnd c",
+        "reviewResults": [
+            {"taskId": "a", "status": "failed", "feedback": "Say two words\nAnd c"},
+            {"taskId": "b", "status": "passed", "feedback": None},
+        ],
+    }
+
+
+def test_as_a_reviewer_it_flags_every_child_where_none_is_named(stage: Stage) -> None:
+    found = verdict(stage, "require c.md colour")
+    assert (found["resumeTaskIds"], found["feedbackForResume"]) == (
+        ["a", "b"],
+        "c.md has to contain: colour",
+    )
+
+
+def test_as_a_reviewer_it_talks_asks_answers_otherwise_and_fails_as_told(stage: Stage) -> None:
+    assert review(stage, "review-say I looked.\nrequire c x | a").final_text.startswith(
+        'I looked.\n{"passed": false, "resumeTaskIds": ["a"]'
+    )
+    asked = review(stage, "ask db Which one?\nrequire c x | a")
+    assert (asked.succeeded, asked.questions) == (False, (Question(id="db", prompt="Which one?"),))
+    assert review(stage, "review-answer I like it.").final_text == "I like it."
+    assert review(stage, "fail 3").error == "told to fail with status 3"
+    assert review(stage, "require ../out x | a").error == (
+        "refusing to touch ../out: it is not a file of this worktree"
+    )

@@ -17,9 +17,16 @@ from tests.agents.running import until
 CLAUDE_FLAGS = (
     "-p, --print --output-format <f> --verbose --session-id <u> -r, --resume [v] --permission-mode <m>"
 )
-CLAUDE_HELP = f"Usage: claude\n\nOptions:\n  {CLAUDE_FLAGS}\n\nCommands:\n  auth    Manage authentication\n"
+CLAUDE_REVIEW_FLAGS = (
+    "--json-schema <s> --tools <t...> --setting-sources <s> --strict-mcp-config --no-session-persistence"
+)
+CLAUDE_HELP = (
+    f"Usage: claude\n\nOptions:\n  {CLAUDE_FLAGS} {CLAUDE_REVIEW_FLAGS}\n\n"
+    "Commands:\n  auth    Manage authentication\n"
+)
 CODEX_HELP = (
-    "Commands:\n  resume  Resume a session\n\nOptions:\n  --json -s, --sandbox <M> -c, --config <c>\n"
+    "Commands:\n  resume  Resume a session\n\nOptions:\n"
+    "  --json -s, --sandbox <M> -c, --config <c> --output-schema <F> --ephemeral\n"
 )
 CLAUDE_INSTALL = (
     "install it: npm install -g @anthropic-ai/claude-code, or name it: "
@@ -68,6 +75,10 @@ def test_claude_is_found_with_its_login(bin_dir: Path) -> None:
     )
     assert found.login == "logged in by claude.ai; ANTHROPIC_API_KEY is set"
     assert found.powers == "edit files in the worktree, and run no tests: other commands are denied"
+    assert found.reviews == (
+        "read, and run commands that only read; claude.args and the repository's own settings have no say,"
+        " and no session is kept"
+    )
     assert found.remarks == (CLAUDE_REMARK,)
     assert asked(bin_dir) == ["--version", "--help", "auth status"]
 
@@ -99,6 +110,26 @@ def test_an_old_claude_is_never_given_a_command_that_it_would_take_for_a_prompt(
     assert asked(bin_dir) == ["--version", "--help"]
 
 
+def test_a_program_that_is_too_old_to_review_can_do_all_else(bin_dir: Path) -> None:
+    claude = CLAUDE_HELP.replace("--tools ", "--toolset ").replace("--strict-mcp-config ", "")
+    environ = program(bin_dir, "claude", {"--help": printing(claude)})
+    found = ClaudeAgent(AgentSettings()).inspect(environ)
+    assert found.obstacle is None
+    assert found.remarks[1] == (
+        "it cannot review: claude 2.1.0 does not know --tools, --strict-mcp-config; "
+        "update it: claude update, or npm install -g @anthropic-ai/claude-code@latest"
+    )
+    codex = CODEX_HELP.replace(" --ephemeral", "")
+    found = CodexAgent(AgentSettings()).inspect(
+        program(bin_dir, "codex", {"exec --help": printing(codex), "login status": "true"})
+    )
+    assert found.obstacle is None
+    assert found.remarks[-1] == (
+        "it cannot review: codex 2.1.0 does not know --ephemeral; "
+        "update it: npm install -g @openai/codex@latest"
+    )
+
+
 def test_the_model_flag_is_needed_where_a_model_is_set(bin_dir: Path) -> None:
     environ = program(bin_dir, "claude", {"--help": printing(CLAUDE_HELP)})
     found = ClaudeAgent(AgentSettings(claude_model="opus")).inspect(environ)
@@ -117,6 +148,10 @@ def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
     assert found.powers == (
         "write in the worktree, but not in its .git, and in a temporary folder; no network"
     )
+    assert found.reviews == (
+        "look at everything, and write nothing; codex.args have no say, and no session is kept"
+    )
+    assert len(found.remarks) == 2
     assert asked(bin_dir) == ["--version", "exec --help", "login status"]
 
 

@@ -1,0 +1,89 @@
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_blackbird.agents.protocol import AgentSettings, Assignment
+from git_blackbird.agents.registry import AGENTS, load_agent
+from git_blackbird.agents.schemas import SchemaTerms, render_schema, require_schema
+from git_blackbird.errors import AgentUnavailableError
+from tests.agents.running import Stage, assign
+
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"ä": {"type": "boolean"}}, "required": ["ä"]}
+COMPACT = '{"type":"object","properties":{"\\u00e4":{"type":"boolean"}},"required":["\\u00e4"]}'
+HONOURS = AgentSettings(command="cat", command_schema=True)
+
+
+def with_schema(*, read_only: bool = False) -> Assignment:
+    return assign("Look", schema=SCHEMA, read_only=read_only, scratch="/work folder")
+
+
+@pytest.mark.parametrize(
+    ("name", "terms"),
+    [
+        ("claude", SchemaTerms(argv=("--json-schema", COMPACT))),
+        (
+            "codex",
+            SchemaTerms(
+                argv=("--output-schema", "/work folder/schema.json"), files={"schema.json": COMPACT.encode()}
+            ),
+        ),
+        ("command", SchemaTerms(environ={"BLACKBIRD_RESPONSE_SCHEMA": COMPACT})),
+        ("demo", SchemaTerms(environ={"BLACKBIRD_RESPONSE_SCHEMA": COMPACT})),
+    ],
+)
+def test_each_agent_is_told_a_schema_in_its_own_terms(name: str, terms: SchemaTerms) -> None:
+    agent = load_agent(name, HONOURS)
+    assert render_schema(agent, with_schema()) == terms
+    launch = agent.launch(with_schema(), os.environ)
+    assert " ".join(terms.argv) in " ".join(launch.argv)
+    assert terms.environ.items() <= launch.environ.items()
+    assert launch.files == terms.files
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_without_a_schema_nothing_is_said_of_one(name: str) -> None:
+    agent = load_agent(name, HONOURS)
+    launch = agent.launch(assign("Work", scratch="/work folder"), os.environ)
+    assert render_schema(agent, assign("Work")) == SchemaTerms()
+    assert launch.files == {}
+    assert "BLACKBIRD_RESPONSE_SCHEMA" not in launch.environ
+    assert "schema" not in " ".join(launch.argv)
+
+
+def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_with_the_way_out() -> None:
+    agent = load_agent("command", AgentSettings(command="cat"))
+    for refused in (lambda: require_schema(agent), lambda: agent.launch(with_schema(), os.environ)):
+        with pytest.raises(AgentUnavailableError) as caught:
+            refused()
+        assert caught.value.message == "command cannot be held to a JSON schema"
+        assert caught.value.hint == (
+            "where the command keeps to BLACKBIRD_RESPONSE_SCHEMA: "
+            "git config blackbird.command.schema true; "
+            "or choose another agent: --agent claude, or --agent codex"
+        )
+
+
+@pytest.mark.parametrize(("name", "can"), [("claude", True), ("codex", True), ("command", False)])
+def test_who_can_be_held_to_a_schema(name: str, can: bool) -> None:
+    assert load_agent(name, AgentSettings()).abilities.schema is can
+    assert load_agent(name, HONOURS).abilities.schema
+
+
+def test_a_schema_file_is_never_looked_for_in_the_worktree() -> None:
+    codex = load_agent("codex", AgentSettings())
+    with pytest.raises(ValueError, match="needs the run's work folder"):
+        codex.launch(assign("Look", schema=SCHEMA), os.environ)
+
+
+def test_a_command_reads_the_schema_and_none_of_a_run_further_out(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    agent = load_agent(
+        "command", AgentSettings(command='echo "${BLACKBIRD_RESPONSE_SCHEMA-none}"', command_schema=True)
+    )
+    told = stage.run_agent(agent, with_schema(), BLACKBIRD_RESPONSE_SCHEMA="outer").reading.final_text
+    assert json.loads(told) == SCHEMA
+    bare = stage.run_agent(agent, assign("Work"), BLACKBIRD_RESPONSE_SCHEMA="outer").reading.final_text
+    assert bare == "none"
