@@ -10,12 +10,8 @@ from git_blackbird.git.private_index import QUIET, private_folder
 from git_blackbird.git.program import GitTimeoutError
 from git_blackbird.git.repository import Repository
 
-# Every file of the tree: the worktree's sparse checkout is no business of this folder, nor its submodules.
-_WHOLE = (
-    *("-c", "core.sparseCheckout=false"),
-    *("-c", "index.sparse=false"),
-    *("-c", "submodule.recurse=false"),
-)
+# Every file of the tree: what the user's worktree leaves away is no business of this folder.
+_WHOLE = ("-c", "core.sparseCheckout=false")
 
 
 class CheckoutError(UnusableError):
