@@ -22,14 +22,7 @@ SYSTEM_PROMPT = (
 
 def build_context(plan: Plan, task: Task, snapshot: str | None) -> dict[str, Any]:
     """Assemble the context pack of a fresh run; empty parts are left away."""
-    told: dict[str, Any] = {
-        "id": task.id,
-        "title": task.title,
-        "description": task.description,
-        "acceptanceCriteria": list(task.acceptance_criteria),
-        "prompt": task.prompt,
-    }
-    context: dict[str, Any] = {"schemaVersion": 1, "task": _filled(told)}
+    context: dict[str, Any] = {"schemaVersion": 1, "task": told_of_task(task)}
     if task.deps:
         context["dependencies"] = [
             {"id": dep, "title": plan.tasks[dep].title, "status": plan.tasks[dep].status.value}
@@ -39,6 +32,18 @@ def build_context(plan: Plan, task: Task, snapshot: str | None) -> dict[str, Any
         context["projectSnapshot"] = snapshot
     context["systemPrompt"] = SYSTEM_PROMPT
     return context
+
+
+def told_of_task(task: Task) -> dict[str, Any]:
+    """Give a task as a context pack has it; empty parts are left away."""
+    told: dict[str, Any] = {
+        "id": task.id,
+        "title": task.title,
+        "description": task.description,
+        "acceptanceCriteria": list(task.acceptance_criteria),
+        "prompt": task.prompt,
+    }
+    return _filled(told)
 
 
 def _filled(fields: dict[str, Any]) -> dict[str, Any]:

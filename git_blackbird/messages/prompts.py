@@ -18,15 +18,19 @@ def render_prompt(context: Mapping[str, Any]) -> str:
     parts.append(task.get("description", ""))
     parts.append(task.get("prompt", ""))
     parts.append(
-        _section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())])
+        render_section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())])
     )
     parts.append(
-        _section("Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())])
+        render_section(
+            "Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]
+        )
     )
-    parts.append(_section("What was asked about earlier work on this task", [context.get("feedback", "")]))
+    parts.append(
+        render_section("What was asked about earlier work on this task", [context.get("feedback", "")])
+    )
     parts.append(_found_wanting(context.get("parentReviewFeedback")))
     parts.append(_answered(context))
-    parts.append(_section("The project", [context.get("projectSnapshot", "")]))
+    parts.append(render_section("The project", [context.get("projectSnapshot", "")]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -38,17 +42,18 @@ def _answered(context: Mapping[str, Any]) -> str:
     lines = [
         f"- {asked.get(one.get('id')) or one.get('id')}\n  {one.get('value')}" for one in context["answers"]
     ]
-    return _section("Questions asked about this task before, and their answers", lines)
+    return render_section("Questions asked about this task before, and their answers", lines)
 
 
 def _found_wanting(feedback: Mapping[str, Any] | None) -> str:
     if not feedback:
         return ""
     title = f"What the review of {feedback['parentTaskId']} found wanting in earlier work on this task"
-    return _section(title, [f"{feedback['feedback'].rstrip()}\n\n{_MEND}"])
+    return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_MEND}"])
 
 
-def _section(title: str, lines: Sequence[str]) -> str:
+def render_section(title: str, lines: Sequence[str]) -> str:
+    """Write a part of a prompt; "" when there is nothing to say in it."""
     body = "\n".join(line for line in lines if line)
     return f"## {title}\n\n{body}" if body else ""
 

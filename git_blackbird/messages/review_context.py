@@ -1,0 +1,178 @@
+"""What a parent's reviewer is told: the Go program's context pack, and the same as prose (PEER.md 1.3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from git_blackbird.messages.context import told_of_task
+from git_blackbird.messages.prompts import render_section
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import Run
+
+MAX_SUMMARY_BYTES = 1200
+MAX_FILES = 50
+# Of the summaries and file names of all children together.
+MAX_CHANGES_BYTES = 200_000
+
+REVIEW_FORM = """\
+Answer with one JSON object and nothing else, neither before nor after it. It has these four fields:
+
+- "passed": true when the acceptance criteria are met, else false.
+- "resumeTaskIds": the list of the ids of the tasks that must be worked on again; empty when "passed" is true,
+  never empty when it is false.
+- "feedbackForResume": what must be mended, told so that whoever did the work can do it from this text
+  alone; "" when "passed" is true, never "" when it is false.
+- "reviewResults": a list with one object for each task under review: "taskId", "status" ("passed" or
+  "failed") and "feedback" (what is wrong with this task's work; null when it passed). A task has "failed"
+  exactly when it is in "resumeTaskIds"."""
+
+REVIEWER_SYSTEM_PROMPT = (
+    "You review finished work, headless, in the git repository that is your working directory. You are the "
+    "reviewer only: do not implement anything, do not edit, create or delete files, do not commit. Judge the "
+    "work against the acceptance criteria, and look at the work itself, not only at what is said of it: read "
+    "the files and the changes, and run such checks of the project as write nothing. Nobody is here to "
+    "answer: ask no questions, decide by what you see.\n\n" + REVIEW_FORM
+)
+REVIEWER_INSTRUCTIONS = (
+    "Judge the work of the children as a whole against the acceptance criteria of the parent; where it has "
+    "none, against its title, description and prompt. Flag the children whose work must change, no others, "
+    "and say of each what is wrong and what would be right."
+)
+
+_NO_RUN = "No run did this task, its status was set by hand: look at the work itself."
+_TOO_MUCH = "Its change is not told here, there is too much of it: look at the work itself."
+
+
+@dataclass(frozen=True)
+class ReviewedChild:
+    """A child under review and the run that counts for it; that of a parent is its own latest review.
+
+    ``run`` is None for a child that was set ``done`` by hand.
+    """
+
+    task: Task
+    run: Run | None
+
+
+def build_review_context(
+    parent: Task, children: Sequence[ReviewedChild], fault: str | None = None
+) -> dict[str, Any]:
+    """Assemble the context pack of a parent's reviewer; ``fault`` is what was wrong with the answer before.
+
+    Summaries and file names are bounded, and what is left out is told.
+    """
+    review: dict[str, Any] = {
+        "parentTaskId": parent.id,
+        "parentTaskTitle": parent.title,
+        "acceptanceCriteria": list(parent.acceptance_criteria),
+        "reviewerInstructions": REVIEWER_INSTRUCTIONS,
+        "faultOfLastAnswer": fault,
+        "children": _told_children(children),
+    }
+    return {
+        "schemaVersion": 1,
+        "task": told_of_task(parent),
+        "parentReview": {name: value for name, value in review.items() if value},
+        "systemPrompt": REVIEWER_SYSTEM_PROMPT,
+    }
+
+
+def _told_children(children: Sequence[ReviewedChild]) -> list[dict[str, Any]]:
+    left = MAX_CHANGES_BYTES
+    told = []
+    for child in sorted(children, key=lambda child: child.task.id):
+        change, size = _told_change(child.run)
+        if size > left:
+            change = {"note": _TOO_MUCH}
+        else:
+            left -= size
+        told.append(_told_child(child, change))
+    return told
+
+
+def _told_child(child: ReviewedChild, change: Mapping[str, Any]) -> dict[str, Any]:
+    task, run = child.task, child.run
+    if run is None:
+        return {"childId": task.id, "childTitle": task.title, "note": _NO_RUN}
+    refs = [_record_path(task.id, run), *change.get("artifactRefs", ())]
+    notes = [_of_review(run), change.get("note", "")]
+    told = {
+        "childId": task.id,
+        "childTitle": task.title,
+        "latestRunId": run.id,
+        "latestRunSummary": change.get("latestRunSummary"),
+        "artifactRefs": refs,
+        "changeCommand": _change_command(run),
+        "note": " ".join(filter(None, notes)),
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def _told_change(run: Run | None) -> tuple[dict[str, Any], int]:
+    """Give what is told of a run's change, and its size in bytes."""
+    if run is None or run.review_summary is None:
+        return {}, 0
+    summary = run.review_summary
+    files = sorted(set(summary.files))
+    more = max(summary.totals.files, len(files)) - min(len(files), MAX_FILES)
+    told: dict[str, Any] = {
+        "latestRunSummary": _cut(summary.diffstat.strip()),
+        "artifactRefs": files[:MAX_FILES],
+        "note": f"{more} more files were changed." if more else "",
+    }
+    size = sum(len(text.encode(errors="replace")) for text in [told["latestRunSummary"], *files[:MAX_FILES]])
+    return told, size
+
+
+def _cut(text: str) -> str:
+    return text.encode(errors="replace")[:MAX_SUMMARY_BYTES].decode(errors="ignore")
+
+
+def _record_path(task: TaskId, run: Run) -> str:
+    return f".blackbird/runs/{task}/{run.id}.json"
+
+
+def _change_command(run: Run) -> str | None:
+    if run.is_review or run.leg is None or run.leg.is_empty:
+        return None
+    return f"git diff refs/blackbird/runs/{run.id}:base refs/blackbird/runs/{run.id}:head"
+
+
+def _of_review(run: Run) -> str:
+    """Say of a child that is a parent how its own review came out."""
+    if not run.is_review:
+        return ""
+    if run.parent_review_dismissed is not None:
+        return f"Its own review was dismissed: {run.parent_review_dismissed.reason}"
+    return "Its own children were reviewed and passed." if run.parent_review_passed else ""
+
+
+def render_review_prompt(context: Mapping[str, Any]) -> str:
+    """Write a review's context pack as the prompt of its reviewer."""
+    task, review = context["task"], context["parentReview"]
+    parts = [
+        context.get("systemPrompt", ""),
+        f"# Review of {task['id']}: {task['title']}",
+        render_section("What was to be done", [task.get("description", ""), task.get("prompt", "")]),
+        render_section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())]),
+        render_section("How to judge", [review.get("reviewerInstructions", "")]),
+        "## The tasks under review",
+        *map(_render_child, review.get("children", ())),
+        render_section("Your last answer could not be used", [review.get("faultOfLastAnswer", "")]),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _render_child(child: Mapping[str, Any]) -> str:
+    record, *files = child.get("artifactRefs") or [None]
+    command = child.get("changeCommand")
+    parts = [
+        f"### {child['childId']}: {child['childTitle']}",
+        child.get("note", ""),
+        f"Record of its latest run: {record}" if record else "",
+        f"What that run changed, earlier runs of the task apart: `{command}`" if command else "",
+        child.get("latestRunSummary", ""),
+        "\n".join(["Files it changed:", *(f"- {name}" for name in files)]) if files else "",
+    ]
+    return "\n\n".join(part for part in parts if part)

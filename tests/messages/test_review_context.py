@@ -1,0 +1,162 @@
+from typing import Any
+
+from git_blackbird.messages.review_context import (
+    MAX_FILES,
+    REVIEWER_INSTRUCTIONS,
+    REVIEWER_SYSTEM_PROMPT,
+    ReviewedChild,
+    build_review_context,
+    render_review_prompt,
+)
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import Run
+from tests.model.building import STAMP, run, task
+
+HOUSE = Task(
+    id=TaskId("house"),
+    title="A house",
+    created_at=STAMP,
+    updated_at=STAMP,
+    description="To live in.",
+    acceptance_criteria=("It is dry.", "Its door closes."),
+    prompt="Build it.",
+    children=(TaskId("roof"), TaskId("door")),
+)
+DOOR_RUN = "0000000000000001"
+
+
+def _worked(files: list[str], diffstat: str = " door.txt | 1 +\n", **fields: Any) -> Run:
+    summary = {"files": files, "diffstat": diffstat}
+    return run(1, task_id="door", base_tree="b", head_tree="h", review_summary=summary, **fields)
+
+
+def _children(context: dict[str, Any]) -> Any:
+    return context["parentReview"]["children"]
+
+
+def test_a_reviewer_is_told_the_criteria_and_what_the_runs_of_the_children_did() -> None:
+    children = [
+        ReviewedChild(task("roof"), None),
+        ReviewedChild(task("door"), _worked(["hinge.txt", "door.txt"])),
+    ]
+    assert build_review_context(HOUSE, children) == {
+        "schemaVersion": 1,
+        "task": {
+            "id": "house",
+            "title": "A house",
+            "description": "To live in.",
+            "acceptanceCriteria": ["It is dry.", "Its door closes."],
+            "prompt": "Build it.",
+        },
+        "parentReview": {
+            "parentTaskId": "house",
+            "parentTaskTitle": "A house",
+            "acceptanceCriteria": ["It is dry.", "Its door closes."],
+            "reviewerInstructions": REVIEWER_INSTRUCTIONS,
+            "children": [
+                {
+                    "childId": "door",
+                    "childTitle": "Task door",
+                    "latestRunId": DOOR_RUN,
+                    "latestRunSummary": "door.txt | 1 +",
+                    "artifactRefs": [f".blackbird/runs/door/{DOOR_RUN}.json", "door.txt", "hinge.txt"],
+                    "changeCommand": (
+                        f"git diff refs/blackbird/runs/{DOOR_RUN}:base refs/blackbird/runs/{DOOR_RUN}:head"
+                    ),
+                },
+                {
+                    "childId": "roof",
+                    "childTitle": "Task roof",
+                    "note": "No run did this task, its status was set by hand: look at the work itself.",
+                },
+            ],
+        },
+        "systemPrompt": REVIEWER_SYSTEM_PROMPT,
+    }
+
+
+def test_empty_parts_are_left_away() -> None:
+    context = build_review_context(task("p", children=["a"]), [ReviewedChild(task("a"), run(task_id="a"))])
+    assert context["task"] == {"id": "p", "title": "Task p"}
+    assert "acceptanceCriteria" not in context["parentReview"]
+    assert _children(context) == [
+        {
+            "childId": "a",
+            "childTitle": "Task a",
+            "latestRunId": DOOR_RUN,
+            "artifactRefs": [f".blackbird/runs/a/{DOOR_RUN}.json"],
+        }
+    ]
+
+
+def test_a_reviewer_in_prose_is_told_the_same() -> None:
+    children = [
+        ReviewedChild(task("door"), _worked(["hinge.txt", "door.txt"])),
+        ReviewedChild(task("roof"), None),
+    ]
+    context = build_review_context(HOUSE, children, fault='missing required field "passed"')
+    assert render_review_prompt(context) == (
+        f"{REVIEWER_SYSTEM_PROMPT}\n\n"
+        "# Review of house: A house\n\n"
+        "## What was to be done\n\nTo live in.\nBuild it.\n\n"
+        "## Acceptance criteria\n\n- It is dry.\n- Its door closes.\n\n"
+        f"## How to judge\n\n{REVIEWER_INSTRUCTIONS}\n\n"
+        "## The tasks under review\n\n"
+        "### door: Task door\n\n"
+        f"Record of its latest run: .blackbird/runs/door/{DOOR_RUN}.json\n\n"
+        "What that run changed, earlier runs of the task apart: "
+        f"`git diff refs/blackbird/runs/{DOOR_RUN}:base refs/blackbird/runs/{DOOR_RUN}:head`\n\n"
+        "door.txt | 1 +\n\n"
+        "Files it changed:\n- door.txt\n- hinge.txt\n\n"
+        "### roof: Task roof\n\n"
+        "No run did this task, its status was set by hand: look at the work itself.\n\n"
+        '## Your last answer could not be used\n\nmissing required field "passed"\n'
+    )
+
+
+def test_of_a_child_that_is_a_parent_its_own_review_is_told() -> None:
+    def note(**fields: Any) -> str:
+        review = run(task_id="wing", run_type="review", base_tree="b", head_tree="h", **fields)
+        told = _children(build_review_context(HOUSE, [ReviewedChild(task("wing"), review)]))[0]
+        assert "changeCommand" not in told
+        return str(told["note"])
+
+    assert note(parent_review_passed=True) == "Its own children were reviewed and passed."
+    dismissed = {"reason": "good enough", "at": STAMP}
+    assert note(parent_review_passed=False, parent_review_dismissed=dismissed) == (
+        "Its own review was dismissed: good enough"
+    )
+
+
+def test_a_summary_is_cut_at_a_character() -> None:
+    told = _children(
+        build_review_context(HOUSE, [ReviewedChild(task("door"), _worked(["a"], "x" + "é" * 900))])
+    )
+    assert told[0]["latestRunSummary"] == "x" + "é" * 599
+
+
+def test_more_files_than_are_told_are_counted() -> None:
+    files = [f"f{number:03}" for number in range(MAX_FILES + 7)]
+    told = _children(build_review_context(HOUSE, [ReviewedChild(task("door"), _worked(files))]))[0]
+    assert told["artifactRefs"][1:] == files[:MAX_FILES]
+    assert told["note"] == "7 more files were changed."
+    counted = run(task_id="door", review_summary={"files": ["a"], "totals": {"files": 30}})
+    assert _children(build_review_context(HOUSE, [ReviewedChild(task("door"), counted)]))[0]["note"] == (
+        "29 more files were changed."
+    )
+
+
+def test_changes_of_many_children_are_told_until_it_is_too_much() -> None:
+    children = [
+        ReviewedChild(
+            task(f"c{number}"),
+            run(task_id=f"c{number}", review_summary={"files": [f"{number}{'x' * 70_000}"]}),
+        )
+        for number in range(4)
+    ]
+    context = build_review_context(HOUSE, children)
+    assert [len(child["artifactRefs"]) for child in _children(context)] == [2, 2, 1, 1]
+    assert _children(context)[2]["note"] == (
+        "Its change is not told here, there is too much of it: look at the work itself."
+    )
