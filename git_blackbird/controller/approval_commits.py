@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from git_blackbird.controller.pending import require_pending
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
+from git_blackbird.errors import BlackbirdError, ExitCode, LockedError, RequestError, UnusableError
 from git_blackbird.git.changes import differs
 from git_blackbird.git.commit_log import commit_of_run
 from git_blackbird.git.commit_plan import CommitPlan, plan_commit, tree_of
-from git_blackbird.git.commit_process import CommitLostError, Committed, commit_apart
+from git_blackbird.git.commit_process import CommitInterruptedError, CommitLostError, Committed, commit_apart
 from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, move_index
 from git_blackbird.git.private_index import held_index, is_abandoned, release_abandoned
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook
-from git_blackbird.model.commands import approve_without_commit
+from git_blackbird.model.commands import approve_without_commit, task_command
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -44,6 +44,16 @@ class ApprovalRefusedError(RequestError):
             f"or commit by hand, and approve without: {approve_without_commit(task.id)}"
         )
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
+
+
+class ApprovalInterruptedError(RequestError):
+    """A Ctrl+C ended the commit of an approval; the decision stays pending."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+    def __init__(self, task: Task) -> None:
+        hint = task_command("decide", task.id, " --approve")
+        super().__init__(f"{task.id} is not approved: its commit was interrupted", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -136,6 +146,8 @@ def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: i
     except CommitRefusedError as error:
         if not isinstance(error, CommitLostError):
             drop_note(workspace.layout)
+        if isinstance(error, CommitInterruptedError):
+            raise ApprovalInterruptedError(task) from error
         raise ApprovalRefusedError(task, f"git did not commit its change\n{error.words}") from error
     warnings = tuple(_finish(workspace, result))
     return ApprovalCommit(result.made.oid, len(plan.edits), warnings=warnings)

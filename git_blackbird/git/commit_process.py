@@ -38,6 +38,10 @@ class CommitLostError(CommitRefusedError):
     """The process that was to make the commit was killed: git may be at work on it still."""
 
 
+class CommitInterruptedError(CommitRefusedError):
+    """A Ctrl+C ended it before there was a commit."""
+
+
 @dataclass(frozen=True)
 class Committed:
     """The commit that was made, and why the index does not follow it, None where it does.
@@ -54,7 +58,8 @@ def commit_apart(repo: Repository, plan: CommitPlan, message: str, right: int) -
     """Make the commit and bring the user's index along, whatever becomes of this process.
 
     ``right`` is the descriptor of the lock that gives the right to; the other process keeps it. Raises
-    CommitRefusedError, and then there is no commit, or CommitLostError.
+    CommitRefusedError, and then there is no commit; CommitInterruptedError where a Ctrl+C was the reason;
+    CommitLostError.
     """
     order = {
         "repo": [str(path) for path in (repo.top, repo.git_dir, repo.common_dir)],
@@ -73,10 +78,12 @@ def commit_apart(repo: Repository, plan: CommitPlan, message: str, right: int) -
         told = json.loads(done.out)
     except ValueError:
         # What asks it to end is deadly only before it begins.
-        lost = CommitRefusedError if -done.code in _ENDING else CommitLostError
-        raise lost(said_by(done)) from None
+        told = {"refused": said_by(done)} if -done.code in _ENDING else {"lost": said_by(done)}
+    if "lost" in told:
+        raise CommitLostError(told["lost"])
     if "refused" in told:
-        raise CommitRefusedError(told["refused"])
+        refused = CommitInterruptedError if done.interrupted else CommitRefusedError
+        raise refused(told["refused"])
     made = Made(told["oid"], told["tree"], tuple(told["differs"]))
     return Committed(made, told["left_behind"], told["is_final"])
 

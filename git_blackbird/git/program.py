@@ -42,11 +42,12 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Completed(NamedTuple):
-    """How one git process ended and what it wrote."""
+    """How one process ended, what it wrote, and whether a Ctrl+C came meanwhile that was for it to hear."""
 
     code: int
     out: bytes
     err: bytes
+    interrupted: bool = False
 
 
 class GitError(UnusableError):
@@ -136,14 +137,22 @@ def run_along(
         )
     except OSError as error:
         raise _not_started(error, cwd) from error
-    stdin = kept.stdin
     with process, _passing_on(process):
-        while True:
-            with contextlib.suppress(KeyboardInterrupt):
-                done = _wait(process, stdin, None)
-                if done is not None:
-                    return done
-            stdin = None
+        return _wait_through(process, kept.stdin)
+
+
+def _wait_through(process: subprocess.Popen[bytes], stdin: bytes | None) -> Completed:
+    """Wait for the end, whatever is pressed meanwhile."""
+    interrupted = False
+    while True:
+        try:
+            done = _wait(process, stdin, None)
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            if done is not None:
+                return done._replace(interrupted=interrupted)
+        stdin = None
 
 
 @contextlib.contextmanager

@@ -125,6 +125,26 @@ def test_ctrl_c_ends_a_hook_and_leaves_the_decision_open(gated: Path, tmp_path: 
     assert git(gated, "status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("name", ["pre-commit", "commit-msg"])
+def test_ctrl_c_while_a_hook_runs_ends_a_decision_from_elsewhere(gated: Path, name: str) -> None:
+    assert run(gated, "execute", "--no-input").returncode == 3
+    write(gated, {"a.txt": "staged\n"})
+    git(gated, "add", "a.txt")
+    before = git(gated, "ls-files", "-s"), git(gated, "status", "--porcelain")
+    hook(gated, name, "echo held >/dev/tty; sleep 600")
+    with Terminal(gated, "decide", "a", "--approve") as terminal:
+        terminal.wait_for("held")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        assert "error: a is not approved: its commit was interrupted" in terminal.plain
+        assert "hint: git blackbird decide a --approve" in terminal.plain
+    (only,) = runs_of(gated, "a")
+    assert only.is_pending
+    assert git(gated, "log", "--format=%s") == "a commit"
+    assert (git(gated, "ls-files", "-s"), git(gated, "status", "--porcelain")) == before
+    assert "cut off" not in run(gated, "status").stdout
+
+
 def test_programs_are_told_what_would_be_and_what_was_committed(gated: Path) -> None:
     events = [json.loads(line) for line in run(gated, "execute", "--json").stdout.splitlines()]
     (told,) = [event for event in events if event["event"] == "checkpoint"]
