@@ -119,6 +119,7 @@ def _facts(view: AgentView, choice: Setting) -> Iterator[tuple[str, str]]:
     yield "version", _told(found.version)
     yield "login", _told(found.login)
     yield "may", _told(found.powers)
+    yield "as reviewer", _told(found.reviews)
 
 
 def _abilities(view: AgentView) -> Iterator[tuple[Cell, Cell]]:
@@ -149,6 +150,7 @@ def _agent_data(view: AgentView) -> dict[str, Any]:
         "obstacle": found.obstacle,
         "hint": found.hint,
         "powers": found.powers or None,
+        "reviews": found.reviews or None,
         "remarks": list(found.remarks),
         "can": {
             "resume": can.resume,

@@ -18,7 +18,8 @@ CLAUDE = """#!/bin/sh
 case "$*" in
 --version) echo "2.1.329 (Claude Code)" ;;
 *--help) echo "  -p, --print  -r, --resume [value]  --session-id <uuid>  --output-format <format>  --verbose
-  --permission-mode <mode>  --model <model>
+  --permission-mode <mode>  --model <model>  --json-schema <schema>  --tools <tools...>  --strict-mcp-config
+  --setting-sources <sources>  --no-session-persistence
 Commands:
   auth  Manage authentication" ;;
 "auth status"*) echo '{"loggedIn": true, "authMethod": "claude.ai", "apiProvider": "firstParty"}' ;;
@@ -42,7 +43,7 @@ Options:
   -c, --config <key=value>
   -m, --model <MODEL>
   -s, --sandbox <SANDBOX_MODE>
-      --json" ;;
+      --json  --ephemeral  --output-schema <FILE>" ;;
 "login status") echo "Logged in using ChatGPT" >&2 ;;
 *) echo "asked to $*" >&2; exit 3 ;;
 esac

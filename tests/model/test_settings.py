@@ -190,7 +190,8 @@ UNSAFE = sorted(name for name, key in KEYS.items() if not key.clone_safe)
 def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
     assert [
         *("claude.args", "claude.path", "claude.permissionMode"),
-        *("codex.args", "codex.path", "codex.sandbox", "command.run", "notify.command"),
+        *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
+        "notify.command",
     ] == UNSAFE
 
 
