@@ -2,7 +2,7 @@
 
 from git_blackbird.controller.run_views import runs_of_task
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.model.choosable import BY_STATE, choosable_tasks
+from git_blackbird.model.choosable import BY_STATE, choosable_deps, choosable_tasks
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
 
@@ -18,6 +18,14 @@ def offered_tasks(workspace: Workspace, command: str) -> tuple[Task, ...]:
         image = workspace.store.image()
         return choosable_tasks(command, image.plan, image.histories)
     return choosable_tasks(command, workspace.store.plan(), {})
+
+
+def offered_deps(workspace: Workspace, verb: str, task_id: str) -> tuple[Task, ...]:
+    """Give the tasks that ``deps VERB TASK`` would take now.
+
+    Raises UnusableError when there is no plan to be read.
+    """
+    return choosable_deps(verb, workspace.store.plan(), task_id)
 
 
 def offered_runs(workspace: Workspace, task_id: str) -> tuple[Run, ...]:

@@ -20,6 +20,17 @@ def choosable_tasks(command: str, plan: Plan, histories: Histories) -> tuple[Tas
     return tuple(sorted(chosen, key=lambda task: task.id))
 
 
+def choosable_deps(verb: str, plan: Plan, task_id: str) -> tuple[Task, ...]:
+    """Give the tasks that ``deps VERB TASK`` would take, by id: those there are, or those there could be."""
+    task = plan.tasks.get(TaskId(task_id))
+    own = frozenset() if task is None or verb == "set" else frozenset(task.deps)
+    return tuple(
+        one
+        for one in choosable_tasks("deps", plan, {})
+        if one.id != task_id and (one.id in own) == (verb == "remove")
+    )
+
+
 def _waiting(plan: Plan, histories: Histories) -> Iterable[Task]:
     return (owed.task for owed in owed_by_person(plan, histories))
 

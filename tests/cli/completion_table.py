@@ -21,6 +21,7 @@ _BY_PLACE = {
     ("completion", "tasks_of"): f"words:{'|'.join(sorted(COMMANDS))}",
     ("completion", "runs_of"): "tasks",
     ("demo", "folder"): "folder",
+    ("deps", "deps"): "deps",
     ("show", "name"): "commits",
 }
 _BY_NAME = dict.fromkeys(("task_id", "task_ids", "dep", "deps", "parent"), "tasks") | {"run_id": "runs"}

@@ -45,7 +45,7 @@ def planned(repo: Path) -> Path:
         task("pending", status=Status.WAITING_USER),
         task("ready"),
         task("waits", deps=("failed",)),
-        task("with a space", "It's “odd”: $HOME [x]"),
+        task("with a space", "It's “odd”: $HOME [x]", deps=("done",)),
     ]
     runs = [
         run("done", "019b7c4e52000003"),
@@ -79,6 +79,11 @@ LINES = {
     "git blackbird move ready --parent do": ["done"],
     "git blackbird deps ": ["add", "remove", "set"],
     "git blackbird deps add ready done fa": ["failed"],
+    "git blackbird deps add waits ": ["done", "paused", "pending", "ready", "with a space"],
+    "git blackbird deps remove waits ": ["failed"],
+    "git blackbird deps remove ready ": [],
+    "git blackbird deps set waits ": [one for one in ALL if one != "waits"],
+    "git blackbird deps remove with\\ a\\ space ": ["done"],
     "git-blackbird show pe": ["pending"],
     "git bb show pe": ["pending"],
     "git blackbird runs pending ": [FIRST_RUN, SECOND_RUN],
@@ -102,16 +107,22 @@ def test_a_shell_offers_what_fits(make: Make, planned: Path, installed: Path) ->
 
 
 def test_a_shell_asks_where_git_is_told_to(make: Make, planned: Path, installed: Path) -> None:
-    elsewhere = planned.parent / "elsewhere"
+    elsewhere = planned.parent / "else where"
     elsewhere.mkdir()
     git(elsewhere, "init", "-q", "-b", "main")
     save(elsewhere, [task("other")])
-    place = elsewhere
+    (elsewhere.parent / "plain").symlink_to(elsewhere)
+    plain, escaped = elsewhere.parent / "plain", str(elsewhere).replace(" ", "\\ ")
     lines = [
-        f"git -C {place} blackbird show ",
-        f"git --git-dir={place}/.git --work-tree={place} blackbird show ",
+        f"git -C {plain} blackbird show ",
+        f"git -C {escaped} blackbird show ",
+        f'git -C "{elsewhere}" blackbird show ',
+        f"git -C '{elsewhere}' blackbird show ",
+        f"git --git-dir={plain}/.git --work-tree={plain} blackbird show ",
+        f"git --git-dir={escaped}/.git --work-tree={escaped} blackbird show ",
     ]
-    assert list(make(planned, installed).complete(lines)) == [["other"], ["other"]]
+    seen = dict(zip(lines, make(planned, installed).complete(lines), strict=True))
+    assert seen == {line: ["other"] for line in lines}
 
 
 @pytest.mark.skipif(shells.why_missing("fish") is not None, reason="fish is not installed")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from git_blackbird.model.choosable import BY_STATE, choosable_tasks
+from git_blackbird.model.choosable import BY_STATE, choosable_deps, choosable_tasks
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status
@@ -57,3 +57,13 @@ def test_every_command_with_a_rule_is_here() -> None:
 def test_other_commands_take_every_task() -> None:
     plan, known = planned()
     assert [one.id for one in choosable_tasks("show", plan, known)] == sorted(plan.tasks)
+
+
+@pytest.mark.parametrize(
+    ("verb", "taken"),
+    [("add", ["a", "with"]), ("remove", ["b"]), ("set", ["a", "b", "with"])],
+)
+def test_deps_are_other_tasks(verb: str, taken: list[str]) -> None:
+    plan = Plan({one.id: one for one in (task("a"), task("b"), task("t", deps=("b",)), task("with"))})
+    assert [one.id for one in choosable_deps(verb, plan, "t")] == taken
+    assert choosable_deps("remove", plan, "none") == ()

@@ -72,6 +72,7 @@ agent --help - Show this message and exit.
 agent 1 words:claude|codex|command|demo -
 completion --tasks words:add|agent|completion|config|decide|deinit|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|runs|set-status|show|status|validate For the scripts: the tasks that COMMAND takes now.
 completion --runs tasks For the scripts: the runs of TASK.
+completion --deps text For the scripts: the tasks that deps VERB TASK takes.
 completion --json - Print JSON for programs.
 completion --no-input - Never ask; stop where someone must decide.
 completion -h - Show this message and exit.
@@ -130,7 +131,7 @@ deps -h - Show this message and exit.
 deps --help - Show this message and exit.
 deps 1 words:add|remove|set -
 deps 2 tasks -
-deps * tasks -
+deps * deps -
 edit --title text What the task is, in a line.
 edit --description text What it is about.
 edit --clear-description - Take the description away.
@@ -274,18 +275,39 @@ __git_blackbird_kind ()
 	return 1
 }
 
+# Put what a WORD of the line stands for, without its quotes, into dequoted_word.
+__git_blackbird_plain ()
+{
+	local home=""
+	[[ $1 = "~" || $1 = "~/"* ]] && home=$HOME
+	__git_dequote "${1#${home:+\~}}"
+	dequoted_word=$home$dequoted_word
+}
+
+# Run git where the line tells it to: git's own completion passes places on with their quotes, and not all.
+__git_blackbird_git ()
+{
+	local i dequoted_word
+	local -a at=()
+	for ((i = 1; i < ${__git_cmd_idx:-0}; i++)); do
+		__git_blackbird_plain "${words[i]}"
+		case "$dequoted_word" in
+		--git-dir=* | --work-tree=* | --bare) at+=("$dequoted_word") ;;
+		-C | --git-dir | --work-tree)
+			at+=("$dequoted_word")
+			__git_blackbird_plain "${words[++i]-}"
+			at+=("$dequoted_word")
+			;;
+		-c | --namespace | --config-env) ((++i)) ;;
+		esac
+	done
+	git ${at[@]+"${at[@]}"} "$@" 2>/dev/null
+}
+
 # Ask the program; it answers in lines of a value, a tab and what it is, and never complains.
 __git_blackbird_ask ()
 {
-	local tree="" i
-	# git's completion passes -C and --git-dir on, not this one.
-	for ((i = 1; i < ${__git_cmd_idx:-0}; i++)); do
-		case "${words[i]}" in
-		--work-tree=*) tree=${words[i]#--work-tree=} ;;
-		--work-tree) tree=${words[i + 1]-} ;;
-		esac
-	done
-	__git ${tree:+--work-tree="$tree"} blackbird completion "$@" 2>/dev/null
+	__git_blackbird_git blackbird completion "$@"
 }
 
 # Offer what begins with CURRENT among the lines of standard input, each as one word of the shell.
@@ -310,9 +332,10 @@ __git_blackbird_offer ()
 	words:*) kind=${kind#words:} && __git_blackbird_values "$current" <<<"${kind//|/$'\n'}" ;;
 	tasks) __git_blackbird_values "$current" < <(__git_blackbird_ask --tasks "$command") ;;
 	runs) __git_blackbird_values "$current" < <(__git_blackbird_ask --runs "${given[0]-}") ;;
+	deps) __git_blackbird_values "$current" < <(__git_blackbird_ask --deps "${given[0]-}" "${given[1]-}") ;;
 	keys) __git_blackbird_values "$current" < <(__git_blackbird_lines key | cut -d ' ' -f 1) ;;
 	value) kind=$(__git_blackbird_kind key "${given[0]-}") && __git_blackbird_offer "$kind" "$current" ;;
-	commits) __git_blackbird_values "$current" < <(__git for-each-ref --format='%(refname:short)' refs/heads refs/tags) ;;
+	commits) __git_blackbird_values "$current" < <(__git_blackbird_git for-each-ref --format='%(refname:short)' refs/heads refs/tags) ;;
 	folder) compopt +o nospace -o dirnames 2>/dev/null ;;
 	file) compopt +o nospace 2>/dev/null && COMPREPLY=() && return ;;
 	esac
@@ -322,7 +345,7 @@ __git_blackbird_offer ()
 
 _git_blackbird ()
 {
-	local command="" kind="" owner="" ended="" word i
+	local command="" kind="" owner="" ended="" word i dequoted_word
 	local -a given=()
 	for ((i = ${__git_cmd_idx:-1} + 1; i < cword; i++)); do
 		word=${words[i]}
@@ -335,7 +358,7 @@ _git_blackbird ()
 		elif [ -z "$command" ]; then
 			command=$word
 		else
-			given+=("$word")
+			__git_blackbird_plain "$word" && given+=("$dequoted_word")
 		fi
 	done
 	COMPREPLY=()

@@ -72,6 +72,7 @@ agent --help - Show this message and exit.
 agent 1 words:claude|codex|command|demo -
 completion --tasks words:add|agent|completion|config|decide|deinit|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|runs|set-status|show|status|validate For the scripts: the tasks that COMMAND takes now.
 completion --runs tasks For the scripts: the runs of TASK.
+completion --deps text For the scripts: the tasks that deps VERB TASK takes.
 completion --json - Print JSON for programs.
 completion --no-input - Never ask; stop where someone must decide.
 completion -h - Show this message and exit.
@@ -130,7 +131,7 @@ deps -h - Show this message and exit.
 deps --help - Show this message and exit.
 deps 1 words:add|remove|set -
 deps 2 tasks -
-deps * tasks -
+deps * deps -
 edit --title text What the task is, in a line.
 edit --description text What it is about.
 edit --clear-description - Take the description away.
@@ -282,6 +283,8 @@ function __git_blackbird_offer -a prefix kind command
             string join \n -- $prefix(git $__git_blackbird_at blackbird completion --tasks $command 2>/dev/null)
         case runs
             string join \n -- $prefix(git $__git_blackbird_at blackbird completion --runs "$given[1]" 2>/dev/null)
+        case deps
+            string join \n -- $prefix(git $__git_blackbird_at blackbird completion --deps "$given[1]" "$given[2]" 2>/dev/null)
         case keys
             __git_blackbird_lines key | string replace -r '^(\S+) \S+ ' $prefix'$1\t'
         case value
