@@ -14,6 +14,7 @@ import pyte
 
 PATIENCE_SECONDS = 30.0
 ROWS, COLUMNS = 60, 80
+_BEFORE_SIGNAL_SECONDS = 0.05
 PROGRAM = ("-m", "git_blackbird")
 _SOURCES = str(Path(__file__).parents[2])
 
@@ -42,7 +43,6 @@ class Terminal:
             env=program_environ(environ),
             dimensions=(ROWS, COLUMNS),
         )
-        self._child.delaybeforesend = None
         self.mode_before = self.mode()
 
     def __enter__(self) -> Self:
@@ -67,6 +67,8 @@ class Terminal:
 
     def type(self, *keys: str) -> None:
         for key in keys:
+            # Ctrl+C is a signal: one that comes just before a line is read is not seen until there is one.
+            self._child.delaybeforesend = _BEFORE_SIGNAL_SECONDS if key == CTRL_C else None
             self._child.send(key)
 
     def wait_for(self, text: str, *, times: int = 1) -> None:
