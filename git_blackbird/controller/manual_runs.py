@@ -1,8 +1,8 @@
 """Runs that a person makes: a commit that names tasks in its trailers (DESIGN.md 10)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from git_blackbird.controller.closing import pending_fields
 from git_blackbird.controller.numbering import number_run
@@ -41,6 +41,14 @@ class _Work:
     branch: str | None
 
 
+class _Noted(NamedTuple):
+    """The run that a commit came to be of a task."""
+
+    task: Task
+    run: Run
+    is_new: bool
+
+
 def record_commit(workspace: Workspace, oid: str, replaced: str | None) -> tuple[str, ...]:
     """Record a person's commit as a run of each task that its trailers name; gives a line for each.
 
@@ -52,16 +60,34 @@ def record_commit(workspace: Workspace, oid: str, replaced: str | None) -> tuple
         return ()
     workspace.require_settings()
     work = _look_at(workspace.repo, commit, replaced)
+    noted: list[_Noted] = []
     said: list[str] = []
     with workspace.store.transaction() as transaction:
         save_statuses(workspace, transaction)
         for name in dict.fromkeys(commit.tasks):
             try:
-                said += _record(workspace, transaction, name, work)
+                one = _record(workspace, transaction, name, work)
             except (RequestError, LockedError) as error:
                 said.append(f"no manual run of {name}: {error.message}")
+                continue
+            if one is not None:
+                noted.append(one)
+                said.append(_line(one, work))
         said += _left(workspace, transaction, commit, replaced)
+    _call_for_decisions(workspace, noted)
     return tuple(said)
+
+
+def _call_for_decisions(workspace: Workspace, noted: Iterable[_Noted]) -> None:
+    """Call whoever decides, once for each run: they need not be the one who committed."""
+    for task, run, is_new in noted:
+        if is_new and run.is_pending:
+            from git_blackbird.controller.calling import (  # noqa: PLC0415  # where there is a call
+                call_person,
+                calling_for_decision,
+            )
+
+            call_person(workspace, calling_for_decision(task, run.id))
 
 
 def _left(
@@ -93,17 +119,17 @@ def _summarize(repo: Repository, pair: TreePair) -> Summary:
         return Summary(minimal=error.message)
 
 
-def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Work) -> list[str]:
-    """Write the run of one task, then what follows for the plan; the line that says so, if any."""
+def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Work) -> _Noted | None:
+    """Write the run of one task, then what follows for the plan; None where it is known already."""
     task = find_task(transaction.plan(), name)
     history = transaction.history(task.id)
     latest = history.latest
     if latest is not None and work.commit.oid in latest.commits:
-        return []
+        return None
     if latest is not None and work.replaced in latest.commits and _is_approved(latest):
         # What was judged stays; only the commit is found by its new name as well.
         transaction.save_run(latest.with_fields(commits=(*latest.commits, work.commit.oid)))
-        return []
+        return None
     amended = _amended_run(history, work)
     if amended is None:
         run = _new_run(workspace, transaction, task, work)
@@ -116,7 +142,7 @@ def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Wo
     if amended is None:
         overtake_runs(transaction, task.id, run.id, workspace.world.timestamp())
     save_statuses(workspace, transaction)
-    return [_line(run, work, is_new=amended is None)]
+    return _Noted(task, run, is_new=amended is None)
 
 
 def _is_approved(run: Run) -> bool:
@@ -169,8 +195,8 @@ def _fields(workspace: Workspace, work: _Work, *, is_pending: bool) -> dict[str,
     return fields | pending_fields(now) if is_pending else fields
 
 
-def _line(run: Run, work: _Work, *, is_new: bool) -> str:
-    what = "is" if is_new else "now is"
+def _line(noted: _Noted, work: _Work) -> str:
+    run, what = noted.run, "is" if noted.is_new else "now is"
     told = f"run {run.id} of {run.task_id} {what} commit {work.commit.oid[:_SHORT]}"
     if run.base_tree == run.head_tree:
         told = f"{told}, which changes nothing"

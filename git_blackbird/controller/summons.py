@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from git_blackbird.agents.environment import RUN_ID_VARIABLE, TASK_ID_VARIABLE
-from git_blackbird.agents.notify import Notification, start_notification
+from git_blackbird.agents.notify import Notification
+from git_blackbird.controller.calling import Calling, call_person, calling_for_decision
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.checkpoint import Checkpoint
@@ -11,12 +11,9 @@ from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.due import owed_by_person
 from git_blackbird.model.events import Event, Notice, Weight
-from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
-from git_blackbird.model.text import clean_line
 
-_LIMIT_SECONDS = 30.0
 _LAST_LOOK_SECONDS = 0.5
 _TOLD_AT_ONCE = frozenset({StopReason.INTERRUPTED, StopReason.DECISION_REQUIRED, StopReason.WAITING_USER})
 _HINT = "`git blackbird config notify.command` shows it"
@@ -30,7 +27,7 @@ class Summoning:
         self._face = face
         self._command = workspace.settings.text("notify.command")
         self._started: list[Notification] = []
-        self._told: set[RunId] = set()
+        self._told: set[str] = set()
         self._complained = False
 
     @property
@@ -52,13 +49,12 @@ class Summoning:
         """Call for answers, and ask."""
         run = self._workspace.store.records.history(task.id).latest
         prompts = " / ".join(question.prompt for question in questions)
-        self._call("question", f"{task.id} asks: {prompts}", task, run.id if run else None)
+        self._call(Calling("question", f"{task.id} asks: {prompts}", task.id, run.id if run else ""))
         return await self._face.answer(task, questions)
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
         """Call for a decision, and ask."""
-        task = checkpoint.task
-        self._call("decision", f"a decision is due on {task.id}: {task.title}", task, checkpoint.run.id)
+        self._call(calling_for_decision(checkpoint.task, checkpoint.run.id))
         return await self._face.decide(checkpoint)
 
     def end(self, stop: Stop) -> None:
@@ -67,7 +63,7 @@ class Summoning:
             if stop.reason is StopReason.COMPLETED:
                 self._call_for_rest()
             else:
-                self._call(stop.reason.value, stop.text)
+                self._call(Calling(stop.reason.value, stop.text))
         for one in self._started:
             one.wait(_LAST_LOOK_SECONDS)
         self._complain()
@@ -78,25 +74,17 @@ class Summoning:
             one.task.id for one in owed_by_person(image.plan, image.histories) if one.run.id not in self._told
         ]
         if owed:
-            self._call("waiting", f"{', '.join(owed)} {'waits' if len(owed) == 1 else 'wait'} for you")
+            verb = "waits" if len(owed) == 1 else "wait"
+            self._call(Calling("waiting", f"{', '.join(owed)} {verb} for you"))
 
-    def _call(self, event: str, text: str, task: Task | None = None, run_id: RunId | None = None) -> None:
+    def _call(self, calling: Calling) -> None:
         self._complain()
-        if not self._command or (run_id is not None and run_id in self._told):
+        if calling.run_id and calling.run_id in self._told:
             return
-        if run_id is not None:
-            self._told.add(run_id)
-        repo = self._workspace.repo
-        kept = {name: value for name, value in repo.environ.items() if name != RUN_ID_VARIABLE}
-        told = {
-            "BLACKBIRD_EVENT": event,
-            "BLACKBIRD_TEXT": clean_line(text),
-            TASK_ID_VARIABLE: task.id if task else "",
-            "BLACKBIRD_NOTIFY_RUN": run_id or "",
-        }
-        self._started.append(
-            start_notification(self._command, cwd=repo.top, environ=kept | told, seconds=_LIMIT_SECONDS)
-        )
+        self._told.add(calling.run_id)
+        started = call_person(self._workspace, calling)
+        if started is not None:
+            self._started.append(started)
 
     def _complain(self) -> None:
         """Say once that the command does not work."""

@@ -101,3 +101,34 @@ def test_it_never_counts_from_the_project_file(trial: Trial, sealed: Path) -> No
     said = trial.expect(3, "execute", "--stop-after-each", "--no-input")
     assert "notify.command: ignored: a repository's own file must not choose" in said
     assert not list(sealed.glob("told.*"))
+
+
+def by_hand(repo: Path, task: str, *options: str) -> None:
+    message = ("-m", f"Do {task}", "-m", f"Blackbird-Task: {task}")
+    git(repo, "commit", "-q", "--allow-empty", *message, *options)
+
+
+def test_a_commit_by_hand_that_waits_for_a_decision_needs_a_person_once(trial: Trial, sealed: Path) -> None:
+    trial.expect(0, "hooks", "install")
+    git(trial.repo, "config", "blackbird.execution.stopAfterEachTask", "true")
+    by_hand(trial.repo, "a")
+    line = f"decision|a|run|a decision is due on a: A|{trial.repo}|none|none|\n"
+    assert told(sealed, 1) == [line]
+    by_hand(trial.repo, "a", "--amend")
+    trial.expect(0, "decide", "a", "--approve")
+    git(trial.repo, "config", "blackbird.execution.stopAfterEachTask", "false")
+    by_hand(trial.repo, "b")
+    assert told(sealed, 1) == [line]
+
+
+def test_a_commit_by_hand_waits_for_no_notification_and_never_fails_for_it(
+    trial: Trial, sealed: Path
+) -> None:
+    trial.expect(0, "hooks", "install")
+    git(trial.repo, "config", "blackbird.execution.stopAfterEachTask", "true")
+    slow = f"while [ ! -e '{sealed}/go' ]; do sleep 0.05; done; {TELL}; exit 7"
+    git(trial.repo, "config", "blackbird.notify.command", slow)
+    by_hand(trial.repo, "a")
+    assert not list(sealed.glob("told.*"))
+    (sealed / "go").touch()
+    assert len(told(sealed, 1)) == 1
