@@ -1,29 +1,34 @@
 """How a call stops at a decision, or after one."""
 
+from git_blackbird.controller.checkpoints import request_obstacle
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.model.choices import CHOICES
-from git_blackbird.model.commands import decide_command, task_command
+from git_blackbird.model.choices import CHOICES, Choice, ChoiceText
+from git_blackbird.model.commands import decide_command, judge_command, task_command
 from git_blackbird.model.due import Call, Nothing, next_due
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState, Run
 from git_blackbird.model.stop import Stop, StopReason
 
 
-def decision_required(task: Task) -> Stop:
-    """Nobody decided: every command that does is a next step."""
+def decision_required(workspace: Workspace, task: Task, run: Run) -> Stop:
+    """Nobody decided: every command that does is a next step, or what does the same where one is refused."""
+    steps = (_step(workspace, run, offer) for offer in CHOICES)
     return Stop(
-        StopReason.DECISION_REQUIRED,
-        f"a decision is due on {task.id}",
-        tuple(dict.fromkeys(offer.command_for(task.id) for offer in CHOICES)),
-        task.id,
+        StopReason.DECISION_REQUIRED, f"a decision is due on {task.id}", tuple(dict.fromkeys(steps)), task.id
     )
 
 
-def decision_left_open(task: Task) -> Stop:
+def _step(workspace: Workspace, run: Run, offer: ChoiceText) -> str:
+    history = workspace.store.records.history(run.task_id)
+    if offer.choice is Choice.REQUEST_CHANGES and request_obstacle(workspace, history, run) is not None:
+        return task_command("restart", run.task_id, " -m TEXT", remark="a new session, told TEXT")
+    return offer.command_for(run.task_id)
+
+
+def decision_left_open(task: Task, run: Run) -> Stop:
     """Somebody was asked and went away."""
-    return Stop(
-        StopReason.INTERRUPTED, f"the decision on {task.id} is left open", (decide_command(task.id),), task.id
-    )
+    command = (judge_command if run.provider_session_ref is None else decide_command)(task.id)
+    return Stop(StopReason.INTERRUPTED, f"the decision on {task.id} is left open", (command,), task.id)
 
 
 def stop_after(workspace: Workspace, run: Run) -> Stop | None:

@@ -242,8 +242,8 @@ class Loop:
                 self._face.notify(Decided(task.id, run.id, reply.decision_state, elsewhere=True))
             return stop_after(self._workspace, reply)
         if isinstance(reply, LeftOpen) or self._interrupted:
-            return decision_left_open(task)
-        return decision_required(task)
+            return decision_left_open(task, run)
+        return decision_required(self._workspace, task, run)
 
     async def _record(self, task: Task, run: Run, decision: Decision) -> Stop | None:
         """Record a decision; one that is refused for now is due again, and the face is told why."""
@@ -254,7 +254,7 @@ class Loop:
             self._face.notify(Notice(Weight.ERROR, error.message, error.hint, task.id))
             self._refusals += 1
             # A pipe that says the same for ever is nobody.
-            return None if self._refusals < _MAX_REFUSALS else decision_required(task)
+            return None if self._refusals < _MAX_REFUSALS else decision_required(self._workspace, task, run)
         self._face.notify(Decided(task.id, run.id, decision.state, elsewhere=False, commit=recorded.commit))
         for text in () if recorded.commit is None else recorded.commit.warnings:
             self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))

@@ -17,7 +17,7 @@ from git_blackbird.git.committed import Committed, look_at_commit
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.repository import Repository, head
 from git_blackbird.model.change import Summary, TreePair
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import judge_command, task_command
 from git_blackbird.model.commits import Commit
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.history import History
@@ -202,4 +202,4 @@ def _line(noted: _Noted, work: _Work) -> str:
         told = f"{told}, which changes nothing"
     if not run.is_pending:
         return f"{told}; the task is done"
-    return f"{told}; to decide: {task_command('decide', run.task_id, ' --approve', remark='or --reject')}"
+    return f"{told}; to decide: {judge_command(run.task_id)}"

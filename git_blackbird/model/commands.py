@@ -24,6 +24,11 @@ def decide_command(task_id: str) -> str:
     return task_command("decide", task_id, " --approve", remark="or --request-changes -m TEXT, or --reject")
 
 
+def judge_command(task_id: str) -> str:
+    """Write the same for a run of which no changes can be requested: it has no session to go on in."""
+    return task_command("decide", task_id, " --approve", remark="or --reject")
+
+
 def restart_command(task_id: str) -> str:
     """Write the command line that starts a task anew where its session cannot go on."""
     return task_command("restart", task_id, remark="a new session, with everything owed")

@@ -383,3 +383,26 @@ def test_a_checkpoint_on_the_screen_comes_again_when_its_commit_is_amended(gated
     assert [checkpoint.pair for checkpoint in person.checkpoints][-1] == run.leg
     assert run.decided_trees == {"base": run.base_tree, "head": run.head_tree}
     assert run.head_tree == git(gated, "rev-parse", "HEAD^{tree}")
+
+
+def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    do(gated, "a")
+    stop = execute(gated)
+    assert (stop.reason, stop.next_steps) == (
+        StopReason.DECISION_REQUIRED,
+        (
+            "git blackbird decide a --approve",
+            "git blackbird restart a -m TEXT    # a new session, told TEXT",
+            "git blackbird decide a --reject",
+            "git blackbird runs a --diff",
+        ),
+    )
+    left_open = execute(gated, Person([LeftOpen()]))
+    assert left_open.next_steps == ("git blackbird decide a --approve    # or --reject",)
+    with pytest.raises(RequestError, match="has no session to go on in"):
+        record_decision(open_at(gated), "a", changes("other"))
+    workspace = open_at(gated)
+    again = run_to_stop(workspace, restart_loop(workspace, Person(), "a", "other"))
+    assert again.next_steps[1] == "git blackbird decide a --request-changes -m TEXT"
+    assert [run.run_type for run in runs_of(gated, "a")] == [RunType.MANUAL, RunType.EXECUTE]
