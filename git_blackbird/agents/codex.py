@@ -1,5 +1,6 @@
 """The ``codex`` agent: Codex CLI, headless, with its event stream (AGENTS.md 1 and 3)."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,10 +28,13 @@ from git_blackbird.errors import AgentUnavailableError
 
 WORKSPACE_WRITE = "workspace-write"
 _NEEDED_FLAGS = ("--json", "--sandbox", "--config")
-# The user's arguments could widen what a reviewer may: they have no say.
-_REVIEW_TERMS = ("-s", "read-only", "--ephemeral")
+# The user's arguments could widen what a reviewer may: they have no say. Nor has the project's AGENTS.md.
+_REVIEW_TERMS = ("-s", "read-only", "--ephemeral", "-c", "project_doc_max_bytes=0")
 _REVIEW_FLAGS = ("--output-schema", "--ephemeral")
-_REVIEWS = "look at everything, and write nothing; codex.args have no say, and no session is kept"
+_REVIEWS = (
+    "look at everything, and write nothing; codex.args and the repository's own settings have no say,"
+    " and no session is kept"
+)
 _KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
 _SANDBOX_FLAG = re.compile(r"-s|--(?:sandbox|full-auto|yolo|dangerously-bypass-approvals-and-sandbox)(?:=|$)")
 _POWERS = {
@@ -95,7 +99,7 @@ class CodexAgent:
         settings, schema = self._settings, render_schema(self, assignment)
         argv = (
             *(settings.codex_path, "exec", "--json"),
-            *(_REVIEW_TERMS if assignment.read_only else self._work_terms()),
+            *(_review_terms(assignment) if assignment.read_only else self._work_terms()),
             *(("-m", settings.codex_model) if settings.codex_model else ()),
             *schema.argv,
             *(() if assignment.read_only else settings.codex_args),
@@ -130,6 +134,14 @@ class CodexAgent:
                 "codex.args gives a sandbox, and codex.sandbox gives one always",
                 hint="take it out of codex.args, and set it: git config blackbird.codex.sandbox MODE",
             )
+
+
+def _review_terms(assignment: Assignment) -> tuple[str, ...]:
+    """Say what a reviewer may; those who are reviewed could change what the repository tells it."""
+    # In a trusted project the program starts the servers that its .codex names, outside of the sandbox.
+    top = json.dumps(assignment.folder, ensure_ascii=False)
+    distrust = ("-c", f'projects={{{top}={{trust_level="untrusted"}}}}') if assignment.folder else ()
+    return (*_REVIEW_TERMS, *distrust)
 
 
 def _require_resume(program: Program) -> None:

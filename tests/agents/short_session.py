@@ -1,6 +1,7 @@
 """A whole session with a real agent: ``python -m tests.agents.short_session PROGRAM FOLDER [unsealed]``.
 
-Everything that git-blackbird ever starts of it: its version, what it says of itself, a run, a resumed one.
+Everything that git-blackbird ever starts of it: its version, what it says of itself, a run, a resumed one,
+a review.
 Prints what came of it as a JSON object. ``unsealed``, the program keeps its usual habits.
 """
 
@@ -18,6 +19,12 @@ from tests.support import git
 
 # Time for what a program does on the side.
 PAUSE_SECONDS = 0.5
+SCHEMA = {
+    "type": "object",
+    "properties": {"passed": {"type": "boolean"}},
+    "required": ["passed"],
+    "additionalProperties": False,
+}
 
 
 def hold_session(program: Program, folder: Path, *, sealed: bool) -> dict[str, Any]:
@@ -35,12 +42,17 @@ def hold_session(program: Program, folder: Path, *, sealed: bool) -> dict[str, A
         first = stage.run_agent(agent, assign("Write"))
         session = first.reading.session
         second = stage.run_agent(agent, assign("Change", session=session, resume=True))
+        model.tell(speech.answers({"passed": True}))
+        third = stage.run_agent(
+            agent, assign("Review", schema=SCHEMA, read_only=True, scratch=str(stage.work))
+        )
         written = sorted(path.name for path in stage.tree.glob("*.txt"))
     return {
         "version": agent.probe(os.environ),
         "obstacle": inspection.obstacle,
         "texts": [ended.reading.final_text for ended in (first, second)],
-        "errors": [ended.reading.error for ended in (first, second)],
+        "errors": [ended.reading.error for ended in (first, second, third)],
+        "verdict": third.reading.final_text,
         "one session": session is not None and second.reading.session == session,
         "files": written,
     }

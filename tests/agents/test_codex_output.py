@@ -370,10 +370,12 @@ def test_the_arguments_of_a_start_and_of_a_resume() -> None:
 @pytest.mark.parametrize("sandbox", ["workspace-write", "danger-full-access"])
 def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(sandbox: str) -> None:
     told = AgentSettings(codex_sandbox=sandbox, codex_model="m", codex_args=("--add-dir", "/"))
-    asked = assign("Look", schema={"a": [1]}, read_only=True, scratch="/s")
+    asked = assign("Look", schema={"a": [1]}, read_only=True, scratch="/s", folder='/w "ä')
     launch = CodexAgent(told).launch(asked, {})
     assert launch.argv == (
-        *("codex", "exec", "--json", "-s", "read-only", "--ephemeral", "-m", "m"),
+        *("codex", "exec", "--json", "-s", "read-only", "--ephemeral"),
+        *("-c", "project_doc_max_bytes=0"),
+        *("-c", 'projects={"/w \\"ä"={trust_level="untrusted"}}', "-m", "m"),
         *("--output-schema", "/s/schema.json", "-"),
     )
     assert dict(launch.files) == {"schema.json": b'{"a":[1]}'}

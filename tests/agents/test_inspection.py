@@ -149,7 +149,8 @@ def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
         "write in the worktree, but not in its .git, and in a temporary folder; no network"
     )
     assert found.reviews == (
-        "look at everything, and write nothing; codex.args have no say, and no session is kept"
+        "look at everything, and write nothing; codex.args and the repository's own settings have no say,"
+        " and no session is kept"
     )
     assert len(found.remarks) == 2
     assert asked(bin_dir) == ["--version", "exec --help", "login status"]

@@ -51,7 +51,8 @@ def test_a_program_reaches_for_nothing_but_the_loopback(program: Program, tmp_pa
         "version": program.version,
         "obstacle": None,
         "texts": ["Written.", "Changed."],
-        "errors": [None, None],
+        "errors": [None, None, None],
+        "verdict": '{"passed": true}',
         "one session": True,
         "files": ["a.txt", "b.txt"],
     }

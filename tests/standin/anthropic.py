@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.standin.server import INPUT_TOKENS, OUTPUT_TOKENS, JsonObject, Reply, ToolCall
 
+_ANSWER_TOOL = "StructuredOutput"
 _KINDS = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -78,6 +79,13 @@ class Anthropic:
 
     def shell(self, command: str) -> ToolCall:
         return ToolCall("Bash", {"command": command, "description": "x"})
+
+    def answers(self, answer: JsonObject) -> Reply:
+        return Reply(tools=(ToolCall(_ANSWER_TOOL, answer),))
+
+    def schema_in(self, request: JsonObject) -> JsonObject | None:
+        schemas = (tool["input_schema"] for tool in request["tools"] if tool["name"] == _ANSWER_TOOL)
+        return next(schemas, None)
 
     def usage_limit(self, resets_at: int) -> Reply:
         """Tell of it in the headers, which the program reads only as a subscriber's."""

@@ -79,6 +79,14 @@ class OpenAi:
     def shell(self, command: str) -> ToolCall:
         return ToolCall("exec_command", {"cmd": command})
 
+    def answers(self, answer: JsonObject) -> Reply:
+        return Reply(json.dumps(answer))
+
+    def schema_in(self, request: JsonObject) -> JsonObject | None:
+        wanted = request.get("text", {}).get("format", {})
+        is_strict = wanted.get("type") == "json_schema" and wanted.get("strict") is True
+        return wanted["schema"] if is_strict else None
+
     def usage_limit(self, resets_at: int) -> Reply:
         error = {
             "type": "usage_limit_reached",

@@ -83,6 +83,14 @@ class Dialect(Protocol):
         """Run a shell command."""
         ...
 
+    def answers(self, answer: JsonObject) -> Reply:
+        """Give the answer that a schema asks for."""
+        ...
+
+    def schema_in(self, request: JsonObject) -> JsonObject | None:
+        """Give the schema that a request holds the answer to."""
+        ...
+
     def usage_limit(self, resets_at: int) -> Reply:
         """Refuse because the subscription is used up until then, in seconds since the epoch."""
         ...
