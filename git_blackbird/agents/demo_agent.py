@@ -25,6 +25,7 @@ As the reviewer of a parent it does these lines of the parent's prompt, beside `
                                                  child, is to be resumed with that feedback
     review-say TEXT...                           prose before the verdict
     review-answer TEXT...                        the answer, in the place of a verdict
+    review-answer-once TEXT...                   the same, unless told what was wrong with an answer
 """
 
 import json
@@ -171,6 +172,7 @@ class Review(Session):
             "require": self._require,
             "review-say": self._review_say,
             "review-answer": self._review_answer,
+            "review-answer-once": self._review_answer_once,
         }
 
     @property
@@ -190,7 +192,7 @@ class Review(Session):
         path, text = _split_text(wanted)
         emit("progress", kind="reads", text=wanted.partition(" ")[0])
         if not path.is_file() or text not in path.read_text(encoding="utf-8", errors="replace"):
-            told = feedback or f"{wanted.partition(' ')[0]} has to contain: {text}"
+            told = feedback.replace("\\n", "\n") or f"{wanted.partition(' ')[0]} has to contain: {text}"
             for name in [child] if child else self.children:
                 self.wanting.setdefault(name, []).append(told)
 
@@ -200,6 +202,10 @@ class Review(Session):
 
     def _review_answer(self, rest: str) -> None:
         self.replaced = rest
+
+    def _review_answer_once(self, rest: str) -> None:
+        if not self.context["parentReview"].get("faultOfLastAnswer"):
+            self._review_answer(rest)
 
     def _verdict(self) -> dict[str, Any]:
         told = {child: "\n".join(feedback) for child, feedback in sorted(self.wanting.items())}

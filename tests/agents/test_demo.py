@@ -172,11 +172,11 @@ def test_what_a_person_and_a_review_want_is_heard_together(stage: Stage) -> None
     )
 
 
-def review(stage: Stage, prompt: str) -> Reading:
+def review(stage: Stage, prompt: str, **more: str) -> Reading:
     children = [{"childId": "a"}, {"childId": "b"}]
     assignment = assign(
         prompt,
-        context={"parentReview": {"parentTaskId": "t1", "children": children}},
+        context={"parentReview": {"parentTaskId": "t1", "children": children, **more}},
         schema={"type": "object"},
         read_only=True,
     )
@@ -232,6 +232,8 @@ def test_as_a_reviewer_it_flags_every_child_where_none_is_named(stage: Stage) ->
         ["a", "b"],
         "c.md has to contain: colour",
     )
+    found = verdict(stage, "require c.md colour | b | Two\\nlines | more")
+    assert (found["resumeTaskIds"], found["feedbackForResume"]) == (["b"], "Two\nlines | more")
 
 
 def test_as_a_reviewer_it_talks_asks_answers_otherwise_and_fails_as_told(stage: Stage) -> None:
@@ -241,6 +243,9 @@ def test_as_a_reviewer_it_talks_asks_answers_otherwise_and_fails_as_told(stage: 
     asked = review(stage, "ask db Which one?\nrequire c x | a")
     assert (asked.succeeded, asked.questions) == (False, (Question(id="db", prompt="Which one?"),))
     assert review(stage, "review-answer I like it.").final_text == "I like it."
+    once = "review-answer-once Hm."
+    assert review(stage, once).final_text == "Hm."
+    assert review(stage, once, faultOfLastAnswer="no JSON").final_text.startswith('{"passed": true')
     assert review(stage, "fail 3").error == "told to fail with status 3"
     assert review(stage, "require ../out x | a").error == (
         "refusing to touch ../out: it is not a file of this worktree"
