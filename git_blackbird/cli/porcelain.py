@@ -102,7 +102,7 @@ def status_records(overview: "Overview") -> Iterator[Record]:
     for one in overview.running:
         yield "running", one.run.task_id, one.run.id, one.run.pid, "alive" if one.alive else "gone"
     for owed in overview.owed:
-        yield "due", owed.kind.value, owed.task.id, owed.run.id, owed.command
+        yield "due", owed.kind.value, owed.task.id, owed.run_id or "", owed.command
     for failed in overview.failed:
         yield "due", "failed", failed.task.id, None, task_command("retry", failed.task.id)
     for stuck in overview.stuck:

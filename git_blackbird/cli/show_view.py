@@ -64,8 +64,8 @@ def _readiness(view: TaskView) -> Iterator[str]:
 
 def _due(view: TaskView) -> Iterator[str]:
     if view.owed is not None:
-        yield OWED_WORDS[view.owed.kind].format(run=view.owed.run.id)
-        yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in view.owed.run.questions)
+        yield OWED_WORDS[view.owed.kind].format(run=view.owed.run_id)
+        yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in view.owed.questions)
         yield f"    {view.owed.command}"
     elif view.task.status is Status.FAILED:
         yield f"failed: {clean_line(why_failed(view.history) or 'no reason is recorded')}"
@@ -97,7 +97,7 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "reasons": list(view.readiness.reasons),
         "waysOut": list(view.readiness.ways_out),
         "dependents": [one.id for one in view.dependents],
-        "due": None if owed is None else {"kind": owed.kind, "run": owed.run.id, "command": owed.command},
+        "due": None if owed is None else {"kind": owed.kind, "run": owed.run_id, "command": owed.command},
         "owedTexts": list(view.words.texts),
         "owedAnswers": [plain(answer) for answer in view.words.answers],
         "runs": [run_row(run, now) for run in reversed(view.history.runs)],

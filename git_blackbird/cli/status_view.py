@@ -20,6 +20,7 @@ MAX_LISTED = 8
 OWED_WORDS = {
     OwedKind.DECISION: "decision on run {run}",
     OwedKind.CHANGE_REQUEST: "change request to be carried out",
+    OwedKind.REVIEW_FEEDBACK: "the review of a parent found it wanting",
     OwedKind.NEW_SESSION: "its session is lost",
     OwedKind.ANSWERS: "asks",
     OwedKind.WORD: "paused",
@@ -131,9 +132,9 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
 
 
 def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
-    yield _headline(owed.task, OWED_WORDS[owed.kind].format(run=owed.run.id), columns)
+    yield _headline(owed.task, OWED_WORDS[owed.kind].format(run=owed.run_id), columns)
     if owed.kind is OwedKind.ANSWERS:
-        for question in owed.run.questions:
+        for question in owed.questions:
             options = f" ({', '.join(question.options)})" if question.options else ""
             yield fit(f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
     yield f"      {owed.command}"
@@ -235,8 +236,8 @@ def _cut_off_data(overview: Overview) -> dict[str, Any] | None:
 
 
 def _owed_data(owed: Owed) -> dict[str, Any]:
-    asked = [plain(question) for question in owed.run.questions]
-    data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run.id, "command": owed.command}
+    asked = [plain(question) for question in owed.questions]
+    data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run_id, "command": owed.command}
     return {**data, "questions": asked} if owed.kind is OwedKind.ANSWERS else data
 
 

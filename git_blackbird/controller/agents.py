@@ -7,6 +7,14 @@ from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.commands import restart_command
 from git_blackbird.model.run import Run
 
+_KEEPS_TO_SCHEMA = (
+    "git config blackbird.command.schema true    # if the command keeps to BLACKBIRD_RESPONSE_SCHEMA"
+)
+_OTHER_REVIEWERS = (
+    "choose another agent: --agent claude, or --agent codex\n"
+    "git config blackbird.execution.parentReviewEnabled false    # no parent is reviewed"
+)
+
 
 def chosen_agent(workspace: Workspace) -> Agent:
     """Give the agent that new runs start with."""
@@ -26,6 +34,20 @@ def agent_of(workspace: Workspace, run: Run) -> Agent:
             f"{error.message}",
             hint=restart_command(run.task_id),
         ) from error
+
+
+def require_reviewer(workspace: Workspace) -> Agent:
+    """Give the agent that reviews parents.
+
+    Raises AgentUnavailableError for one that cannot be held to the form of a verdict (spec 3).
+    """
+    agent = chosen_agent(workspace)
+    if not agent.abilities.schema:
+        raise AgentUnavailableError(
+            f"{agent.name} cannot be held to the form of a parent review",
+            hint=_OTHER_REVIEWERS if agent.name != "command" else f"{_KEEPS_TO_SCHEMA}\n{_OTHER_REVIEWERS}",
+        )
+    return agent
 
 
 def agent_settings(workspace: Workspace) -> AgentSettings:

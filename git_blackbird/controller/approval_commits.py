@@ -138,7 +138,7 @@ def _listed(obstacles: tuple[str, ...]) -> str:
 
 def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: int) -> ApprovalCommit:
     task, run = approval.task, approval.run
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         require_pending(transaction, run)
         save_note(workspace.layout, ApprovalNote(task.id, run.id, plan.head.commit, plan.base_tree))
     try:

@@ -28,7 +28,7 @@ from git_blackbird.model.run import (
     TerminalReason,
 )
 
-_LIMIT_REASONS = {
+LIMIT_REASONS = {
     EndCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
     EndCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
     EndCause.INTERRUPTED: TerminalReason.INTERRUPTED,
@@ -47,7 +47,7 @@ class Closing:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Outcome:
     """What a run's end means: its status, why, and whether it counts at all."""
 
     status: RunStatus
@@ -64,26 +64,26 @@ class Traces:
     worked: bool
 
 
-def judge(closing: Closing, traces: Traces) -> Verdict:
+def judge(closing: Closing, traces: Traces) -> Outcome:
     """Say what an end means. Unknown is never success; a refusal is never charged to the task."""
     ended, reading = closing.ended, closing.ended.reading
-    if ended.cause in _LIMIT_REASONS:
-        return Verdict(RunStatus.PAUSED, _LIMIT_REASONS[ended.cause])
+    if ended.cause in LIMIT_REASONS:
+        return Outcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause])
     if reading.refusal is not None:
         return _judge_refusal(reading, traces)
     if reading.questions:
-        return Verdict(RunStatus.WAITING_USER)
+        return Outcome(RunStatus.WAITING_USER)
     if reading.succeeded and reading.blocked and not traces.changed:
-        return Verdict(RunStatus.FAILED, error=f"nothing was changed: {reading.blocked}")
-    return Verdict(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
+        return Outcome(RunStatus.FAILED, error=f"nothing was changed: {reading.blocked}")
+    return Outcome(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
 
 
-def _judge_refusal(reading: Reading, traces: Traces) -> Verdict:
+def _judge_refusal(reading: Reading, traces: Traces) -> Outcome:
     if reading.refusal is Refusal.SESSION_UNKNOWN:
-        return Verdict(RunStatus.FAILED, TerminalReason.SESSION_LOST, OVERTAKEN_BY_LOST_SESSION)
+        return Outcome(RunStatus.FAILED, TerminalReason.SESSION_LOST, OVERTAKEN_BY_LOST_SESSION)
     if traces.worked and reading.session is not None:
-        return Verdict(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
-    return Verdict(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, OVERTAKEN_BY_UNAVAILABLE)
+        return Outcome(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
+    return Outcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, OVERTAKEN_BY_UNAVAILABLE)
 
 
 def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> Run:
@@ -95,14 +95,16 @@ def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> R
     usage = closing.ended.reading.usage
     changed = head_tree is None or head_tree != run.base_tree
     asked_model = usage is not None and usage.output_tokens > 0
-    verdict = judge(closing, Traces(changed, worked=changed or asked_model))
+    outcome = judge(closing, Traces(changed, worked=changed or asked_model))
     now = workspace.world.timestamp()
     fields = {
-        **_ending(run, closing, verdict, now),
+        **ending_fields(closing.ended, outcome, now),
+        "provider_session_ref": _session(run, closing),
+        "questions": closing.ended.reading.questions if outcome.status is RunStatus.WAITING_USER else (),
         "head_tree": head_tree,
         "review_summary": summary,
     }
-    if closing.gated and verdict.status in _GATED and verdict.overtaken_by is None:
+    if closing.gated and outcome.status in _GATED and outcome.overtaken_by is None:
         fields |= pending_fields(now)
     return save_closed(workspace, face, run, fields)
 
@@ -116,28 +118,27 @@ def pending_fields(now: str) -> dict[str, Any]:
     }
 
 
-def _ending(run: Run, closing: Closing, verdict: Verdict, now: str) -> dict[str, Any]:
-    ended, reading = closing.ended, closing.ended.reading
+def ending_fields(ended: Ended, outcome: Outcome, now: str) -> dict[str, Any]:
+    """Give what the record of any run says of how it ended."""
+    reading = ended.reading
     stopped = ended.cause is not EndCause.EXITED
     fields: dict[str, Any] = {
         "completed_at": now,
-        "status": verdict.status,
+        "status": outcome.status,
         "exit_code": ended.exit_code,
         "stdout": ended.stdout_tail or None,
         "stderr": ended.stderr_tail or None,
-        "error": None if stopped or verdict.status is RunStatus.SUCCESS else _error(ended, verdict),
-        "terminal_reason": verdict.reason,
+        "error": None if stopped or outcome.status is RunStatus.SUCCESS else _error(ended, outcome),
+        "terminal_reason": outcome.reason,
         "way_out": reading.refusal_hint,
-        "provider_session_ref": _session(run, closing),
-        "questions": reading.questions if verdict.status is RunStatus.WAITING_USER else (),
         "result": reading.final_text or None,
         "usage": reading.usage,
         "cost_usd": reading.cost_usd,
         "raw_totals": reading.raw_totals or None,
         "notes": (*reading.notes, *_leftovers(ended)),
     }
-    if verdict.overtaken_by is not None:
-        fields |= {"superseded_at": now, "superseded_by": verdict.overtaken_by}
+    if outcome.overtaken_by is not None:
+        fields |= {"superseded_at": now, "superseded_by": outcome.overtaken_by}
     if ended.stdout_dropped or ended.stderr_dropped:
         fields["not_kept"] = StreamCut(stdout=ended.stdout_dropped, stderr=ended.stderr_dropped)
     return fields
@@ -148,9 +149,9 @@ def _session(run: Run, closing: Closing) -> str | None:
     return closing.ended.reading.session or (run.provider_session_ref if run.resumes else None)
 
 
-def _error(ended: Ended, verdict: Verdict) -> str | None:
-    if verdict.error or ended.reading.error:
-        return verdict.error or ended.reading.error
+def _error(ended: Ended, outcome: Outcome) -> str | None:
+    if outcome.error or ended.reading.error:
+        return outcome.error or ended.reading.error
     if ended.exit_code is None or ended.exit_code == 0:
         return None
     if ended.exit_code < 0:
@@ -188,7 +189,7 @@ def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, An
     The record names the commits that were made in the run.
     """
     commits = list_noted(workspace, face, run)
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         replaced = transaction.clear_way(run)
         check = check_plan(transaction, run.id)
         stored = transaction.history(run.task_id).find(run.id) or run

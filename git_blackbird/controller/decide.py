@@ -88,7 +88,7 @@ def _save(
     commit: ApprovalCommit | None = None,
 ) -> Run:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         stored = require_pending(transaction, run)
         if commit is None:
             require_unclaimed(transaction, run.task_id)

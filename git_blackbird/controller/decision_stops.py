@@ -41,8 +41,7 @@ def stop_after(workspace: Workspace, run: Run) -> Stop | None:
             run.task_id,
         )
     if run.decision_state is DecisionState.APPROVED_QUIT:
-        image = workspace.store.image()
-        is_over = isinstance(next_due(image.plan, image.histories, Call()), Nothing)
+        is_over = isinstance(next_due(workspace.standing(), Call()), Nothing)
         steps = () if is_over else ("git blackbird execute",)
         return Stop(StopReason.COMPLETED, f"{run.task_id} is approved", steps, run.task_id)
     return None

@@ -2,52 +2,32 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.logs import LogFiles
-from git_blackbird.agents.protocol import Agent, Assignment
-from git_blackbird.agents.runner import Ended, HeldChild, Limits, hold
+from git_blackbird.agents.protocol import Assignment
+from git_blackbird.agents.runner import HeldChild
 from git_blackbird.controller.claims import forget_noted, note_commits
 from git_blackbird.controller.closing import Closing, close_run
-from git_blackbird.controller.face import Face
+from git_blackbird.controller.conduct import Crew, Post, follow_agent, hold_agent
 from git_blackbird.controller.holding import hold_session
 from git_blackbird.controller.numbering import number_run
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.work_folders import remove_litter, work_folder
-from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.repository import head
 from git_blackbird.git.snapshot import Snapshot
 from git_blackbird.model.change import LeftOut
-from git_blackbird.model.events import Notice, RunEnded, RunPrinted, RunProgressed, RunStarted, Weight
+from git_blackbird.model.events import Notice, RunEnded, RunStarted, Weight
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import RECORDER, Run, RunStatus
 from git_blackbird.model.status import apply_statuses
 
-_MEGABYTE = 1024 * 1024
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
-
-
-@dataclass(frozen=True)
-class Crew:
-    """Who takes part in a leg: the worktree, the agent with its version, and the face that watches.
-
-    ``left_out`` grows with the paths that were named as not in a snapshot: each is named once a call.
-    """
-
-    workspace: Workspace
-    agent: Agent
-    version: str
-    face: Face
-    stops_after_each: bool
-    left_out: set[str]
 
 
 class NoLongerReadyError(RequestError):
@@ -112,7 +92,7 @@ class _Leg:
     def __init__(self, crew: Crew, order: Order, opening: Run, folder: Path) -> None:
         self._crew = crew
         self._order = order
-        self._folder = folder
+        self._post = Post(crew.workspace.repo.top, folder)
         self._run = opening
         self._assignment = self._assign()
 
@@ -125,12 +105,13 @@ class _Leg:
             prompt=self._order.prompt,
             context=self._order.context,
             resume=resumed is not None,
-            folder=str(self._crew.workspace.repo.top),
+            folder=str(self._post.cwd),
+            scratch=str(self._post.folder),
             previous_totals={} if resumed is None else resumed.raw_totals or {},
         )
 
     async def run(self, hurry: asyncio.Event) -> Run:
-        child = self._hold()
+        child = hold_agent(self._crew, self._assignment, self._post)
         try:
             self._record(child)
             note_commits(self._crew.workspace, self._crew.face, self._run)
@@ -143,7 +124,7 @@ class _Leg:
             RunStarted(run.task_id, self._order.task.title, run.id, run.provider, run.resumes, child.pid)
         )
         folder = self._records_folder()
-        ended = await self._follow(child, hurry)
+        ended = await follow_agent(crew, self._assignment, child, hurry)
         remove_litter(crew.workspace.repo.top, run, crew.agent.litter)
         if self._records_folder() != folder:
             crew.face.notify(Notice(Weight.WARNING, _RECORDS_GONE, task_id=run.task_id))
@@ -165,36 +146,13 @@ class _Leg:
             return None
         return found.st_dev, found.st_ino
 
-    def _hold(self) -> HeldChild:
-        """Start the child at its gate; nothing of it is recorded yet, so nothing of it may work."""
-        layout, run = self._crew.workspace.layout, self._run
-        layout.make_folder(layout.log(run.task_id, run.id, "stdout").parent)
-        environ = child_environ(
-            self._crew.workspace.world.environ,
-            task_id=run.task_id,
-            run_id=run.id,
-            tmp_dir=self._folder / "tmp",
-            extra={},
-        )
-        return hold(
-            self._crew.agent.launch(self._assignment, environ),
-            cwd=self._crew.workspace.repo.top,
-            environ=environ,
-            logs=LogFiles(
-                layout.log(run.task_id, run.id, "stdout"),
-                layout.log(run.task_id, run.id, "stderr"),
-                self._crew.workspace.settings.number("execution.logMegabytes") * _MEGABYTE,
-            ),
-            work_dir=self._folder,
-        )
-
     def _record(self, child: HeldChild) -> None:
         """Write record, then plan, under one lock; whether the task may start is judged under it too."""
         workspace = self._crew.workspace
         self._run = self._run.with_fields(pid=child.pid, process_identity=child.identity)
         assert self._run.base_tree is not None  # noqa: S101  # set where the record was made
         save_run_ref(workspace.repo, self._run.id, self._run.base_tree, None)
-        with workspace.store.transaction() as transaction:
+        with workspace.transaction() as transaction:
             plan = transaction.plan()
             task = plan.tasks.get(self._run.task_id)
             if task is None:
@@ -202,33 +160,10 @@ class _Leg:
             reasons = readiness(plan, task).reasons
             if self._order.resumes is None and reasons:
                 raise NoLongerReadyError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
-            now = workspace.world.timestamp()
+            # No parent above a leaf that is worked on is judged by its gate.
+            moment = workspace.moment({})
             transaction.save_run(self._run)
             if self._order.resumes is None:
-                overtake_runs(transaction, task.id, self._run.id, now)
-            transaction.save_plan(apply_statuses(plan, {task.id: Status.IN_PROGRESS}, now))
+                overtake_runs(transaction, task.id, self._run.id, moment.now)
+            transaction.save_plan(apply_statuses(plan, {task.id: Status.IN_PROGRESS}, moment))
             transaction.remember_plan()
-
-    async def _follow(self, child: HeldChild, hurry: asyncio.Event) -> Ended:
-        settings = self._crew.workspace.settings
-        limits = Limits(
-            wall_seconds=60.0 * settings.number("execution.timeoutMinutes"),
-            idle_seconds=60.0 * settings.number("execution.idleMinutes"),
-            grace_seconds=float(settings.number("execution.stopGraceSeconds")),
-        )
-        task_id, run_id, face = self._run.task_id, self._run.id, self._crew.face
-        is_plain = not self._crew.agent.abilities.prints_events
-        try:
-            return await child.follow(
-                self._crew.agent.reader(self._assignment),
-                limits,
-                on_progress=lambda step: face.notify(RunProgressed(task_id, run_id, step)),
-                on_output=(lambda data: face.notify(RunPrinted(task_id, run_id, data, is_plain=is_plain)))
-                if face.wants_output
-                else None,
-                hurry=hurry,
-            )
-        except asyncio.CancelledError:
-            if child.ended is None:
-                raise
-            return child.ended

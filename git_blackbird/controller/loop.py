@@ -6,15 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from git_blackbird.agents.protocol import Agent
-from git_blackbird.controller.agents import agent_of, chosen_agent, probe
+from git_blackbird.controller.agents import agent_of, chosen_agent, probe, require_reviewer
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
+from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
 from git_blackbird.controller.face import Face, LeftOpen
-from git_blackbird.controller.leg import Crew, NoLongerReadyError, run_leg
-from git_blackbird.controller.orders import Order, order_answers, order_changes, order_start
+from git_blackbird.controller.finishing import Done, finish, interrupted, refused, refused_session
+from git_blackbird.controller.leg import NoLongerReadyError, run_leg
+from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
+from git_blackbird.controller.parent_review import ReviewMovedError, order_review, run_review
 from git_blackbird.controller.repair import repair
+from git_blackbird.controller.review_stops import reviews_required
 from git_blackbird.controller.summons import Summoning
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.controller.workspace import Workspace
@@ -26,28 +30,29 @@ from git_blackbird.model.commands import answer_options, restart_command, task_c
 from git_blackbird.model.due import (
     Ask,
     Call,
+    CarryFeedback,
     CarryOut,
     Decide,
     Due,
     Nothing,
+    ReviewParent,
+    ReviewsRequired,
     Start,
     next_due,
     owed_by_person,
-    stuck_tasks,
+    parents_to_review,
 )
 from git_blackbird.model.events import Decided, Notice, Weight
-from git_blackbird.model.graph import ready
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
-from git_blackbird.model.text import clean_line
 from git_blackbird.storage.store import Image
 
 _WATCH_SECONDS = 0.2
 _MAX_REFUSALS = 10
-_LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
 T = TypeVar("T")
 
 
@@ -94,6 +99,7 @@ class Loop:
         repair(self._workspace, self._face)
         sweep_work_folders(self._workspace.layout)
         try:
+            self._require_reviewer()
             stop = await self._open(opening)
             while stop is None:
                 stop = await self._turn()
@@ -107,11 +113,18 @@ class Loop:
         """A call that is about some tasks only names what the others wait for, and asks nothing of it."""
         if self._call.only is None:
             return
-        image = self._workspace.store.image()
-        for owed in owed_by_person(image.plan, image.histories):
+        for owed in owed_by_person(self._workspace.standing()):
             if not self._call.covers(owed.task.id):
                 text = f"{owed.task.id} waits for you as well"
                 self._face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
+
+    def _require_reviewer(self) -> None:
+        """Refuse before the first start what could not be reviewed in the end (spec 3)."""
+        standing = self._workspace.standing()
+        if self._call.review is not None or any(
+            self._call.covers_parent(standing.plan, parent) for parent in parents_to_review(standing)
+        ):
+            require_reviewer(self._workspace)
 
     async def _open(self, opening: Opening) -> Stop | None:
         if opening.first is None:
@@ -120,50 +133,93 @@ class Loop:
         first = opening.first(image)
         if first is None:
             return None
-        return await (self._perform(first, image) if isinstance(first, Ask) else self._leg(first))
+        if not isinstance(first, Ask):
+            return await self._leg(first)
+        return await self._perform(first, image, self._workspace.standing(image))
 
     async def _turn(self) -> Stop | None:
         if self._interrupted:
             return Stop(StopReason.INTERRUPTED, "interrupted")
         repair(self._workspace, self._face)
         image = self._workspace.store.image()
-        return await self._perform(next_due(image.plan, image.histories, self._call), image)
+        standing = self._workspace.standing(image)
+        return await self._perform(next_due(standing, self._call), image, standing)
 
-    async def _perform(self, due: Due, image: Image) -> Stop | None:
+    async def _perform(self, due: Due, image: Image, standing: Standing) -> Stop | None:
         match due:
-            case CarryOut(task, run):
-                return await self._leg(self._change_order(image, task, run))
+            case CarryOut() | CarryFeedback():
+                step = self._leg(self._order(due, image, standing))
             case Decide(task, run):
-                return await self._decide(image, task, run)
+                step = self._decide(image, task, run)
             case Ask(task, run):
-                return await self._ask(image, task, run)
+                step = self._ask(standing, task, run)
+            case ReviewParent(task):
+                step = self._review(standing, task)
             case Start(task):
-                return await self._start(image, task)
+                step = self._start(standing, task)
+            case ReviewsRequired():
+                return reviews_required(standing, due)
             case Nothing():
-                return self._finish(due, image)
+                done = Done(self._call, frozenset(self._touched), tuple(self._lost))
+                return finish(done, due, standing)
+        return await step
 
-    async def _start(self, image: Image, task: Task) -> Stop | None:
+    def _order(self, due: CarryOut | CarryFeedback, image: Image, standing: Standing) -> Order:
+        """Order what is to be carried to a session; what a review left owed once in a call."""
+        task, run, owed = due.task, due.run, standing.owed_words(due.task.id)
+        if isinstance(due, CarryFeedback):
+            self._call = replace(self._call, carries=self._call.carries - {task.id})
+            return order_continue(run, task, owed, None)
+        _, summary = change_of(self._workspace, image, run, since_done(image.history(task.id)))
+        return order_changes(run, task, owed, None, summary)
+
+    async def _start(self, standing: Standing, task: Task) -> Stop | None:
         left = self._call.starts_left
         self._call = replace(self._call, starts_left=None if left is None else left - 1)
         try:
-            return await self._leg(
-                order_start(self._workspace, image.plan, task, image.history(task.id), None)
-            )
+            return await self._leg(order_start(self._workspace, standing, task, None))
         except NoLongerReadyError as error:
             self._face.notify(Notice(Weight.WARNING, error.message, task_id=task.id))
             return None
 
-    def _change_order(self, image: Image, task: Task, run: Run) -> Order:
-        history = image.history(task.id)
-        _, summary = change_of(self._workspace, image, run, since_done(history))
-        return order_changes(run, task, history, None, summary)
+    async def _review(self, standing: Standing, parent: Task) -> Stop | None:
+        """Have a parent reviewed; without a verdict it is tried once more, told what was wrong."""
+        tries = standing.history(parent.id).reviews
+        fault = tries[-1].error if parent.id in self._call.tried and tries else None
+        crew = self._crew(require_reviewer(self._workspace))
+        self._at_work = parent.id
+        try:
+            run = await self._stoppable(run_review(crew, order_review(standing, parent, fault), self._hurry))
+        except ReviewMovedError as error:
+            self._face.notify(Notice(Weight.WARNING, error.message, task_id=parent.id))
+            return None
+        finally:
+            self._at_work = None
+        if run is None:
+            return Stop(StopReason.INTERRUPTED, f"interrupted before {parent.id} was reviewed")
+        if run.parent_review_passed is None:
+            self._call = replace(self._call, tried=(*self._call.tried, parent.id))
+        elif parent.id == self._call.review:
+            self._call = replace(self._call, is_reviewed=True)
+        return self._after(run)
 
     async def _leg(self, order: Order) -> Stop | None:
         """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
         agent = self._agent(order)
         self._name_other_agent(order, agent)
         self._touched.add(order.task.id)
-        crew = Crew(
+        self._at_work = order.task.id
+        run = await self._stoppable(run_leg(self._crew(agent), order, self._hurry))
+        self._at_work = None
+        if run is None:
+            return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
+        return self._after(run)
+
+    def _crew(self, agent: Agent) -> Crew:
+        """Put together who takes part in a run, once the agent is known to start."""
+        if agent.name not in self._versions:
+            self._versions[agent.name] = probe(self._workspace, agent)
+        return Crew(
             self._workspace,
             agent,
             self._versions[agent.name],
@@ -171,12 +227,6 @@ class Loop:
             self._workspace.settings.flag("execution.stopAfterEachTask"),
             self._left_out,
         )
-        self._at_work = order.task.id
-        run = await self._stoppable(run_leg(crew, order, self._hurry))
-        self._at_work = None
-        if run is None:
-            return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
-        return self._after(run)
 
     def _name_other_agent(self, order: Order, agent: Agent) -> None:
         """Say that another agent goes on with a task: what it may do, and what it knows, differs."""
@@ -193,36 +243,21 @@ class Loop:
         else:
             agent = agent_of(self._workspace, order.resumes)
             _require_session_name(agent, order.resumes)
-        if agent.name not in self._versions:
-            self._versions[agent.name] = probe(self._workspace, agent)
         return agent
 
     def _after(self, run: Run) -> Stop | None:
         if run.terminal_reason is TerminalReason.INTERRUPTED:
             self._interrupted = True
-            return Stop(StopReason.INTERRUPTED, "interrupted", (_again(run),), run.task_id)
+            return interrupted(run)
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return self._refused(run)
+            return refused(run)
         if run.terminal_reason is TerminalReason.SESSION_LOST:
             self._lost.append(run)
-            text, hint = f"{run.task_id}: {_refused_session(run)}", restart_command(run.task_id)
+            text, hint = f"{run.task_id}: {refused_session(run)}", restart_command(run.task_id)
             self._face.notify(Notice(Weight.ERROR, text, hint, run.task_id))
         if run.status is RunStatus.WAITING_USER:
             self._call = replace(self._call, asked=self._call.asked | {run.id})
         return None
-
-    def _refused(self, run: Run) -> Stop:
-        paused = run.status is RunStatus.PAUSED
-        state = "is paused" if paused else "was not charged"
-        again = _again(run) if paused else "git blackbird execute"
-        # The end of the run has told it whole.
-        why = clean_line(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
-        return Stop(
-            StopReason.AGENT_UNAVAILABLE,
-            f"{run.provider}: {why}; {run.task_id} {state}",
-            (run.way_out, again) if run.way_out else (again,),
-            run.task_id,
-        )
 
     def _unavailable(self, error: AgentUnavailableError) -> Stop:
         return Stop(StopReason.AGENT_UNAVAILABLE, error.message, (error.hint,) if error.hint else ())
@@ -262,14 +297,14 @@ class Loop:
             self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
         return stop_after(self._workspace, recorded.run)
 
-    async def _ask(self, image: Image, task: Task, run: Run) -> Stop | None:
+    async def _ask(self, standing: Standing, task: Task, run: Run) -> Stop | None:
         questions = questions_of(run)
         reply = await self._stoppable(self._or_elsewhere(self._face.answer(task, questions), run))
         if isinstance(reply, Run):
             return None
         if isinstance(reply, Mapping):
             answers = match_answers(questions, reply)
-            return await self._leg(order_answers(run, task, image.history(task.id), answers))
+            return await self._leg(order_answers(run, task, standing.owed_words(task.id), answers))
         reason = (
             StopReason.INTERRUPTED
             if isinstance(reply, LeftOpen) or self._interrupted
@@ -322,37 +357,6 @@ class Loop:
         finally:
             self._step = None
 
-    def _finish(self, due: Nothing, image: Image) -> Stop:
-        if self._lost:
-            run = self._lost[0]
-            steps = tuple(restart_command(one.task_id) for one in self._lost)
-            return Stop(StopReason.AGENT_UNAVAILABLE, _refused_session(run), steps, run.task_id, due.blocked)
-        failed = [task_id for task_id in sorted(self._touched) if _counts_as_failed(image, task_id)]
-        if failed:
-            steps = tuple(task_command("runs", task_id) for task_id in failed)
-            return Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps, blocked=due.blocked)
-        owed = owed_by_person(image.plan, image.histories)
-        waits = {one.task.id: one.command for one in owed}
-        waits |= {one.task.id: one.command for one in stuck_tasks(image.plan, image.histories)}
-        steps = tuple(command for task_id, command in waits.items() if self._call.covers(task_id))
-        steps += tuple(task_command("retry", one.id) for one in self._failed_before(image))
-        if ready(image.plan):
-            steps = (*steps, "git blackbird execute")
-        return Stop(StopReason.COMPLETED, _completed_text(image), steps, blocked=due.blocked)
-
-    def _failed_before(self, image: Image) -> list[Task]:
-        """Leaves that failed in earlier calls: no failure of this one, but nothing gets on with them."""
-        return [
-            task
-            for task in image.plan.leaves()
-            if task.status == Status.FAILED and self._call.covers(task.id)
-        ]
-
-
-def _again(run: Run) -> str:
-    """Give the command that goes on with a paused run: in its session, if its agent came to have one."""
-    return task_command("resume" if run.provider_session_ref else "restart", run.task_id)
-
 
 def _require_session_name(agent: Agent, run: Run) -> None:
     """Never hand on what is no session's name: a program may take it for a title, or begin a new one."""
@@ -362,24 +366,3 @@ def _require_session_name(agent: Agent, run: Run) -> None:
             f"{run.task_id}: {session!a} of run {run.id} is no session of {agent.name}",
             hint=restart_command(run.task_id),
         )
-
-
-def _refused_session(run: Run) -> str:
-    return f"{run.provider} refuses session {run.provider_session_ref} of run {run.resumes}"
-
-
-def _counts_as_failed(image: Image, task_id: TaskId) -> bool:
-    latest = image.history(task_id).latest
-    task = image.plan.tasks.get(task_id)
-    hit_limit = latest is not None and latest.terminal_reason in _LIMITS
-    return hit_limit or (task is not None and task.status == Status.FAILED)
-
-
-def _completed_text(image: Image) -> str:
-    leaves = image.plan.leaves()
-    if all(task.status == Status.DONE for task in leaves):
-        return "every task is done" if leaves else "the plan has no tasks"
-    left = len(ready(image.plan))
-    if left:
-        return f"this call is done; {left} {'task is' if left == 1 else 'tasks are'} ready"
-    return "no ready tasks remaining"

@@ -62,7 +62,7 @@ def record_commit(workspace: Workspace, oid: str, replaced: str | None) -> tuple
     work = _look_at(workspace.repo, commit, replaced)
     noted: list[_Noted] = []
     said: list[str] = []
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         save_statuses(workspace, transaction)
         for name in dict.fromkeys(commit.tasks):
             try:

@@ -5,6 +5,7 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.choosable import BY_STATE, choosable_deps, choosable_tasks
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
+from git_blackbird.model.standing import Standing
 
 _MOST_RUNS = 100
 
@@ -15,9 +16,8 @@ def offered_tasks(workspace: Workspace, command: str) -> tuple[Task, ...]:
     Raises UnusableError when there is no plan to be read.
     """
     if command in BY_STATE:
-        image = workspace.store.image()
-        return choosable_tasks(command, image.plan, image.histories)
-    return choosable_tasks(command, workspace.store.plan(), {})
+        return choosable_tasks(command, workspace.standing())
+    return choosable_tasks(command, Standing(workspace.store.plan(), {}))
 
 
 def offered_deps(workspace: Workspace, verb: str, task_id: str) -> tuple[Task, ...]:

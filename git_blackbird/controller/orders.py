@@ -10,6 +10,7 @@ from git_blackbird.messages.context import (
     build_context,
     with_answers,
     with_feedback,
+    with_review_feedback,
 )
 from git_blackbird.messages.prompts import (
     CONTINUE_TEXT,
@@ -18,16 +19,18 @@ from git_blackbird.messages.prompts import (
     render_change_request,
     render_earlier_requests,
     render_prompt,
+    render_review_feedback,
 )
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.change import Summary
 from git_blackbird.model.conversation import Answer
-from git_blackbird.model.history import History, OwedWords, owed_words
-from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.history import OwedWords
+from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
+from git_blackbird.model.standing import Standing
 from git_blackbird.storage.layout import OVERVIEW_NAME, STATE_NAME
 
-_OF_ONE_RUN = frozenset({"questions", "answers", "feedback"})
+_OF_ONE_RUN = frozenset({"questions", "answers", "feedback", "parentReviewFeedback"})
 _SNAPSHOT_FILES = (f"{STATE_NAME}/{OVERVIEW_NAME}", "OVERVIEW.md", "README.md")
 
 
@@ -53,33 +56,32 @@ class Order:
         return replace(self, context=context, prompt=join_messages(self.prompt, message), message=message)
 
 
-def order_start(workspace: Workspace, plan: Plan, task: Task, history: History, message: str | None) -> Order:
+def order_start(workspace: Workspace, standing: Standing, task: Task, message: str | None) -> Order:
     """Order a fresh session, told everything the task is owed."""
-    owed = _with_message(owed_words(history), message)
-    context = _told(build_context(plan, task, load_snapshot(workspace)), owed)
+    owed = _with_message(standing.owed_words(task.id), message)
+    context = _told(build_context(standing.plan, task, load_snapshot(workspace)), owed)
     return Order(task, context, render_prompt(context), message=message)
 
 
-def order_continue(run: Run, task: Task, history: History, message: str | None) -> Order:
-    """Order the same session to go on, with a person's words or the fixed ones."""
-    owed = owed_words(history)
-    prompt = join_messages(message or CONTINUE_TEXT, _earlier(owed, message))
+def order_continue(run: Run, task: Task, owed: OwedWords, message: str | None) -> Order:
+    """Order the same session to go on, with a person's words, what a review left owed, or the fixed ones."""
+    said = message or ("" if owed.review else CONTINUE_TEXT)
+    prompt = join_messages(said, _earlier(owed, message))
     return _resumed(run, task, _with_message(owed, message), prompt, message)
 
 
-def order_answers(run: Run, task: Task, history: History, answers: tuple[Answer, ...]) -> Order:
+def order_answers(run: Run, task: Task, owed: OwedWords, answers: tuple[Answer, ...]) -> Order:
     """Order the same session to go on with the answers to its questions."""
-    owed, asked = owed_words(history), questions_of(run)
-    answered = OwedWords(owed.texts, (*owed.questions, *asked), (*owed.answers, *answers))
-    prompt = join_messages(render_answers(asked, answers), render_earlier_requests(owed.texts))
+    asked = questions_of(run)
+    answered = owed._replace(questions=(*owed.questions, *asked), answers=(*owed.answers, *answers))
+    prompt = join_messages(render_answers(asked, answers), _earlier(owed._replace(answers=()), None))
     return replace(_resumed(run, task, answered, prompt, None), answers=answers)
 
 
 def order_changes(
-    run: Run, task: Task, history: History, message: str | None, change: Summary | None
+    run: Run, task: Task, owed: OwedWords, message: str | None, change: Summary | None
 ) -> Order:
     """Order the same session to carry out the change request on ``run``."""
-    owed = owed_words(history)
     request = run.decision_feedback or ""
     current = join_messages(request, message) if message else request
     request_text = render_change_request(current, change)
@@ -97,11 +99,11 @@ def _resumed(run: Run, task: Task, owed: OwedWords, prompt: str, message: str | 
 def _with_message(owed: OwedWords, message: str | None) -> OwedWords:
     if not message or message in owed.texts:
         return owed
-    return OwedWords((*owed.texts, message), owed.questions, owed.answers)
+    return owed._replace(texts=(*owed.texts, message))
 
 
 def _told(context: dict[str, Any], owed: OwedWords) -> dict[str, Any]:
-    told = with_feedback(context, owed.texts)
+    told = with_review_feedback(with_feedback(context, owed.texts), owed.review)
     return with_answers(told, owed.questions, owed.answers) if owed.answers else told
 
 
@@ -109,7 +111,8 @@ def _earlier(owed: OwedWords, said_now: str | None) -> str:
     """Repeat what was asked and answered before: it may never have been heard."""
     texts = [text for text in owed.texts if text != said_now]
     answers = render_answers(owed.questions, owed.answers) if owed.answers else ""
-    return join_messages(render_earlier_requests(texts), answers).strip("\n")
+    review = render_review_feedback(owed.review) if owed.review else ""
+    return join_messages(review, render_earlier_requests(texts), answers).strip("\n")
 
 
 def load_snapshot(workspace: Workspace) -> str | None:

@@ -10,6 +10,7 @@ from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.checkpoint import CutOffApproval
 from git_blackbird.model.due import Owed, Stuck, owed_by_person, stuck_tasks
+from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import (
     Readiness,
     blockers,
@@ -20,7 +21,7 @@ from git_blackbird.model.graph import (
     ready,
     unmet,
 )
-from git_blackbird.model.history import History, OwedWords, RecordFault, owed_words
+from git_blackbird.model.history import History, OwedWords, RecordFault
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
@@ -74,7 +75,8 @@ def build_overview(workspace: Workspace) -> Overview:
     """Read plan and records and say where everything stands."""
     image = workspace.store.image()
     plan, leaves = image.plan, image.plan.leaves()
-    owed = owed_by_person(plan, image.histories)
+    standing = workspace.standing(image)
+    owed = owed_by_person(standing)
     waits = blockers(plan, leaves)
     asked = {one.task.id for one in owed}
     return Overview(
@@ -90,7 +92,7 @@ def build_overview(workspace: Workspace) -> Overview:
             for task in leaves
             if task.status == Status.FAILED and task.id not in asked
         ),
-        stuck=stuck_tasks(plan, image.histories),
+        stuck=stuck_tasks(standing),
         blocked=waits,
         skipped=tuple(sorted({dep for deps in waits.values() for dep in deps if _is_skipped(plan, dep)})),
         ways_out=tuple(
@@ -207,9 +209,10 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
 
     Raises RequestError for an unknown id.
     """
-    plan = workspace.store.plan()
+    standing = workspace.standing_of(task_id)
+    plan = standing.plan
     task = find_task(plan, task_id)
-    history = workspace.store.records.history(task.id)
+    history = standing.history(task.id)
     return TaskView(
         task,
         label(plan, task),
@@ -217,8 +220,8 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
         dependents(plan, task.id),
         tuple(plan.tasks[dep] for dep in task.deps),
         history,
-        next(iter(owed_by_person(plan, {task.id: history})), None),
-        owed_words(history),
+        next((one for one in owed_by_person(standing) if one.task is task), None),
+        standing.owed_words(task.id),
     )
 
 
@@ -236,5 +239,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
         if task is None:
             break
         order.append(task)
-        plan = apply_statuses(plan, {task.id: Status.DONE}, task.updated_at)
+        plan = apply_statuses(
+            plan, {task.id: Status.DONE}, Moment(task.updated_at, Gate(is_on=False, histories={}))
+        )
     return order

@@ -37,7 +37,7 @@ def init_plan(workspace: Workspace) -> bool:
 
     Raises SaveError, or RequestError where an agent has just removed one.
     """
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         if workspace.store.plan_bytes() is not None:
             return False
         if transaction.known_plan() is not None:
@@ -51,13 +51,13 @@ def add_task(workspace: Workspace, new: NewTask) -> Task:
 
     Raises RequestError naming what is wrong with it.
     """
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         plan = transaction.plan()
-        now = workspace.world.timestamp()
-        task = _build(workspace, plan, new, now)
+        moment = workspace.moment(transaction.image().histories)
+        task = _build(workspace, plan, new, moment.now)
         _refuse_former_runs(transaction, task.id)
         require_free(transaction, plan, task.parent)
-        transaction.save_plan(added(plan, task, new.index, now))
+        transaction.save_plan(added(plan, task, new.index, moment))
         return task
 
 

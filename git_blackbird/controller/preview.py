@@ -10,9 +10,10 @@ from git_blackbird.controller.orders import Order, order_answers, order_changes,
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.due import is_session_lost
-from git_blackbird.model.history import History, since_done
+from git_blackbird.model.history import History, OwedWords, since_done
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState, Run, RunStatus
+from git_blackbird.model.standing import Standing
 from git_blackbird.storage.store import Image
 
 
@@ -32,32 +33,33 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
     Raises RequestError for an unknown id or a parent.
     """
     image = workspace.store.image()
+    standing = workspace.standing(image)
     task = find_task(image.plan, task_id)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; only leaves are executed")
-    order = _order(workspace, image, task)
+    order = _order(workspace, image, standing, task)
     agent = chosen_agent(workspace) if order.resumes is None else agent_of(workspace, order.resumes)
     return Preview(agent.name, _as_read(workspace, agent, order), order.prompt, order.context)
 
 
-def _order(workspace: Workspace, image: Image, task: Task) -> Order:
-    history = image.history(task.id)
+def _order(workspace: Workspace, image: Image, standing: Standing, task: Task) -> Order:
+    history, owed = image.history(task.id), standing.owed_words(task.id)
     run = history.latest
-    if run is None or not _goes_on(history, run):
-        return order_start(workspace, image.plan, task, history, None)
+    if run is None or not _goes_on(history, run, owed):
+        return order_start(workspace, standing, task, None)
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         _, summary = change_of(workspace, image, run, since_done(history))
-        return order_changes(run, task, history, None, summary)
+        return order_changes(run, task, owed, None, summary)
     if run.status is RunStatus.WAITING_USER:
-        return order_answers(run, task, history, ())
-    return order_continue(run, task, history, None)
+        return order_answers(run, task, owed, ())
+    return order_continue(run, task, owed, None)
 
 
-def _goes_on(history: History, run: Run) -> bool:
+def _goes_on(history: History, run: Run, owed: OwedWords) -> bool:
     """Whether the next leg would continue this run's session."""
     open_request = run.decision_state is DecisionState.CHANGES_REQUESTED
     waits = run.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}
-    return (open_request or waits) and not is_session_lost(history, run)
+    return (open_request or waits or owed.review is not None) and not is_session_lost(history, run)
 
 
 def _as_read(workspace: Workspace, agent: Agent, order: Order) -> str:

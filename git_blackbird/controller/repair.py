@@ -36,7 +36,7 @@ def repair(workspace: Workspace, face: Face) -> None:
         _close_lost(workspace, face, run)
     forget_noted(workspace)
     _mend_approval(workspace, face)
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         settle_plan(transaction)
         moved = save_statuses(workspace, transaction)
         transaction.sweep()
@@ -68,6 +68,9 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
 def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
     _stop_orphans(workspace, face, run)
     _remove_litter(workspace, run)
+    if run.is_review:
+        _close_lost_review(workspace, face, run)
+        return
     reading, files = read_log(workspace, run), _saved_streams(workspace, run)
     session = reading.session or (run.provider_session_ref if run.resumes else None)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
@@ -103,6 +106,24 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
             run.task_id,
         )
     )
+
+
+def _close_lost_review(workspace: Workspace, face: Face, run: Run) -> None:
+    """Close a review that nobody is left to read: it gave no verdict, and is owed again."""
+    reading, files = read_log(workspace, run), _saved_streams(workspace, run)
+    fields = {
+        "completed_at": workspace.world.timestamp(),
+        "status": RunStatus.FAILED,
+        "terminal_reason": TerminalReason.CONTROLLER_LOST,
+        "error": "the program that ran it ended first",
+        "usage": reading.usage,
+        "cost_usd": reading.cost_usd,
+        "stdout": _tail(files.stdout),
+        "stderr": _tail(files.stderr),
+    }
+    save_closed(workspace, face, run, fields)
+    text = f"{run.task_id}: its review {run.id} was cut off; it is made again"
+    face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
 
 
 def _stop_orphans(workspace: Workspace, face: Face, run: Run) -> None:

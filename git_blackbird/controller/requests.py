@@ -12,7 +12,7 @@ from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.readying import require_ready
-from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.statuses import save_progress, save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.answers import match_answers
@@ -21,8 +21,9 @@ from git_blackbird.model.choices import Decision
 from git_blackbird.model.choosable import RETRIABLE
 from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
 from git_blackbird.model.due import Ask, Call
-from git_blackbird.model.graph import ancestors, ran_after, readiness, unmet
-from git_blackbird.model.history import History, owed_words, since_done
+from git_blackbird.model.events import Notice, Weight
+from git_blackbird.model.graph import ancestors, ran_after, readiness, subtree_leaves, unmet
+from git_blackbird.model.history import History, OwedWords, owed_words, since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import (
@@ -33,6 +34,7 @@ from git_blackbird.model.run import (
     Run,
     RunStatus,
 )
+from git_blackbird.model.standing import Standing
 from git_blackbird.model.status import apply_statuses, follows_done_children
 from git_blackbird.storage.store import Image, Transaction
 
@@ -73,12 +75,42 @@ def resume_loop(workspace: Workspace, face: Face, request: ResumeRequest) -> tup
     return Loop(workspace, face, call), Opening(lambda image: _resume(workspace, image, request))
 
 
+def resume_all_loop(workspace: Workspace, face: Face, parent_id: str) -> tuple[Loop, Opening]:
+    """Prepare to carry what reviews left owed to every leaf below a parent, in the order of their ids.
+
+    Raises RequestError when nothing is owed there.
+    """
+    workspace.require_settings()
+    standing = workspace.standing()
+    parent = find_task(standing.plan, parent_id)
+    leaves = [leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.feedback]
+    if not leaves:
+        raise RequestError(
+            f"no review left anything owed below {parent.id}",
+            hint=task_command("review show", parent.id) if parent.children else None,
+        )
+    for leaf in leaves:
+        obstacle = _feedback_obstacle(workspace, standing, leaf)
+        if obstacle is not None:
+            text = f"{leaf.id} cannot be resumed: {obstacle}"
+            face.notify(Notice(Weight.WARNING, text, restart_command(leaf.id), leaf.id))
+    owing = frozenset(leaf.id for leaf in leaves)
+    return Loop(workspace, face, Call(only=owing, starts_left=0, carries=owing)), Opening()
+
+
+def _feedback_obstacle(workspace: Workspace, standing: Standing, leaf: Task) -> str | None:
+    run = standing.latest(leaf.id)
+    return (
+        "no run of it counts" if run is None else request_obstacle(workspace, standing.history(leaf.id), run)
+    )
+
+
 def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order | Ask | None:
     task = find_task(image.plan, request.task_id)
-    history = image.history(task.id)
+    history, owed = image.history(task.id), workspace.standing(image).owed_words(task.id)
     run = history.latest
     if run is None:
-        raise _nothing_to_resume(image, task)
+        raise _nothing_to_resume(image, task, owed)
     if run.is_pending:
         _request_changes(workspace, task, run, request)
         return None
@@ -87,15 +119,24 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
         raise RequestError(f"{task.id} asks nothing now", hint=task_command("resume", task.id, " -m TEXT"))
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         _, summary = change_of(workspace, image, run, since_done(history))
-        return order_changes(run, task, history, request.message, summary)
+        return order_changes(run, task, owed, request.message, summary)
     if run.status is RunStatus.WAITING_USER:
-        return _answer(task, run, history, request)
-    if run.status is not RunStatus.PAUSED and not request.message:
+        return _answer(task, run, owed, request)
+    if run.status is not RunStatus.PAUSED and not request.message and owed.review is None:
         raise RequestError(f"nothing to resume: {task.id} is {task.status}", hint="-m TEXT says what to do")
-    return order_continue(run, task, history, request.message)
+    return order_continue(run, task, owed, request.message)
 
 
-def _nothing_to_resume(image: Image, task: Task) -> RequestError:
+def _nothing_to_resume(image: Image, task: Task, owed: OwedWords) -> RequestError:
+    if owed.review is not None:
+        return RequestError(
+            f"{task.id} cannot be resumed: no run of it counts", hint=restart_command(task.id)
+        )
+    if not task.is_leaf:
+        return RequestError(
+            f"{task.id} has children; only leaves are resumed",
+            hint=task_command("resume --all", task.id, remark="what reviews left owed below it"),
+        )
     if not image.history(task.id).own:
         return RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
     is_over = task.status in {Status.DONE, Status.SKIPPED}
@@ -127,9 +168,9 @@ def _require_session(workspace: Workspace, history: History, task: Task, run: Ru
         )
 
 
-def _answer(task: Task, run: Run, history: History, request: ResumeRequest) -> Order | Ask:
+def _answer(task: Task, run: Run, owed: OwedWords, request: ResumeRequest) -> Order | Ask:
     if request.answers:
-        order = order_answers(run, task, history, match_answers(questions_of(run), request.answers))
+        order = order_answers(run, task, owed, match_answers(questions_of(run), request.answers))
         return order if request.message is None else order.with_message(request.message)
     if request.message is not None:
         raise RequestError(
@@ -152,8 +193,7 @@ def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | 
         probe(workspace, chosen_agent(workspace))
         if task.status is not Status.TODO:
             reset_task(workspace, task_id, OVERTAKEN_BY_RESTART)
-        after = workspace.store.image()
-        return order_start(workspace, after.plan, task, after.history(task.id), message)
+        return order_start(workspace, workspace.standing(), task, message)
 
     call = Call(only=frozenset({TaskId(task_id)}), starts_left=0)
     return Loop(workspace, face, call), Opening(first)
@@ -187,7 +227,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = OVERTAKEN_BY_RETRY)
     Raises RequestError when it is in no state to be reset.
     """
     workspace.require_person("reset a task")
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         plan = transaction.plan()
         task = find_task(plan, task_id)
         _require_resettable(transaction, task)
@@ -198,7 +238,7 @@ def _require_resettable(transaction: Transaction, task: Task) -> None:
     require_idle(transaction, task)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; retry the one that failed")
-    if task.status not in RETRIABLE:
+    if task.status not in RETRIABLE and task.id not in transaction.feedback():
         raise RequestError(
             f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
             hint=f"`{task_command('set-status', task.id, ' todo')}` does it all the same",
@@ -211,25 +251,35 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
     Raises RequestError while an agent works on the task.
     """
     workspace.require_person("set a status")
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         plan = transaction.plan()
         task = find_task(plan, task_id)
         require_idle(transaction, task)
-        if status is not Status.DONE and follows_done_children(plan, task):
-            raise RequestError(
-                f"{task.id} follows its children, and all of them are done",
-                hint=f"set one of them: {', '.join(task.children)}",
-            )
+        if follows_done_children(plan, task) and status != task.status:
+            raise _follows_children(task, status)
         return _set(workspace, transaction, task, status, f"{OVERTAKEN_BY_STATUS}{status.value}")
+
+
+def _follows_children(task: Task, status: Status) -> RequestError:
+    if status is Status.DONE:
+        return RequestError(
+            f"{task.id} is done once its review passes: all of its children are done",
+            hint=f"{task_command('review run', task.id)}\n"
+            + task_command("review dismiss", task.id, " --reason TEXT"),
+        )
+    return RequestError(
+        f"{task.id} follows its children, and all of them are done",
+        hint=f"set one of them: {', '.join(task.children)}",
+    )
 
 
 def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Status, by: str) -> Reset:
     """Write the records first, the plan second, under the one lock."""
-    now = workspace.world.timestamp()
-    overtaken = overtake_runs(transaction, task.id, by, now)
-    before = transaction.plan()
-    after = apply_statuses(before, {task.id: status}, now)
-    transaction.save_plan(after)
+    overtaken = overtake_runs(transaction, task.id, by, workspace.world.timestamp())
+    image = transaction.image()
+    before = image.plan
+    after = apply_statuses(before, {task.id: status}, workspace.moment(image.histories))
+    save_progress(transaction, image, after)
     save_statuses(workspace, transaction)
     leaves_done = before.tasks[task.id].status == Status.DONE != status
     return Reset(

@@ -1,13 +1,16 @@
 """Deriving the plan's statuses from the records and saving what differs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.gate import Moment
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed_feedback import owed_feedback
 from git_blackbird.model.plan import Plan, Status
 from git_blackbird.model.status import apply_statuses, derive_leaves, settled_parents
-from git_blackbird.storage.store import Transaction
+from git_blackbird.storage.store import Image, Transaction
 
 
 def save_statuses(workspace: Workspace, transaction: Transaction) -> Mapping[TaskId, tuple[Status, Status]]:
@@ -16,17 +19,37 @@ def save_statuses(workspace: Workspace, transaction: Transaction) -> Mapping[Tas
     Raises SaveError.
     """
     image = transaction.image()
-    now = workspace.world.timestamp()
-    settled, wanted = derived(image.plan, image.histories, now)
+    moment = workspace.moment(image.histories)
+    settled, wanted = derived(image.plan, image.histories, moment)
     if settled is not image.plan:
-        transaction.save_plan(settled)
+        save_progress(transaction, image, settled)
     return {task_id: (image.plan.tasks[task_id].status, status) for task_id, status in wanted.items()}
 
 
 def derived(
-    plan: Plan, histories: Mapping[TaskId, History], now: str
+    plan: Plan, histories: Mapping[TaskId, History], moment: Moment
 ) -> tuple[Plan, Mapping[TaskId, Status]]:
     """Give the plan with every status that follows from the records, and which leaves became what."""
     wanted = derive_leaves(plan, histories)
-    followed = apply_statuses(plan, wanted, now) if wanted else plan
-    return settled_parents(followed, now), wanted
+    followed = apply_statuses(plan, wanted, moment) if wanted else plan
+    return settled_parents(followed, moment), wanted
+
+
+def save_progress(transaction: Transaction, image: Image, after: Plan) -> None:
+    """Save what ``image`` became, where leaves may be ``done`` now: they have heard what reviews left owed.
+
+    Each file is marked first, so that it is known after a crash whether the plan was saved. Raises SaveError.
+    """
+    owed = owed_feedback(image.plan, image.histories, image.feedback)
+    heard = [
+        task_id
+        for task_id in sorted(owed)
+        if task_id in after.tasks
+        and image.plan.tasks[task_id].status != Status.DONE == after.tasks[task_id].status
+    ]
+    for task_id in heard:
+        settled_at = after.tasks[task_id].updated_at
+        transaction.save_feedback(task_id, replace(owed[task_id], settled_at=settled_at))
+    transaction.save_plan(after)
+    for task_id in heard:
+        transaction.drop_feedback(task_id)

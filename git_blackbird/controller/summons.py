@@ -69,9 +69,10 @@ class Summoning:
         self._complain()
 
     def _call_for_rest(self) -> None:
-        image = self._workspace.store.image()
         owed = [
-            one.task.id for one in owed_by_person(image.plan, image.histories) if one.run.id not in self._told
+            one.task.id
+            for one in owed_by_person(self._workspace.standing())
+            if one.run is None or one.run.id not in self._told
         ]
         if owed:
             verb = "waits" if len(owed) == 1 else "wait"

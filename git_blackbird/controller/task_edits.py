@@ -36,7 +36,7 @@ def edit_task(workspace: Workspace, task_id: str, change: FieldsChange) -> Edite
     Raises RequestError, also while an agent works on the task; what ``change`` raises changes nothing.
     """
     workspace.require_person("edit tasks")
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         before = transaction.plan()
         task = find_task(before, task_id)
         require_idle(transaction, task)

@@ -9,6 +9,7 @@ from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import decide_command
+from git_blackbird.model.gate import Moment
 from git_blackbird.model.graph import find_new_deadlock, ran_after, subtree
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status, Task
@@ -18,7 +19,7 @@ from git_blackbird.storage.store import Transaction
 
 TOP_OF_PLAN = "/"
 _TOP_WORD = "root"
-_Change = Callable[[Plan, str], Plan]
+_Change = Callable[[Plan, Moment], Plan]
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def move_task(workspace: Workspace, task_id: str, destination: Destination) -> M
     Raises RequestError, also while an agent works on the task or the parent.
     """
     workspace.require_person("move tasks")
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         before = transaction.plan()
         task = find_task(before, task_id)
         place = _place(before, task, destination)
@@ -73,7 +74,7 @@ def move_task(workspace: Workspace, task_id: str, destination: Destination) -> M
 
 
 def _mover(task: Task, place: Place) -> _Change:
-    return lambda plan, now: moved(plan, task.id, place, now)
+    return lambda plan, moment: moved(plan, task.id, place, moment)
 
 
 def _place(plan: Plan, task: Task, destination: Destination) -> Place:
@@ -99,9 +100,10 @@ def _with_statuses(workspace: Workspace, transaction: Transaction, change: _Chan
     """Make a change, and what follows from the records for tasks that became leaves, one write."""
 
     def made(plan: Plan) -> Plan:
-        now = workspace.world.timestamp()
-        after = change(plan, now)
-        return after if after is plan else derived(after, transaction.image().histories, now)[0]
+        histories = transaction.image().histories
+        moment = workspace.moment(histories)
+        after = change(plan, moment)
+        return after if after is plan else derived(after, histories, moment)[0]
 
     return made
 
@@ -153,7 +155,7 @@ def delete_task(workspace: Workspace, deletion: Deletion) -> Deleted:
     Raises RequestError for what would be lost or broken by it, also while an agent works on it.
     """
     workspace.require_person("delete tasks")
-    with workspace.store.transaction() as transaction:
+    with workspace.transaction() as transaction:
         before = transaction.plan()
         task = find_task(before, deletion.task_id)
         doomed = [one.id for one in subtree(before, task)]
@@ -164,7 +166,7 @@ def delete_task(workspace: Workspace, deletion: Deletion) -> Deleted:
         runs = {one: tuple(run.id for run in transaction.history(one).runs) for one in doomed}
         dropped = tuple(_dropped(workspace, transaction, doomed))
         after = transaction.change_plan(
-            _with_statuses(workspace, transaction, lambda plan, now: deleted(plan, doomed, now))
+            _with_statuses(workspace, transaction, lambda plan, moment: deleted(plan, doomed, moment))
         )
         return Deleted(
             tuple(doomed),

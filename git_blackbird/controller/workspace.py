@@ -1,18 +1,24 @@
 """One opened worktree: its repository, its state, its settings."""
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.world import World
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.repository import Repository, discover
 from git_blackbird.git.settings import GitSetting, read_settings
+from git_blackbird.model.gate import Gate, Moment
+from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed_feedback import owed_feedback
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.settings import KEYS, Given, Layer, Problem, Settings, merge_layers
+from git_blackbird.model.standing import Standing
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.store import Store
+from git_blackbird.storage.store import Image, Store, Transaction
 
 _GIT_LAYERS = {
     "system": Layer.GIT_GLOBAL,
@@ -37,6 +43,40 @@ class Workspace:
     def layout(self) -> Layout:
         """The places of this worktree's state."""
         return self.store.layout
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Hold the store lock to change something; what a crash cut off of a review is finished first.
+
+        Raises SaveError.
+        """
+        with self.store.transaction() as transaction:
+            finish_reviews(transaction)
+            yield transaction
+
+    def standing(self, image: Image | None = None) -> Standing:
+        """Give everything that what is due follows from.
+
+        Raises UnusableError when there is no plan to be read.
+        """
+        plan, histories, feedback, _ = image or self.store.image()
+        owed = owed_feedback(plan, histories, feedback)
+        return Standing(plan, histories, owed, self.settings.flag("execution.parentReviewEnabled"))
+
+    def standing_of(self, task_id: str) -> Standing:
+        """Give the same as far as one task and the reviews of parents go: no other record is read.
+
+        Raises UnusableError when there is no plan to be read.
+        """
+        plan, records = self.store.plan(), self.store.records
+        names = [task.id for task in plan.tasks.values() if task.children or task.id == task_id]
+        histories = {name: records.history(name) for name in names}
+        return self.standing(Image(plan, histories, self.store.feedback.load_all()[0]))
+
+    def moment(self, histories: Mapping[TaskId, History]) -> Moment:
+        """Give the moment of a change: now, and what decides over parents by these records."""
+        gate = Gate(self.settings.flag("execution.parentReviewEnabled"), histories)
+        return Moment(self.world.timestamp(), gate)
 
     def require_settings(self) -> None:
         """Refuse to start or decide with a configuration that is not what its writer meant.

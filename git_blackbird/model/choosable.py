@@ -4,19 +4,17 @@ from collections.abc import Callable, Iterable, Mapping
 
 from git_blackbird.model.due import owed_by_person, pending_decisions
 from git_blackbird.model.graph import ready, unmet
-from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.standing import Standing
 
 RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})
 
-Histories = Mapping[TaskId, History]
 
-
-def choosable_tasks(command: str, plan: Plan, histories: Histories) -> tuple[Task, ...]:
+def choosable_tasks(command: str, standing: Standing) -> tuple[Task, ...]:
     """Give the tasks that ``command`` would take now, by id; all of them where state is no matter."""
     choose = BY_STATE.get(command)
-    chosen = plan.tasks.values() if choose is None else choose(plan, histories)
+    chosen = standing.plan.tasks.values() if choose is None else choose(standing)
     return tuple(sorted(chosen, key=lambda task: task.id))
 
 
@@ -26,34 +24,34 @@ def choosable_deps(verb: str, plan: Plan, task_id: str) -> tuple[Task, ...]:
     own = frozenset() if task is None or verb == "set" else frozenset(task.deps)
     return tuple(
         one
-        for one in choosable_tasks("deps", plan, {})
+        for one in choosable_tasks("deps", Standing(plan, {}))
         if one.id != task_id and (one.id in own) == (verb == "remove")
     )
 
 
-def _waiting(plan: Plan, histories: Histories) -> Iterable[Task]:
-    return (owed.task for owed in owed_by_person(plan, histories))
+def _waiting(standing: Standing) -> Iterable[Task]:
+    return (owed.task for owed in owed_by_person(standing))
 
 
-def _undecided(plan: Plan, histories: Histories) -> Iterable[Task]:
-    return (due.task for due in pending_decisions(plan, histories))
+def _undecided(standing: Standing) -> Iterable[Task]:
+    return (due.task for due in pending_decisions(standing))
 
 
-def _resettable(plan: Plan, histories: Histories) -> Iterable[Task]:
+def _resettable(standing: Standing) -> Iterable[Task]:
     return (
         task
-        for task in plan.leaves()
-        if task.status in RETRIABLE and histories.get(task.id, History()).live is None
+        for task in standing.plan.leaves()
+        if task.status in RETRIABLE and standing.history(task.id).live is None
     )
 
 
-def _startable(plan: Plan, histories: Histories) -> Iterable[Task]:
-    again = (task for task in _resettable(plan, histories) if not unmet(plan, task))
-    return {task.id: task for task in (*ready(plan), *again)}.values()
+def _startable(standing: Standing) -> Iterable[Task]:
+    again = (task for task in _resettable(standing) if not unmet(standing.plan, task))
+    return {task.id: task for task in (*ready(standing.plan), *again)}.values()
 
 
-BY_STATE: Mapping[str, Callable[[Plan, Histories], Iterable[Task]]] = {
-    "execute": lambda plan, _: ready(plan),
+BY_STATE: Mapping[str, Callable[[Standing], Iterable[Task]]] = {
+    "execute": lambda standing: ready(standing.plan),
     "decide": _undecided,
     "resume": _waiting,
     "restart": _startable,

@@ -1,33 +1,52 @@
 """What is due: the next thing to happen, one pure function of plan, records and this call (DESIGN.md 5)."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from git_blackbird.model.commands import answer_options, decide_command, task_command
-from git_blackbird.model.graph import blockers, is_ready
+from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.gate import GateState, is_complete, present_review
+from git_blackbird.model.graph import ancestors, blockers, is_ready, subtree_leaves
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.standing import Standing
 from git_blackbird.model.status import speaks
+
+REVIEW_TRIES = 2
 
 
 @dataclass(frozen=True)
 class Call:
     """What one call asks for: which tasks it may touch, how many starts are left, what it has begun.
 
-    ``only`` is None for a plain execute; ``asked`` holds the runs whose questions this call answers.
+    ``only`` is None for a plain execute; ``asked`` holds the runs whose questions this call answers,
+    ``carries`` the leaves to which it is yet to carry what a review left owed, ``review`` a parent that a
+    person asked to be reviewed, until ``is_reviewed``, and ``tried`` the parents that were reviewed without a
+    verdict, once for each time.
     """
 
     only: frozenset[TaskId] | None = None
     starts_left: int | None = None
     asked: frozenset[RunId] = frozenset()
+    carries: frozenset[TaskId] = frozenset()
+    review: TaskId | None = None
+    is_reviewed: bool = False
+    tried: tuple[TaskId, ...] = ()
 
     def covers(self, task_id: TaskId) -> bool:
         """Whether this call is about the task."""
         return self.only is None or task_id in self.only
+
+    def covers_parent(self, plan: Plan, parent: Task) -> bool:
+        """Whether this call is about the parent, or about a leaf below it."""
+        if self.only is None or parent.id in self.only:
+            return True
+        return any(parent.id == above.id for task_id in self.only for above in _above(plan, task_id))
 
     @property
     def may_start(self) -> bool:
@@ -60,6 +79,37 @@ class Ask:
 
 
 @dataclass(frozen=True)
+class CarryFeedback:
+    """What a parent's review left owed, to carry to the session that did the work."""
+
+    task: Task
+    run: Run
+
+
+@dataclass(frozen=True)
+class ReviewParent:
+    """A parent whose children are all done, to be reviewed."""
+
+    task: Task
+
+
+@dataclass(frozen=True)
+class Unreviewed:
+    """A parent that its review holds back: the failing verdict, or None where no reviewer gave one."""
+
+    task: Task
+    review: Run | None
+
+
+@dataclass(frozen=True)
+class ReviewsRequired:
+    """Parents are held back, and leaves owed what their reviews said: a person must go on with them."""
+
+    parents: tuple[Unreviewed, ...]
+    leaves: tuple[Task, ...]
+
+
+@dataclass(frozen=True)
 class Start:
     """A ready leaf to start."""
 
@@ -73,24 +123,29 @@ class Nothing:
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
 
 
-Due = CarryOut | Decide | Ask | Start | Nothing
+Due = CarryOut | Decide | Ask | CarryFeedback | ReviewParent | ReviewsRequired | Start | Nothing
 
 
-def next_due(plan: Plan, histories: Mapping[TaskId, History], call: Call) -> Due:
+def next_due(standing: Standing, call: Call) -> Due:
     """Give the next thing to happen in this call."""
-    if (request := _change_request(plan, histories, call)) is not None:
+    if (request := _change_request(standing, call)) is not None:
         return request
-    for decision in pending_decisions(plan, histories):
+    for decision in pending_decisions(standing):
         if call.covers(decision.task.id):
             return decision
-    if (question := _question(plan, histories, call)) is not None:
+    if (question := _question(standing, call)) is not None:
         return question
+    return _carried(standing, call) or _due_of_parents(standing, call) or _due_start(standing.plan, call)
+
+
+def _due_start(plan: Plan, call: Call) -> Start | Nothing:
     if call.may_start and (task := _startable(plan, call)) is not None:
         return Start(task)
     return Nothing(blockers(plan, plan.leaves()))
 
 
-def _change_request(plan: Plan, histories: Mapping[TaskId, History], call: Call) -> CarryOut | None:
+def _change_request(standing: Standing, call: Call) -> CarryOut | None:
+    plan, histories = standing.plan, standing.histories
     for task_id in sorted(histories):
         history = histories[task_id]
         run = history.latest
@@ -114,8 +169,9 @@ def is_session_lost(history: History, run: Run) -> bool:
     )
 
 
-def pending_decisions(plan: Plan, histories: Mapping[TaskId, History]) -> tuple[Decide, ...]:
+def pending_decisions(standing: Standing) -> tuple[Decide, ...]:
     """Every decision owed on a task of this plan, oldest first."""
+    plan, histories = standing.plan, standing.histories
     owed = [
         Decide(plan.tasks[task_id], run)
         for task_id, history in histories.items()
@@ -130,7 +186,8 @@ def is_decision_alive(task: Task, run: Run) -> bool:
     return run.is_ours or task.status not in {Status.TODO, Status.QUEUED, Status.BLOCKED, Status.SKIPPED}
 
 
-def _question(plan: Plan, histories: Mapping[TaskId, History], call: Call) -> Ask | None:
+def _question(standing: Standing, call: Call) -> Ask | None:
+    plan, histories = standing.plan, standing.histories
     for task_id in sorted(histories):
         run = histories[task_id].latest
         if (
@@ -141,6 +198,84 @@ def _question(plan: Plan, histories: Mapping[TaskId, History], call: Call) -> As
         ):
             return Ask(plan.tasks[task_id], run)
     return None
+
+
+def _carried(standing: Standing, call: Call) -> CarryFeedback | None:
+    """Give the next leaf to which this call carries what a review left owed, if its session can go on."""
+    for task_id in sorted(call.carries & standing.feedback.keys()):
+        run = standing.latest(task_id)
+        if run is None or run.status is RunStatus.WAITING_USER:
+            continue
+        if not is_session_lost(standing.history(task_id), run):
+            return CarryFeedback(standing.plan.tasks[task_id], run)
+    return None
+
+
+def _due_of_parents(standing: Standing, call: Call) -> ReviewParent | ReviewsRequired | None:
+    """Give the review that is owed, nearest ancestor first; or that a person must go on (spec 0)."""
+    tries = Counter(call.tried)
+    by_hand = standing.plan.tasks.get(call.review) if call.review is not None else None
+    if by_hand is not None and not call.is_reviewed:
+        is_tried = tries[by_hand.id] >= REVIEW_TRIES
+        return ReviewsRequired((Unreviewed(by_hand, None),), ()) if is_tried else ReviewParent(by_hand)
+    if by_hand is None and not standing.is_gated:
+        return None
+    held: list[Unreviewed] = []
+    for one in unreviewed(standing):
+        if not call.covers_parent(standing.plan, one.task) or _owes_feedback(standing, one):
+            continue
+        if one.review is None and tries[one.task.id] < REVIEW_TRIES:
+            return ReviewParent(one.task)
+        held.append(one)
+    leaves = tuple(task for task in owing_leaves(standing) if _is_about(call, standing, task))
+    return ReviewsRequired(tuple(held), leaves) if held or leaves else None
+
+
+def owing_leaves(standing: Standing) -> tuple[Task, ...]:
+    """Give the leaves that nothing but a person gets on with what a review left owed, smallest id first."""
+    tasks = (standing.plan.tasks[task_id] for task_id in sorted(standing.feedback))
+    return tuple(task for task in tasks if task.status != Status.TODO)
+
+
+def _is_about(call: Call, standing: Standing, leaf: Task) -> bool:
+    """Whether the call is about a leaf, or about the parent whose review left it something."""
+    if call.covers(leaf.id):
+        return True
+    parent = standing.plan.tasks.get(standing.feedback[leaf.id].parent_task_id)
+    return parent is not None and call.covers_parent(standing.plan, parent)
+
+
+def unreviewed(standing: Standing) -> tuple[Unreviewed, ...]:
+    """Give every parent that only its review keeps from being ``done``, smallest id first.
+
+    There is never an ancestor of another among them: it is complete only when what is below it is done.
+    """
+    return tuple(
+        Unreviewed(task, present_review(standing.plan.tasks, task, standing.history(task_id)))
+        for task_id in sorted(standing.plan.tasks)
+        if is_complete(standing.plan.tasks, task := standing.plan.tasks[task_id])
+        if task.status != Status.DONE
+        if standing.gate.state(standing.plan.tasks, task) is not GateState.OPEN
+    )
+
+
+def parents_to_review(standing: Standing) -> tuple[Task, ...]:
+    """Give every parent that is not ``done``: each is reviewed before it is. None where nothing is gated."""
+    if not standing.is_gated:
+        return ()
+    return tuple(
+        task for task in standing.plan.tasks.values() if task.children and task.status != Status.DONE
+    )
+
+
+def _owes_feedback(standing: Standing, one: Unreviewed) -> bool:
+    """Whether a parent without a verdict waits for leaves below it to hear what another review said."""
+    below = subtree_leaves(standing.plan, one.task) if one.review is None else ()
+    return any(leaf.id in standing.feedback for leaf in below)
+
+
+def _above(plan: Plan, task_id: TaskId) -> Iterator[Task]:
+    return ancestors(plan, plan.tasks[task_id]) if task_id in plan.tasks else iter(())
 
 
 def _startable(plan: Plan, call: Call) -> Task | None:
@@ -157,35 +292,65 @@ class OwedKind(StrEnum):
 
     DECISION = "decision"
     CHANGE_REQUEST = "change_request"
+    REVIEW_FEEDBACK = "review_feedback"
     NEW_SESSION = "new_session"
     ANSWERS = "answers"
     WORD = "word"
 
 
 class Owed(NamedTuple):
-    """Something that waits for a person's command, and that command."""
+    """Something that waits for a person's command, and that command; a task that never ran has no run."""
 
     task: Task
-    run: Run
+    run: Run | None
     kind: OwedKind
     command: str
 
+    @property
+    def run_id(self) -> RunId | None:
+        """The run that it is about; None for a task that never ran."""
+        return None if self.run is None else self.run.id
 
-def owed_by_person(plan: Plan, histories: Mapping[TaskId, History]) -> tuple[Owed, ...]:
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What that run asked."""
+        return () if self.run is None else self.run.questions
+
+
+def owed_by_person(standing: Standing) -> tuple[Owed, ...]:
     """Everything that waits for a person's command: decisions, oldest first, then by kind and task."""
     owed = [
-        Owed(due.task, due.run, OwedKind.DECISION, _command(OwedKind.DECISION, due.run))
-        for due in pending_decisions(plan, histories)
+        Owed(due.task, due.run, OwedKind.DECISION, decide_command(due.task.id))
+        for due in pending_decisions(standing)
     ]
     decided = {one.task.id for one in owed}
-    others: list[Owed] = []
-    for task_id in sorted(histories.keys() & plan.tasks.keys() - decided):
-        task, history = plan.tasks[task_id], histories[task_id]
-        run = history.latest
-        kind = None if run is None else _owed_kind(task, history, run)
-        if run is not None and kind is not None:
-            others.append(Owed(task, run, kind, _command(kind, run)))
+    others = [
+        one
+        for task_id in sorted(
+            (standing.histories.keys() | standing.feedback.keys()) & standing.plan.tasks.keys()
+        )
+        if task_id not in decided and (one := _owed(standing, task_id)) is not None
+    ]
     return (*owed, *sorted(others, key=lambda one: list(OwedKind).index(one.kind)))
+
+
+def _owed(standing: Standing, task_id: TaskId) -> Owed | None:
+    task, history = standing.plan.tasks[task_id], standing.history(task_id)
+    run = history.latest
+    kind = None if run is None else _owed_kind(task, history, run)
+    if run is not None and kind is not None:
+        return Owed(task, run, kind, _command(kind, run))
+    if task_id in standing.feedback and task.status == Status.DONE:
+        return Owed(task, run, OwedKind.REVIEW_FEEDBACK, resume_command(standing, task))
+    return None
+
+
+def resume_command(standing: Standing, task: Task) -> str:
+    """Write the command line that carries to a leaf what a review left owed."""
+    run = standing.latest(task.id)
+    if run is None or is_session_lost(standing.history(task.id), run):
+        return restart_command(task.id)
+    return task_command("resume", task.id)
 
 
 class Stuck(NamedTuple):
@@ -195,15 +360,13 @@ class Stuck(NamedTuple):
     command: str
 
 
-def stuck_tasks(plan: Plan, histories: Mapping[TaskId, History]) -> tuple[Stuck, ...]:
+def stuck_tasks(standing: Standing) -> tuple[Stuck, ...]:
     """Tasks that nothing would ever get on: their records were deleted, or a hand set their status."""
-    owed = {one.task.id for one in owed_by_person(plan, histories)}
+    owed = {one.task.id for one in owed_by_person(standing)}
     return tuple(
         Stuck(task, _way_on(task))
-        for task in plan.leaves()
-        if task.status in _HELD
-        and task.id not in owed
-        and _is_silent(task, histories.get(task.id, History()))
+        for task in standing.plan.leaves()
+        if task.status in _HELD and task.id not in owed and _is_silent(task, standing.history(task.id))
     )
 
 
@@ -232,12 +395,7 @@ def _owed_kind(task: Task, history: History, run: Run) -> OwedKind | None:
 
 
 def _command(kind: OwedKind, run: Run) -> str:
-    match kind:
-        case OwedKind.DECISION:
-            return decide_command(run.task_id)
-        case OwedKind.NEW_SESSION:
-            return task_command("restart", run.task_id)
-        case OwedKind.ANSWERS:
-            return task_command("resume", run.task_id, answer_options(run.questions))
-        case OwedKind.CHANGE_REQUEST | OwedKind.WORD:
-            return task_command("resume", run.task_id)
+    if kind is OwedKind.NEW_SESSION:
+        return task_command("restart", run.task_id)
+    rest = answer_options(run.questions) if kind is OwedKind.ANSWERS else ""
+    return task_command("resume", run.task_id, rest)

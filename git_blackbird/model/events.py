@@ -6,7 +6,7 @@ from enum import StrEnum
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.conversation import Progress
 from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.run import DecisionState, Run, RunType
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class RunStarted:
     provider: str
     resumes: RunId | None
     pid: int
+    run_type: RunType = RunType.EXECUTE
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 from git_blackbird.model.conversation import Answer, Question
 from git_blackbird.model.ids import RunId
+from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import (
     APPROVALS,
     OVERTAKEN_BY_STATUS,
     DecisionState,
     Run,
     RunStatus,
+    RunType,
 )
 
 
@@ -33,6 +35,11 @@ class History(NamedTuple):
     def own(self) -> tuple[Run, ...]:
         """Runs that are no reviewer's."""
         return tuple(run for run in self.runs if not run.is_review)
+
+    @property
+    def reviews(self) -> tuple[Run, ...]:
+        """Reviews of a parent that count, oldest first."""
+        return tuple(run for run in self.runs if run.run_type == RunType.REVIEW and run.superseded_at is None)
 
     @property
     def newest(self) -> Run | None:
@@ -78,24 +85,28 @@ def since_done(history: History) -> tuple[Run, ...]:
 
 
 class OwedWords(NamedTuple):
-    """What a task must still hear: change requests and messages, oldest first, and answered questions."""
+    """What a task must still hear: change requests and messages, oldest first, and answered questions.
+
+    ``review`` is what the review of a parent left owed to it.
+    """
 
     texts: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     answers: tuple[Answer, ...] = ()
+    review: Feedback | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.texts or self.answers)
+        return bool(self.texts or self.answers or self.review)
 
 
-def owed_words(history: History) -> OwedWords:
+def owed_words(history: History, review: Feedback | None = None) -> OwedWords:
     """Give everything said to a task since it was last ``done``.
 
     It goes with every start and every resume until the task is ``done``, also what an overtaken or
     interrupted run was told: hearing something twice does no harm, never hearing it does.
     """
     if history.own and finished_the_task(history.own[-1]):
-        return OwedWords()
+        return OwedWords(review=review)
     texts: list[str] = []
     for run in since_done(history):
         if run.message:
@@ -103,7 +114,7 @@ def owed_words(history: History) -> OwedWords:
         if run.decision_state == DecisionState.CHANGES_REQUESTED and run.decision_feedback:
             texts.append(run.decision_feedback)
     questions, answers = _answered(since_done(history))
-    return OwedWords(tuple(dict.fromkeys(texts)), questions, answers)
+    return OwedWords(tuple(dict.fromkeys(texts)), questions, answers, review)
 
 
 def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, ...]]:

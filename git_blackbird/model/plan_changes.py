@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from git_blackbird.errors import RequestError
+from git_blackbird.model.gate import Moment
 from git_blackbird.model.graph import dependents
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Task, revised
@@ -31,7 +32,7 @@ class Place:
     index: int | None = None
 
 
-def added(plan: Plan, task: Task, index: int | None, now: str) -> Plan:
+def added(plan: Plan, task: Task, index: int | None, moment: Moment) -> Plan:
     """Give the plan with a new task, below the parent that it names.
 
     Raises RequestError.
@@ -39,7 +40,9 @@ def added(plan: Plan, task: Task, index: int | None, now: str) -> Plan:
     if task.id in plan.tasks:
         raise RequestError(f'there is a task "{task.id}" already')
     check_fields(None, fields_of(task))
-    return _settled(plan, _placed(plan.replaced(task), task.id, Place(task.parent, index), now), now)
+    return _settled(
+        plan, _placed(plan.replaced(task), task.id, Place(task.parent, index), moment.now), moment
+    )
 
 
 def edited(plan: Plan, task_id: TaskId, wanted: TaskFields, now: str) -> Plan:
@@ -65,19 +68,19 @@ def _linked(task: Task, deps: Collection[TaskId]) -> dict[str, object]:
     return {"deps": tuple(dict.fromkeys(deps)), "dep_rationale": rationale}
 
 
-def moved(plan: Plan, task_id: TaskId, place: Place, now: str) -> Plan:
+def moved(plan: Plan, task_id: TaskId, place: Place, moment: Moment) -> Plan:
     """Give the plan with a task, and all below it, at another place; the same value when it stands there.
 
     Raises RequestError, naming the circle when the place is below the task itself.
     """
     task = plan.tasks[task_id]
-    after = _placed(plan, task_id, place, now)
+    after = _placed(plan, task_id, place, moment.now)
     if after is plan:
         return plan
     if task.parent not in (None, place.parent):
         parent = after.tasks[task.parent]
-        after = after.replaced(revised(parent, now, children=_less(parent.children, {task_id})))
-    return _settled(plan, after, now)
+        after = after.replaced(revised(parent, moment.now, children=_less(parent.children, {task_id})))
+    return _settled(plan, after, moment)
 
 
 def _placed(plan: Plan, task_id: TaskId, place: Place, now: str) -> Plan:
@@ -101,7 +104,7 @@ def _less(ids: Collection[TaskId], doomed: Collection[TaskId]) -> tuple[TaskId, 
     return tuple(one for one in ids if one not in doomed)
 
 
-def deleted(plan: Plan, doomed: Collection[TaskId], now: str) -> Plan:
+def deleted(plan: Plan, doomed: Collection[TaskId], moment: Moment) -> Plan:
     """Give the plan without these tasks, and without dependencies on them.
 
     ``doomed`` must hold the children of whatever it holds.
@@ -111,8 +114,10 @@ def deleted(plan: Plan, doomed: Collection[TaskId], now: str) -> Plan:
         if task.id not in doomed:
             deps, children = _less(task.deps, doomed), _less(task.children, doomed)
             is_same = deps == task.deps and children == task.children
-            tasks[task.id] = task if is_same else revised(task, now, **_linked(task, deps), children=children)
-    return _settled(plan, Plan(tasks), now)
+            tasks[task.id] = (
+                task if is_same else revised(task, moment.now, **_linked(task, deps), children=children)
+            )
+    return _settled(plan, Plan(tasks), moment)
 
 
 def outside_dependents(plan: Plan, doomed: Collection[TaskId]) -> Mapping[TaskId, tuple[TaskId, ...]]:
@@ -123,8 +128,8 @@ def outside_dependents(plan: Plan, doomed: Collection[TaskId]) -> Mapping[TaskId
     return {task_id: others for task_id, others in found.items() if others}
 
 
-def _settled(before: Plan, after: Plan, now: str) -> Plan:
-    return follow_children(before, _valid(after), now)
+def _settled(before: Plan, after: Plan, moment: Moment) -> Plan:
+    return follow_children(before, _valid(after), moment)
 
 
 def _valid(plan: Plan) -> Plan:

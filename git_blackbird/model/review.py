@@ -10,6 +10,7 @@ from git_blackbird.model.plan import Task
 from git_blackbird.model.recorded import Recorded, named
 from git_blackbird.model.timestamps import parse_timestamp
 
+_EXCERPT_CHARACTERS = 200
 _SIGNATURE_PREFIX = "parent-review:v1:"
 # The Go program's serialisation writes these as escapes; its signatures are of those bytes.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -91,3 +92,9 @@ def completion_signature(parent: Task, tasks: Mapping[TaskId, Task]) -> str:
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
     return _SIGNATURE_PREFIX + sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def excerpt(feedback: str) -> str:
+    """Give the beginning of a feedback in one line, of at most 200 characters."""
+    line = " ".join(feedback.split())
+    return line if len(line) <= _EXCERPT_CHARACTERS else f"{line[: _EXCERPT_CHARACTERS - 3]}..."

@@ -64,6 +64,7 @@ OVERTAKEN_BY_RESTART = "restart"
 OVERTAKEN_BY_UNAVAILABLE = "unavailable"
 OVERTAKEN_BY_DELETE = "delete"
 OVERTAKEN_BY_LOST_SESSION = "session-lost"
+OVERTAKEN_BY_PLAN = "plan-changed"
 OVERTAKEN_BY_STATUS = "set-status:"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from git_blackbird.model.gate import Gate, GateState, Moment, is_complete
 from git_blackbird.model.graph import ancestors, depth_first
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
@@ -70,28 +71,47 @@ def derive_leaves(plan: Plan, histories: Mapping[TaskId, History]) -> dict[TaskI
     return wanted
 
 
-def apply_statuses(plan: Plan, wanted: Mapping[TaskId, Status], now: str) -> Plan:
+def apply_statuses(plan: Plan, wanted: Mapping[TaskId, Status], moment: Moment) -> Plan:
     """Set statuses and let the parents follow, all in one write.
 
-    A parent is done when every child is; it leaves ``done`` only when one of its leaves does in this
-    write, so nothing touches what the Go program marked done.
+    A parent whose children are all ``done`` is what its gate says. It leaves ``done`` only when something
+    below it does in this write, so nothing touches what the Go program marked done.
     """
-    reopened = {
-        above.id
-        for task_id, status in wanted.items()
-        if plan.tasks[task_id].status == Status.DONE != status
-        for above in ancestors(plan, plan.tasks[task_id])
-    }
     tasks = dict(plan.tasks)
     for task_id, status in wanted.items():
-        tasks[task_id] = with_status(tasks[task_id], status, now)
-    for parent in _parents_bottom_up(plan, wanted):
-        status = _parent_status(tasks, tasks[parent], reopened=parent in reopened)
-        tasks[parent] = with_status(tasks[parent], status, now)
-    return Plan(tasks)
+        tasks[task_id] = with_status(tasks[task_id], status, moment.now)
+    return _followed(plan, tasks, wanted, moment)
 
 
-def follow_children(before: Plan, after: Plan, now: str) -> Plan:
+def _followed(
+    before: Plan,
+    tasks: dict[TaskId, Task],
+    changed: Iterable[TaskId],
+    moment: Moment,
+    reopened: Iterable[TaskId] = (),
+) -> Plan:
+    """Let the ancestors of what changed follow it, from the leaves up; ``reopened`` may not stay ``done``."""
+    after = Plan(tasks)
+    opened = set(reopened)
+    for task_id in changed:
+        opened |= _opened_above(before, tasks, task_id)
+    for parent in list(_parents_bottom_up(after, changed)):
+        status = _parent_status(tasks, tasks[parent], moment.gate, reopened=parent in opened)
+        tasks[parent] = with_status(tasks[parent], status, moment.now)
+        if parent not in opened:  # what is above an opened one is opened already
+            opened |= _opened_above(before, tasks, parent)
+    return after
+
+
+def _opened_above(before: Plan, tasks: Mapping[TaskId, Task], task_id: TaskId) -> set[TaskId]:
+    """Ancestors of a task that has left ``done``."""
+    was = before.tasks.get(task_id)
+    if was is None or was.status != Status.DONE or tasks[task_id].status == Status.DONE:
+        return set()
+    return {above.id for above in ancestors(Plan(tasks), tasks[task_id])}
+
+
+def follow_children(before: Plan, after: Plan, moment: Moment) -> Plan:
     """Let parents follow, in the write that puts tasks below others or takes them away.
 
     A task that is not ``done`` reopens the parents that it comes under. A parent that lost its last child is
@@ -107,14 +127,11 @@ def follow_children(before: Plan, after: Plan, now: str) -> Plan:
     tasks = dict(after.tasks)
     for task in left:
         if task.is_leaf and task.status in _FROM_CHILDREN:
-            tasks[task.id] = with_status(task, Status.TODO, now)
+            tasks[task.id] = with_status(task, Status.TODO, moment.now)
     changed = [task.id for task in arrived] + [
         task.children[0] if task.children else task.id for task in left
     ]
-    for parent in _parents_bottom_up(after, changed):
-        status = _parent_status(tasks, tasks[parent], reopened=parent in reopened)
-        tasks[parent] = with_status(tasks[parent], status, now)
-    return Plan(tasks)
+    return _followed(before, tasks, changed, moment, reopened)
 
 
 def _former_parent(before: Plan, task: Task) -> TaskId | None:
@@ -134,35 +151,49 @@ def _parents_bottom_up(plan: Plan, changed: Iterable[TaskId]) -> Iterator[TaskId
     yield from sorted(depth, key=lambda task_id: (depth[task_id], task_id))
 
 
-_FOLLOWING = frozenset({Status.TODO, Status.QUEUED, Status.IN_PROGRESS})
+_FOLLOWING = frozenset({Status.TODO, Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
 _FROM_CHILDREN = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.QUEUED})
 _WORKED_ON = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.DONE, Status.FAILED})
+_OF_GATE = {
+    GateState.OPEN: Status.DONE,
+    GateState.OWED: Status.WAITING_USER,
+    GateState.REVIEWING: Status.IN_PROGRESS,
+    GateState.FAILING: Status.WAITING_USER,
+}
 
 
-def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, *, reopened: bool) -> Status:
-    children = [tasks[child].status for child in parent.children]
-    if all(status == Status.DONE for status in children):
-        return Status.DONE
+def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, gate: Gate, *, reopened: bool) -> Status:
+    if is_complete(tasks, parent):
+        if parent.status == Status.DONE and not reopened and not gate.holds_back(tasks, parent):
+            return Status.DONE
+        return _OF_GATE[gate.state(tasks, parent)]
     if parent.status == Status.DONE:
         return Status.IN_PROGRESS if reopened else Status.DONE
+    children = (tasks[child].status for child in parent.children)
     if parent.status in _FOLLOWING and any(status in _WORKED_ON for status in children):
         return Status.IN_PROGRESS
     return parent.status
 
 
 def follows_done_children(plan: Plan, task: Task) -> bool:
-    """Whether the task is a parent that is ``done`` because all of its children are."""
-    return bool(task.children) and all(plan.tasks[child].status == Status.DONE for child in task.children)
+    """Whether the task is a parent whose status follows from its children, since all of them are ``done``."""
+    return is_complete(plan.tasks, task)
 
 
-def settled_parents(plan: Plan, now: str) -> Plan:
-    """Give the plan with every parent ``done`` whose children all are, from the leaves up.
+def settled_parents(plan: Plan, moment: Moment) -> Plan:
+    """Give the plan with every parent whose children are all ``done`` as its gate says, from the leaves up.
 
-    Derives again what a crash left behind, or a hand that edited the plan.
+    Derives again what a crash left behind, a hand that edited the plan, or a gate that was switched.
     """
     tasks = dict(plan.tasks)
+    held_back: list[TaskId] = []
+    settled = False
     for _, task in reversed(list(depth_first(plan))):
-        if task.children and all(tasks[child].status == Status.DONE for child in task.children):
-            tasks[task.id] = with_status(task, Status.DONE, now)
-    settled = any(tasks[task_id] is not task for task_id, task in plan.tasks.items())
-    return Plan(tasks) if settled else plan
+        if is_complete(tasks, task):
+            status = _parent_status(tasks, tasks[task.id], moment.gate, reopened=False)
+            if status != task.status:
+                tasks[task.id] = with_status(task, status, moment.now)
+                settled = True
+                if task.status == Status.DONE:
+                    held_back.append(task.id)
+    return _followed(plan, tasks, held_back, moment) if settled else plan

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.ids import TaskId
+from git_blackbird.model.ids import RunId, TaskId
 
 
 class StopReason(StrEnum):
@@ -32,6 +32,21 @@ EXIT_CODES: Mapping[StopReason, ExitCode] = {
 
 
 @dataclass(frozen=True)
+class HeldParent:
+    """A parent that its review holds back, as a person is told at the stop (spec 0).
+
+    ``resume`` are the children the verdict flags, sorted, ``feedback`` is an excerpt in one line. Where there
+    is no verdict, ``fault`` says why.
+    """
+
+    task_id: TaskId
+    run_id: RunId | None
+    resume: tuple[TaskId, ...] = ()
+    feedback: str = ""
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
 class Stop:
     """How a call ended: one line of text, the next steps as commands, and what stays blocked by whom."""
 
@@ -40,6 +55,7 @@ class Stop:
     next_steps: tuple[str, ...] = ()
     task_id: TaskId | None = None
     blocked: Mapping[TaskId, tuple[TaskId, ...]] = field(default_factory=dict)
+    held: tuple[HeldParent, ...] = ()
 
     @property
     def exit_code(self) -> ExitCode:

@@ -125,6 +125,10 @@ class Transaction:
         """Give one task's runs as they are under the lock."""
         return self._store.records.history(task_id)
 
+    def feedback(self) -> Mapping[TaskId, Feedback]:
+        """Give what the files of feedback say, as they are under the lock."""
+        return self._store.feedback.load_all()[0]
+
     def save_plan(self, plan: Plan) -> None:
         """Save the plan; the file is not touched when nothing changed.
 

@@ -142,7 +142,7 @@ def test_without_checkpoints_the_task_is_done_and_its_parents_follow(free: Path)
     run = only_run(free, "a")
     assert said == [f"run {run.id} of a is commit {head_of(free)[:10]}; the task is done"]
     assert (run.decision_state, run.decision_required) == (None, None)
-    assert [status(free, task) for task in ("a", "p")] == [Status.DONE, Status.DONE]
+    assert [status(free, task) for task in ("a", "p")] == [Status.DONE, Status.WAITING_USER]
 
 
 def test_each_task_of_a_commit_has_a_run(free: Path) -> None:

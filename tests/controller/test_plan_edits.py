@@ -192,9 +192,9 @@ def test_moving_says_what_follows(repo: Path) -> None:
         task("later", deps=("p",)),
     )
     done = move_task(open_at(repo), "c", Destination("p"))
-    assert done.followed == {"p": Status.IN_PROGRESS, "q": Status.DONE}
+    assert done.followed == {"p": Status.IN_PROGRESS, "q": Status.WAITING_USER}
     assert done.not_undone == ("user",)
-    assert {name: status(repo, name) for name in "pq"} == {"p": Status.IN_PROGRESS, "q": Status.DONE}
+    assert {name: status(repo, name) for name in "pq"} == done.followed
 
 
 def test_a_parent_that_is_a_leaf_again_stands_as_its_own_runs_say(repo: Path) -> None:

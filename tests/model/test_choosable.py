@@ -7,6 +7,7 @@ from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status
 from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.model.standing import Standing
 from tests.model.building import histories, run, task
 
 
@@ -47,7 +48,7 @@ TAKEN = {
 
 @pytest.mark.parametrize("command", TAKEN)
 def test_a_command_takes_what_its_state_allows(command: str) -> None:
-    assert [one.id for one in choosable_tasks(command, *planned())] == TAKEN[command]
+    assert [one.id for one in choosable_tasks(command, Standing(*planned()))] == TAKEN[command]
 
 
 def test_every_command_with_a_rule_is_here() -> None:
@@ -56,7 +57,7 @@ def test_every_command_with_a_rule_is_here() -> None:
 
 def test_other_commands_take_every_task() -> None:
     plan, known = planned()
-    assert [one.id for one in choosable_tasks("show", plan, known)] == sorted(plan.tasks)
+    assert [one.id for one in choosable_tasks("show", Standing(plan, known))] == sorted(plan.tasks)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from git_blackbird.model.run import (
     RunStatus,
     TerminalReason,
 )
+from git_blackbird.model.standing import Standing
 from tests.model.building import LATER, histories, history, plan_of, run, task, tree
 
 PENDING, REQUESTED = DecisionState.PENDING, DecisionState.CHANGES_REQUESTED
@@ -51,7 +52,7 @@ ALL = histories(requested(5, "b"), pending(1, "a"))
 
 
 def test_a_change_request_comes_before_older_decisions_and_ready_tasks() -> None:
-    due = next_due(PLAN, ALL, Call())
+    due = next_due(Standing(PLAN, ALL), Call())
     assert due == CarryOut(PLAN.tasks[TaskId("b")], ALL[TaskId("b")].runs[0])
 
 
@@ -61,59 +62,63 @@ def test_the_oldest_decision_comes_before_questions_and_ready_tasks() -> None:
         pending(2, "a", startedAt="2026-01-01T05:00:00+05:00"),
         run(1, RunStatus.WAITING_USER, "e"),
     )
-    due = next_due(PLAN, runs, Call(asked=frozenset({RunId(f"{1:016x}")})))
+    due = next_due(Standing(PLAN, runs), Call(asked=frozenset({RunId(f"{1:016x}")})))
     assert due == Decide(PLAN.tasks[TaskId("a")], runs[TaskId("a")].runs[0])
 
 
 def test_a_question_comes_before_ready_tasks_only_in_the_call_that_asks_it() -> None:
     asks = run(1, RunStatus.WAITING_USER, "b")
     runs = histories(asks)
-    assert next_due(PLAN, runs, Call(asked=frozenset({asks.id}))) == Ask(PLAN.tasks[TaskId("b")], asks)
-    assert next_due(PLAN, runs, Call()) == Start(PLAN.tasks[TaskId("c")])
+    assert next_due(Standing(PLAN, runs), Call(asked=frozenset({asks.id}))) == Ask(
+        PLAN.tasks[TaskId("b")], asks
+    )
+    assert next_due(Standing(PLAN, runs), Call()) == Start(PLAN.tasks[TaskId("c")])
 
 
 def test_the_smallest_ready_id_starts() -> None:
     plan = plan_of(task("t2"), task("t10"), task("t1", Status.DONE))
-    assert next_due(plan, {}, Call()) == Start(plan.tasks[TaskId("t10")])
+    assert next_due(Standing(plan, {}), Call()) == Start(plan.tasks[TaskId("t10")])
 
 
 def test_nothing_names_what_is_blocked_by_whom() -> None:
     plan = plan_of(task("a", Status.FAILED), task("b", deps=["a"]), task("c", Status.DONE))
-    assert next_due(plan, {}, Call()) == Nothing({TaskId("b"): (TaskId("a"),)})
-    assert next_due(Plan(), {}, Call()) == Nothing({})
+    assert next_due(Standing(plan, {}), Call()) == Nothing({TaskId("b"): (TaskId("a"),)})
+    assert next_due(Standing(Plan(), {}), Call()) == Nothing({})
 
 
 @pytest.mark.parametrize("status", [RunStatus.PAUSED, RunStatus.WAITING_USER, RunStatus.FAILED])
 def test_waiting_and_failed_tasks_stop_nothing(status: RunStatus) -> None:
     runs = histories(run(1, status, "a"), run(2, status, "b"))
-    assert next_due(PLAN, runs, Call()) == Start(PLAN.tasks[TaskId("c")])
+    assert next_due(Standing(PLAN, runs), Call()) == Start(PLAN.tasks[TaskId("c")])
 
 
 def test_only_touches_the_named_tasks() -> None:
-    assert next_due(PLAN, ALL, only("a")) == Decide(PLAN.tasks[TaskId("a")], ALL[TaskId("a")].runs[0])
-    assert next_due(PLAN, ALL, only("e")) == Start(PLAN.tasks[TaskId("e")])
-    assert next_due(PLAN, ALL, only("d")) == Nothing({TaskId("d"): (TaskId("c"),)})
-    assert next_due(PLAN, ALL, only("gone")) == Nothing({TaskId("d"): (TaskId("c"),)})
+    assert next_due(Standing(PLAN, ALL), only("a")) == Decide(
+        PLAN.tasks[TaskId("a")], ALL[TaskId("a")].runs[0]
+    )
+    assert next_due(Standing(PLAN, ALL), only("e")) == Start(PLAN.tasks[TaskId("e")])
+    assert next_due(Standing(PLAN, ALL), only("d")) == Nothing({TaskId("d"): (TaskId("c"),)})
+    assert next_due(Standing(PLAN, ALL), only("gone")) == Nothing({TaskId("d"): (TaskId("c"),)})
 
 
 @pytest.mark.parametrize(("left", "starts"), [(None, True), (1, True), (0, False), (-1, False)])
 def test_a_limit_ends_starts_and_nothing_else(left: int | None, starts: bool) -> None:
     call = Call(starts_left=left)
-    assert isinstance(next_due(PLAN, {}, call), Start if starts else Nothing)
-    assert isinstance(next_due(PLAN, ALL, call), CarryOut)
+    assert isinstance(next_due(Standing(PLAN, {}), call), Start if starts else Nothing)
+    assert isinstance(next_due(Standing(PLAN, ALL), call), CarryOut)
 
 
 def test_superseded_runs_and_reviews_are_owed_nothing() -> None:
     gone = {"superseded_at": LATER, "superseded_by": OVERTAKEN_BY_RETRY}
     runs = histories(pending(1, "a", **gone), requested(2, "b", **gone), pending(3, "c", run_type="review"))
-    assert next_due(PLAN, runs, Call()) == Start(PLAN.tasks[TaskId("c")])
-    assert owed_by_person(PLAN, runs) == ()
+    assert next_due(Standing(PLAN, runs), Call()) == Start(PLAN.tasks[TaskId("c")])
+    assert owed_by_person(Standing(PLAN, runs)) == ()
 
 
 def test_tasks_of_another_branch_block_nothing() -> None:
     runs = histories(pending(1, "elsewhere"), requested(2, "elsewhere2"), run(3, RunStatus.PAUSED, "else3"))
-    assert next_due(PLAN, runs, Call()) == Start(PLAN.tasks[TaskId("c")])
-    assert owed_by_person(PLAN, runs) == ()
+    assert next_due(Standing(PLAN, runs), Call()) == Start(PLAN.tasks[TaskId("c")])
+    assert owed_by_person(Standing(PLAN, runs)) == ()
 
 
 @pytest.mark.parametrize("stored", list(Status))
@@ -124,9 +129,9 @@ def test_w6_a_decision_the_go_program_left_is_due_unless_its_task_was_reset(
     left = make(1, "a", recorder=None)
     plan = plan_of(task("a", stored))
     was_reset = stored in {Status.TODO, Status.QUEUED, Status.BLOCKED, Status.SKIPPED}
-    due = next_due(plan, histories(left), Call())
+    due = next_due(Standing(plan, histories(left)), Call())
     assert isinstance(due, Decide | CarryOut) != was_reset
-    assert (owed_by_person(plan, histories(left)) == ()) == was_reset
+    assert (owed_by_person(Standing(plan, histories(left))) == ()) == was_reset
 
 
 def test_a_lost_session_is_no_longer_resumed_but_owed_a_new_one() -> None:
@@ -142,15 +147,15 @@ def test_a_lost_session_is_no_longer_resumed_but_owed_a_new_one() -> None:
     )
     plan, runs = plan_of(task("a", WAITING)), histories(asked, lost)
     assert is_session_lost(runs[TaskId("a")], asked)
-    assert next_due(plan, runs, Call()) == Nothing({})
-    (owed,) = owed_by_person(plan, runs)
+    assert next_due(Standing(plan, runs), Call()) == Nothing({})
+    (owed,) = owed_by_person(Standing(plan, runs))
     assert (owed.kind, owed.command) == (OwedKind.NEW_SESSION, "git blackbird restart a")
 
 
 def test_a_run_that_never_had_a_session_has_lost_it() -> None:
     without = requested(1, "a", provider_session_ref=None)
     assert is_session_lost(history(without), without)
-    assert isinstance(next_due(plan_of(task("a", WAITING)), histories(without), Call()), Nothing)
+    assert isinstance(next_due(Standing(plan_of(task("a", WAITING)), histories(without)), Call()), Nothing)
 
 
 def test_a_resume_that_failed_for_another_reason_has_not_lost_the_session() -> None:
@@ -166,7 +171,7 @@ def test_pending_decisions_come_oldest_first_whatever_their_ids() -> None:
         pending(8, "b", startedAt="2026-01-01T00:00:00.000000001Z"),
         pending(7, "c", startedAt="2026-01-01T02:00:00+02:00"),
     )
-    assert [due.task.id for due in pending_decisions(plan, runs)] == ["c", "b", "a"]
+    assert [due.task.id for due in pending_decisions(Standing(plan, runs))] == ["c", "b", "a"]
 
 
 def test_everything_owed_comes_with_its_command() -> None:
@@ -180,7 +185,7 @@ def test_everything_owed_comes_with_its_command() -> None:
         pending(5, "it's"),
         run(4, RunStatus.PAUSED, "e", provider_session_ref=None),
     )
-    assert [(one.kind.value, one.command) for one in owed_by_person(plan, runs)] == [
+    assert [(one.kind.value, one.command) for one in owed_by_person(Standing(plan, runs))] == [
         (
             "decision",
             "git blackbird decide 'it'\\''s' --approve    # or --request-changes -m TEXT, or --reject",
@@ -195,6 +200,6 @@ def test_everything_owed_comes_with_its_command() -> None:
 def test_a_decision_on_a_failed_run_is_due() -> None:
     failed = pending(1, "a", status=RunStatus.FAILED)
     plan = tree({"a": Status.FAILED}, {})
-    assert next_due(plan, {TaskId("a"): History((failed,))}, Call()) == Decide(
+    assert next_due(Standing(plan, {TaskId("a"): History((failed,))}), Call()) == Decide(
         plan.tasks[TaskId("a")], failed
     )

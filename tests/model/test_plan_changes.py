@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.errors import RequestError
+from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import ancestors, find_deadlock
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status
@@ -21,6 +22,7 @@ from tests.model.building import LATER, STAMP, statuses, task, tree
 
 A, B, C, P, Q, TOP = map(TaskId, ["a", "b", "c", "p", "q", "top"])
 TODO, DONE, IN_PROGRESS = Status.TODO, Status.DONE, Status.IN_PROGRESS
+NOW = Moment(LATER, Gate(is_on=False, histories={}))
 FAMILY = tree({"p": TODO, "a": TODO, "b": TODO, "c": TODO, "q": TODO}, {"a": "p", "b": "p", "c": "p"})
 
 
@@ -42,21 +44,21 @@ def stamps(plan: Plan) -> set[str]:
 def test_a_new_task_stands_where_it_is_put() -> None:
     new = task("n", parent="p")
     for index, children in ((None, "a b c n"), (0, "n a b c"), (2, "a b n c"), (3, "a b c n")):
-        after = added(FAMILY, new, index, LATER)
+        after = added(FAMILY, new, index, NOW)
         assert " ".join(after.tasks[P].children) == children
         assert stamps(after) == {"p"}
-    assert added(FAMILY, task("n"), None, LATER).tasks.keys() == {*FAMILY.tasks, "n"}
+    assert added(FAMILY, task("n"), None, NOW).tasks.keys() == {*FAMILY.tasks, "n"}
 
 
 def test_places_that_are_none() -> None:
     new = task("n", parent="p")
-    assert refused(lambda: added(FAMILY, new, 4, LATER)) == "index out of range: 4 (valid: 0..3)"
-    assert refused(lambda: added(FAMILY, new, -1, LATER)) == "index out of range: -1 (valid: 0..3)"
-    assert refused(lambda: moved(FAMILY, A, Place(P, 3), LATER)) == "index out of range: 3 (valid: 0..2)"
-    assert refused(lambda: moved(FAMILY, A, Place(None, 0), LATER)) == (
+    assert refused(lambda: added(FAMILY, new, 4, NOW)) == "index out of range: 4 (valid: 0..3)"
+    assert refused(lambda: added(FAMILY, new, -1, NOW)) == "index out of range: -1 (valid: 0..3)"
+    assert refused(lambda: moved(FAMILY, A, Place(P, 3), NOW)) == "index out of range: 3 (valid: 0..2)"
+    assert refused(lambda: moved(FAMILY, A, Place(None, 0), NOW)) == (
         "--index is a place among a parent's children"
     )
-    assert refused(lambda: added(FAMILY, task("a"), None, LATER)) == 'there is a task "a" already'
+    assert refused(lambda: added(FAMILY, task("a"), None, NOW)) == 'there is a task "a" already'
 
 
 def test_fields_are_changed_and_nothing_else() -> None:
@@ -78,7 +80,7 @@ def test_a_dependency_counts_once_and_takes_its_reason_along() -> None:
     plan = FAMILY.replaced(replace(FAMILY.tasks[A], deps=(B, C), dep_rationale=reasons))
     after = with_deps(plan, A, Q, B, Q).tasks[A]
     assert (after.deps, after.dep_rationale) == ((Q, B), ((B, "it builds on it"),))
-    assert deleted(plan, {B}, LATER).tasks[A].dep_rationale == ((C, "it needs it"),)
+    assert deleted(plan, {B}, NOW).tasks[A].dep_rationale == ((C, "it needs it"),)
 
 
 def test_dependencies_that_make_no_plan() -> None:
@@ -101,7 +103,7 @@ def test_dependencies_that_make_no_plan() -> None:
     ],
 )
 def test_a_task_is_moved(place: Place, p: str, q: str) -> None:
-    after = moved(FAMILY, A, place, LATER)
+    after = moved(FAMILY, A, place, NOW)
     assert (" ".join(after.tasks[P].children), " ".join(after.tasks[Q].children)) == (p, q)
     assert after.tasks[A].parent == place.parent
     touched = {"p"} if place.parent == P else {"a", "p"} | ({"q"} if place.parent == Q else set())
@@ -109,24 +111,24 @@ def test_a_task_is_moved(place: Place, p: str, q: str) -> None:
 
 
 def test_a_task_moved_to_where_it_stands_is_the_same_value() -> None:
-    assert moved(FAMILY, A, Place(P, 0), LATER) is FAMILY
-    assert moved(FAMILY, C, Place(P), LATER) is FAMILY
-    assert moved(FAMILY, Q, Place(None), LATER) is FAMILY
+    assert moved(FAMILY, A, Place(P, 0), NOW) is FAMILY
+    assert moved(FAMILY, C, Place(P), NOW) is FAMILY
+    assert moved(FAMILY, Q, Place(None), NOW) is FAMILY
 
 
 def test_a_task_is_not_moved_below_itself() -> None:
     deep = tree(dict.fromkeys(["a", "b", "c"], TODO), {"b": "a", "c": "b"})
-    assert refused(lambda: moved(deep, A, Place(A), LATER)) == "hierarchy cycle detected: a -> a"
-    assert refused(lambda: moved(deep, A, Place(B), LATER)) == "hierarchy cycle detected: a -> b -> a"
-    assert refused(lambda: moved(deep, A, Place(C), LATER)) == "hierarchy cycle detected: a -> c -> b -> a"
-    assert moved(deep, C, Place(A, 0), LATER).tasks[A].children == (C, B)
+    assert refused(lambda: moved(deep, A, Place(A), NOW)) == "hierarchy cycle detected: a -> a"
+    assert refused(lambda: moved(deep, A, Place(B), NOW)) == "hierarchy cycle detected: a -> b -> a"
+    assert refused(lambda: moved(deep, A, Place(C), NOW)) == "hierarchy cycle detected: a -> c -> b -> a"
+    assert moved(deep, C, Place(A, 0), NOW).tasks[A].children == (C, B)
 
 
 def test_deleting_takes_every_link_along() -> None:
     plan = with_deps(with_deps(FAMILY, Q, A, B), C, A)
     assert outside_dependents(plan, {A, B}) == {A: (C, Q), B: (Q,)}
     assert outside_dependents(plan, {A, B, C}) == {A: (Q,), B: (Q,)}
-    after = deleted(plan, {A, B}, LATER)
+    after = deleted(plan, {A, B}, NOW)
     assert set(after.tasks) == {"p", "c", "q"}
     assert after.tasks[P].children == (C,)
     assert (after.tasks[C].deps, after.tasks[Q].deps) == ((), ())
@@ -142,25 +144,25 @@ def test_open_work_reopens_the_parents_it_comes_under() -> None:
     above = {"mid": "top", "a": "mid", "b": "top"}
     plan = tree({"top": DONE, "mid": DONE, "a": DONE, "b": DONE, "n": TODO, "d": DONE}, above)
     for after in (
-        added(plan, task("x", parent="mid"), None, LATER),
-        moved(plan, TaskId("n"), Place(TaskId("mid")), LATER),
+        added(plan, task("x", parent="mid"), None, NOW),
+        moved(plan, TaskId("n"), Place(TaskId("mid")), NOW),
     ):
         reopened = {"mid": "in_progress", "top": "in_progress"}
         assert followed(plan, after) | {"x": "todo"} == reopened | {"x": "todo"}
-    assert followed(plan, moved(plan, TaskId("d"), Place(TaskId("mid")), LATER)) == {}
+    assert followed(plan, moved(plan, TaskId("d"), Place(TaskId("mid")), NOW)) == {}
 
 
 def test_a_parent_whose_last_open_child_leaves_is_done_and_so_are_those_above() -> None:
     above = {"mid": "top", "a": "mid", "b": "mid"}
     plan = tree({"top": IN_PROGRESS, "mid": IN_PROGRESS, "a": DONE, "b": TODO}, above)
     done = {"mid": "done", "top": "done"}
-    assert followed(plan, moved(plan, B, Place(None), LATER)) == done
-    assert followed(plan, deleted(plan, {B}, LATER)) == done
+    assert followed(plan, moved(plan, B, Place(None), NOW)) == done
+    assert followed(plan, deleted(plan, {B}, NOW)) == done
 
 
 def test_a_parent_follows_the_work_that_comes_under_it() -> None:
     plan = tree({"top": TODO, "q": TODO, "b": TODO, "w": IN_PROGRESS}, {"q": "top", "b": "q"})
-    after = moved(plan, TaskId("w"), Place(Q), LATER)
+    after = moved(plan, TaskId("w"), Place(Q), NOW)
     assert followed(plan, after) == {"q": "in_progress", "top": "in_progress"}
 
 
@@ -168,7 +170,7 @@ def test_a_parent_follows_the_work_that_comes_under_it() -> None:
 def test_a_parent_that_lost_its_last_child_is_a_leaf_again(status: Status) -> None:
     plan = tree({"top": TODO, "p": status, "a": TODO, "b": TODO}, {"p": "top", "a": "p"})
     was_of_its_children = status in {IN_PROGRESS, Status.WAITING_USER, Status.QUEUED}
-    for after in (deleted(plan, {A}, LATER), moved(plan, A, Place(None), LATER)):
+    for after in (deleted(plan, {A}, NOW), moved(plan, A, Place(None), NOW)):
         assert after.tasks[P].status == (TODO if was_of_its_children else status)
 
 
@@ -204,18 +206,18 @@ class Chance:
             case 0 | 1:
                 place = self.place()
                 new = replace(task(f"t{self.made}"), parent=place.parent)
-                return added(self.plan, new, place.index, LATER)
+                return added(self.plan, new, place.index, NOW)
             case 2:
-                return moved(self.plan, self.some(), self.place(), LATER)
+                return moved(self.plan, self.some(), self.place(), NOW)
             case 3:
-                return deleted(self.plan, self.with_children(self.some()), LATER)
+                return deleted(self.plan, self.with_children(self.some()), NOW)
             case 4:
                 deps = tuple(self.some() for _ in range(self.pick.randrange(3)))
                 return with_deps(self.plan, self.some(), *deps)
             case _:
                 leaf = self.pick.choice(self.plan.leaves())
                 status = self.pick.choice([DONE, DONE, *Status])
-                return apply_statuses(self.plan, {leaf.id: status}, LATER)
+                return apply_statuses(self.plan, {leaf.id: status}, NOW)
 
     def with_children(self, task_id: TaskId) -> set[TaskId]:
         below = {

@@ -2,6 +2,7 @@
 
 import pytest
 
+from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.history import History, RecordFault
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status
@@ -24,6 +25,7 @@ from tests.model.building import LATER, STAMP, histories, history, plan_of, run,
 
 TODO, DONE, IN_PROGRESS = Status.TODO, Status.DONE, Status.IN_PROGRESS
 WAITING, FAILED, SKIPPED = Status.WAITING_USER, Status.FAILED, Status.SKIPPED
+OFF = Gate(is_on=False, histories={})
 
 _SUCCESS = {
     None: DONE,
@@ -110,7 +112,9 @@ def test_only_leaves_of_this_plan_whose_status_differs_are_named() -> None:
 
 
 def moved(plan: Plan, **wanted: Status) -> dict[str, str]:
-    after = apply_statuses(plan, {TaskId(name): status for name, status in wanted.items()}, LATER)
+    after = apply_statuses(
+        plan, {TaskId(name): status for name, status in wanted.items()}, Moment(LATER, OFF)
+    )
     for name, one in after.tasks.items():
         changed = one.status != plan.tasks[name].status
         assert one.updated_at == (LATER if changed else STAMP)
@@ -169,7 +173,7 @@ def test_what_the_go_program_marked_done_is_left_alone() -> None:
     assert (after["top"], after["mid"]) == ("done", "done")
 
 
-@pytest.mark.parametrize("stored", [WAITING, FAILED, Status.BLOCKED, SKIPPED])
+@pytest.mark.parametrize("stored", [FAILED, Status.BLOCKED, SKIPPED])
 def test_a_parent_that_someone_set_aside_stays_so_until_its_children_are_done(stored: Status) -> None:
     plan = tree({"top": TODO, "mid": stored, "a": TODO, "b": TODO, "c": TODO}, ABOVE)
     assert moved(plan, a=IN_PROGRESS)["mid"] == stored.value
@@ -177,12 +181,12 @@ def test_a_parent_that_someone_set_aside_stays_so_until_its_children_are_done(st
 
 def test_settling_marks_parents_from_the_leaves_up() -> None:
     plan = tree({"top": IN_PROGRESS, "mid": TODO, "a": DONE, "b": DONE, "c": DONE}, ABOVE)
-    assert statuses(settled_parents(plan, LATER)) == dict.fromkeys(DEEP, "done")
+    assert statuses(settled_parents(plan, Moment(LATER, OFF))) == dict.fromkeys(DEEP, "done")
 
 
 def test_settling_a_settled_plan_gives_the_very_same_value() -> None:
     plan = tree({"top": DONE, "mid": DONE, "a": TODO, "b": DONE, "c": DONE}, ABOVE)
-    assert settled_parents(plan, LATER) is plan
+    assert settled_parents(plan, Moment(LATER, OFF)) is plan
 
 
 def test_a_very_deep_tree_settles_and_reopens() -> None:
@@ -200,7 +204,7 @@ def test_a_very_deep_tree_settles_and_reopens() -> None:
             for name in names
         )
     )
-    settled = settled_parents(plan, LATER)
+    settled = settled_parents(plan, Moment(LATER, OFF))
     assert set(statuses(settled).values()) == {"done"}
-    opened = apply_statuses(settled, {TaskId(names[-1]): TODO}, LATER)
+    opened = apply_statuses(settled, {TaskId(names[-1]): TODO}, Moment(LATER, OFF))
     assert set(list(statuses(opened).values())[:-1]) == {"in_progress"}

@@ -1,0 +1,93 @@
+"""Taking an agent's process through its run: held at the gate, let go, followed to its end."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.logs import LogFiles
+from git_blackbird.agents.protocol import Agent, Assignment
+from git_blackbird.agents.runner import Ended, HeldChild, Limits, hold
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.events import RunPrinted, RunProgressed
+from git_blackbird.model.ids import RunId, TaskId
+
+_MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Who takes part in a run: the worktree, the agent with its version, and the face that watches.
+
+    ``left_out`` grows with the paths that were named as not in a snapshot: each is named once a call.
+    """
+
+    workspace: Workspace
+    agent: Agent
+    version: str
+    face: Face
+    stops_after_each: bool
+    left_out: set[str]
+
+
+@dataclass(frozen=True)
+class Post:
+    """Where an agent works, and the private folder of its run."""
+
+    cwd: Path
+    folder: Path
+
+
+def hold_agent(crew: Crew, assignment: Assignment, post: Post) -> HeldChild:
+    """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work.
+
+    Raises AgentUnavailableError, SaveError.
+    """
+    workspace, layout = crew.workspace, crew.workspace.layout
+    task_id, run_id = TaskId(assignment.task_id), RunId(assignment.run_id)
+    stdout, stderr = (layout.log(task_id, run_id, name) for name in ("stdout", "stderr"))
+    layout.make_folder(stdout.parent)
+    environ = child_environ(
+        workspace.world.environ,
+        task_id=task_id,
+        run_id=run_id,
+        tmp_dir=post.folder / "tmp",
+        extra={},
+    )
+    return hold(
+        crew.agent.launch(assignment, environ),
+        cwd=post.cwd,
+        environ=environ,
+        logs=LogFiles(stdout, stderr, workspace.settings.number("execution.logMegabytes") * _MEGABYTE),
+        work_dir=post.folder,
+    )
+
+
+async def follow_agent(crew: Crew, assignment: Assignment, child: HeldChild, hurry: asyncio.Event) -> Ended:
+    """Follow an agent that was let go to its end, telling the face; cancelling it stops the agent first.
+
+    The end is given all the same, and says that it was interrupted.
+    """
+    settings = crew.workspace.settings
+    limits = Limits(
+        wall_seconds=60.0 * settings.number("execution.timeoutMinutes"),
+        idle_seconds=60.0 * settings.number("execution.idleMinutes"),
+        grace_seconds=float(settings.number("execution.stopGraceSeconds")),
+    )
+    task_id, run_id, face = TaskId(assignment.task_id), RunId(assignment.run_id), crew.face
+    is_plain = not crew.agent.abilities.prints_events
+    try:
+        return await child.follow(
+            crew.agent.reader(assignment),
+            limits,
+            on_progress=lambda step: face.notify(RunProgressed(task_id, run_id, step)),
+            on_output=(lambda data: face.notify(RunPrinted(task_id, run_id, data, is_plain=is_plain)))
+            if face.wants_output
+            else None,
+            hurry=hurry,
+        )
+    except asyncio.CancelledError:
+        if child.ended is None:
+            raise
+        return child.ended

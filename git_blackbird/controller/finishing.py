@@ -1,0 +1,98 @@
+"""How a call ends in which nothing is due any more, or whose agent refused."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from git_blackbird.model.commands import restart_command, task_command
+from git_blackbird.model.due import Call, Nothing, owed_by_person, stuck_tasks
+from git_blackbird.model.graph import ready
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Status
+from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.standing import Standing
+from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.model.text import clean_line
+
+_LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a call has done: what it was about, what it touched, and the runs whose session was refused."""
+
+    call: Call
+    touched: frozenset[TaskId]
+    lost: tuple[Run, ...]
+
+
+def finish(done: Done, due: Nothing, standing: Standing) -> Stop:
+    """Say how a call ends when nothing is due in it any more."""
+    if done.lost:
+        run = done.lost[0]
+        steps = tuple(restart_command(one.task_id) for one in done.lost)
+        return Stop(StopReason.AGENT_UNAVAILABLE, refused_session(run), steps, run.task_id, due.blocked)
+    failed = [task_id for task_id in sorted(done.touched) if _counts_as_failed(standing, task_id)]
+    if failed:
+        steps = tuple(task_command("runs", task_id) for task_id in failed)
+        return Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps, blocked=due.blocked)
+    steps = tuple(_steps_on(done.call, standing))
+    return Stop(StopReason.COMPLETED, _completed_text(standing.plan), steps, blocked=due.blocked)
+
+
+def _steps_on(call: Call, standing: Standing) -> Iterable[str]:
+    """Give the commands that get the plan on; what failed in earlier calls is no failure of this one."""
+    waits = {one.task.id: one.command for one in owed_by_person(standing)}
+    waits |= {one.task.id: one.command for one in stuck_tasks(standing)}
+    yield from (command for task_id, command in waits.items() if call.covers(task_id))
+    for task in standing.plan.leaves():
+        if task.status == Status.FAILED and call.covers(task.id):
+            yield task_command("retry", task.id)
+    if ready(standing.plan):
+        yield "git blackbird execute"
+
+
+def refused(run: Run) -> Stop:
+    """Say that an agent refused to work, and what goes on with the task when it does again."""
+    paused = run.status is RunStatus.PAUSED
+    state = "is paused" if paused else "was not charged"
+    again = go_on_command(run) if paused else "git blackbird execute"
+    # The end of the run has told it whole.
+    why = clean_line(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
+    return Stop(
+        StopReason.AGENT_UNAVAILABLE,
+        f"{run.provider}: {why}; {run.task_id} {state}",
+        (run.way_out, again) if run.way_out else (again,),
+        run.task_id,
+    )
+
+
+def interrupted(run: Run) -> Stop:
+    """Say that a run was interrupted, and what goes on with it."""
+    again = "git blackbird execute" if run.is_review else go_on_command(run)
+    return Stop(StopReason.INTERRUPTED, "interrupted", (again,), run.task_id)
+
+
+def go_on_command(run: Run) -> str:
+    """Give the command that goes on with a paused run: in its session, if its agent came to have one."""
+    return task_command("resume" if run.provider_session_ref else "restart", run.task_id)
+
+
+def refused_session(run: Run) -> str:
+    """Say that a session cannot go on."""
+    return f"{run.provider} refuses session {run.provider_session_ref} of run {run.resumes}"
+
+
+def _counts_as_failed(standing: Standing, task_id: TaskId) -> bool:
+    latest = standing.latest(task_id)
+    task = standing.plan.tasks.get(task_id)
+    hit_limit = latest is not None and latest.terminal_reason in _LIMITS
+    return hit_limit or (task is not None and task.status == Status.FAILED)
+
+
+def _completed_text(plan: Plan) -> str:
+    if all(task.status == Status.DONE for task in plan.tasks.values()):
+        return "every task is done" if plan.tasks else "the plan has no tasks"
+    left = len(ready(plan))
+    if left:
+        return f"this call is done; {left} {'task is' if left == 1 else 'tasks are'} ready"
+    return "no ready tasks remaining"

@@ -1,0 +1,56 @@
+"""How a call stops where a parent's review did not pass (spec 0, DESIGN.md 8)."""
+
+from git_blackbird.model.commands import task_command
+from git_blackbird.model.due import ReviewsRequired, Unreviewed, owed_by_person, resume_command
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Task
+from git_blackbird.model.review import excerpt
+from git_blackbird.model.standing import Standing
+from git_blackbird.model.stop import HeldParent, Stop, StopReason
+
+
+def reviews_required(standing: Standing, due: ReviewsRequired) -> Stop:
+    """Name the parents that are held back, and one command for each leaf or parent that gets on."""
+    held = tuple(held_parent(standing, one) for one in due.parents)
+    owed = {one.task.id: one.command for one in owed_by_person(standing)}
+    steps = [owed.get(leaf.id) or resume_command(standing, leaf) for leaf in due.leaves]
+    for one in held:
+        if one.fault is not None:
+            steps += ["git blackbird execute", dismiss_command(one.task_id)]
+    return Stop(
+        StopReason.PARENT_REVIEW_REQUIRED,
+        _text(held, due.leaves),
+        tuple(dict.fromkeys(steps)),
+        held[0].task_id if held else due.leaves[0].parent,
+        held=held,
+    )
+
+
+def dismiss_command(task_id: TaskId) -> str:
+    """Write the command line that lets a parent go without a passing verdict."""
+    return task_command("review dismiss", task_id, " --reason TEXT")
+
+
+def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
+    """Say how a parent is held back: by a failing verdict, or because no reviewer gave one."""
+    if one.review is not None:
+        return HeldParent(
+            one.task.id,
+            one.review.id,
+            one.review.parent_review_resume_task_ids,
+            excerpt(one.review.parent_review_feedback or ""),
+        )
+    tries = standing.history(one.task.id).reviews
+    if not tries:
+        return HeldParent(one.task.id, None, fault="it has not been reviewed yet")
+    return HeldParent(one.task.id, tries[-1].id, fault=excerpt(tries[-1].error or "it gave no verdict"))
+
+
+def _text(held: tuple[HeldParent, ...], leaves: tuple[Task, ...]) -> str:
+    if not held:
+        named = ", ".join(leaf.id for leaf in leaves)
+        return f"what a review left owed waits for {named}"
+    failed = ", ".join(one.task_id for one in held if one.fault is None)
+    none = "; ".join(f"no verdict on {one.task_id}: {one.fault}" for one in held if one.fault is not None)
+    told = (f"parent review failed for {failed}" if failed else "", none)
+    return "; ".join(filter(None, told))

@@ -1,0 +1,37 @@
+"""Where things stand: everything that what is due follows from."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from git_blackbird.model.gate import Gate
+from git_blackbird.model.history import History, OwedWords, owed_words
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan
+from git_blackbird.model.review import Feedback
+from git_blackbird.model.run import Run
+
+
+class Standing(NamedTuple):
+    """Plan and records at one moment, what reviews left owed to which leaf, and whether parents are gated."""
+
+    plan: Plan
+    histories: Mapping[TaskId, History]
+    feedback: Mapping[TaskId, Feedback] = {}
+    is_gated: bool = False
+
+    @property
+    def gate(self) -> Gate:
+        """What decides over parents."""
+        return Gate(self.is_gated, self.histories)
+
+    def history(self, task_id: TaskId) -> History:
+        """Give the runs of one task, none when it has none."""
+        return self.histories.get(task_id, History())
+
+    def owed_words(self, task_id: TaskId) -> OwedWords:
+        """Give what a task must still hear."""
+        return owed_words(self.history(task_id), self.feedback.get(task_id))
+
+    def latest(self, task_id: TaskId) -> Run | None:
+        """Give the run of a task that counts."""
+        return self.history(task_id).latest
