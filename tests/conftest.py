@@ -2,6 +2,8 @@
 
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,17 +16,26 @@ LEAKING = ("BLACKBIRD_", "CLAUDE", "CODEX", "ANTHROPIC_", "OPENAI_", "GIT_")
 sys.dont_write_bytecode = False
 
 
+@pytest.fixture(scope="session")
+def temporary() -> Iterator[Path]:
+    """A temporary folder of our own, which holds nothing of others; short, since sockets lie in it."""
+    with tempfile.TemporaryDirectory(prefix="bb-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(autouse=True)
-def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sealed(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the test an environment in which nothing of the machine's user is seen; returns HOME."""
     for name in [name for name in os.environ if name.startswith(LEAKING)]:
         monkeypatch.delenv(name)
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n")
     settings = {
         "HOME": str(home),
+        "TMPDIR": str(temporary),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_AUTHOR_NAME": "Ada",

@@ -61,29 +61,27 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_by_itself_it_finishes_on_a_fresh_machine(empty_home: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, "demo", "--auto")
-    repo = tmp_path / "blackbird-demo"
-    assert (done.returncode, done.stderr) == (0, "")
-    assert statuses(repo) == {Status.DONE}
-    assert list(empty_home.iterdir()) == []
-    assert git(repo, "log", "--format=%an <%ae>") == "git-blackbird demo <demo@example.invalid>"
-    assert "sys.argv[1:]" in (repo / "greet.py").read_text()
-    assert (repo / "docs/tone.txt").read_text() == "friendly\n"
-    states = [one.decision_state for one in runs_of(repo, "greet")]
-    assert states == [DecisionState.CHANGES_REQUESTED, DecisionState.APPROVED_CONTINUE]
-
-
-def test_another_repository_and_another_agent_are_left_alone(repo: Path, tmp_path: Path) -> None:
+def test_by_itself_it_finishes_on_a_fresh_machine_beside_another_repository(
+    repo: Path, empty_home: Path, tmp_path: Path
+) -> None:
     before = sorted(path.relative_to(repo) for path in repo.rglob("*"))
     environ = {"GIT_DIR": str(repo / ".git"), "GIT_WORK_TREE": str(repo), "BLACKBIRD_AGENT_CMD": "false"}
     done = run(tmp_path, "demo", "--auto", "--dir", "there", **environ)
+    there = tmp_path / "there"
     assert (done.returncode, done.stderr) == (0, "")
-    assert statuses(tmp_path / "there") == {Status.DONE}
+    assert statuses(there) == {Status.DONE}
     assert sorted(path.relative_to(repo) for path in repo.rglob("*")) == before
+    assert list(empty_home.iterdir()) == []
+    assert git(there, "log", "--format=%an <%ae>") == "git-blackbird demo <demo@example.invalid>"
+    assert "sys.argv[1:]" in (there / "greet.py").read_text()
+    assert (there / "docs/tone.txt").read_text() == "friendly\n"
+    states = [one.decision_state for one in runs_of(there, "greet")]
+    assert states == [DecisionState.CHANGES_REQUESTED, DecisionState.APPROVED_CONTINUE]
 
 
-def test_what_a_user_configured_for_git_stays_out_of_it(sealed: Path, tmp_path: Path) -> None:
+def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_of_it(
+    sealed: Path, tmp_path: Path
+) -> None:
     hooks = tmp_path / "hooks"
     hooks.mkdir()
     for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction"):
@@ -99,6 +97,8 @@ def test_what_a_user_configured_for_git_stays_out_of_it(sealed: Path, tmp_path: 
     before = (sealed / ".gitconfig").read_bytes()
     done = run(tmp_path, "demo", "--no-input")
     assert (done.returncode, done.stderr) == (3, "")
+    assert "next step: git blackbird decide greet --approve" in done.stdout
+    assert "  git blackbird execute    # goes on with whatever is due" in done.stdout
     assert git(tmp_path / "blackbird-demo", "ls-files").splitlines() == [
         ".blackbird/.gitignore",
         "README.md",
@@ -131,13 +131,6 @@ def test_json_tells_programs_everything(tmp_path: Path) -> None:
     assert {"run_started", "checkpoint", "questions", "decided", "stop", "findings"} <= set(names)
     (findings,) = [line["findings"] for line in lines if line.get("event") == "findings"]
     assert [one["holds"] for one in findings] == [True] * 5
-
-
-def test_with_nobody_there_it_stops_at_the_first_decision(tmp_path: Path) -> None:
-    done = run(tmp_path, "demo", "--no-input")
-    assert done.returncode == 3
-    assert "next step: git blackbird decide greet --approve" in done.stdout
-    assert "  git blackbird execute    # goes on with whatever is due" in done.stdout
 
 
 def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ PLANS = {
         leaf("c", deps=["p"]),
     ),
 }
-EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "12"))  # read before the tests are sealed
+EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "8"))  # read before the tests are sealed
 BEHAVIOURS = st.sampled_from(["pause", "ask", "ok", "fail", "lost", "away"])
 REPLIES = st.sampled_from(["changes", "nobody", "approve", "reject", "quit", "leave"])
 REPLIES_OF: dict[str, Decision] = {"approve": APPROVE, "changes": APPROVE, "quit": QUIT, "reject": REJECT}
