@@ -206,10 +206,11 @@ class Loop:
     async def _leg(self, order: Order) -> Stop | None:
         """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
         agent = self._agent(order)
+        crew = self._crew(agent)
         self._name_other_agent(order, agent)
         self._touched.add(order.task.id)
         self._at_work = order.task.id
-        run = await self._stoppable(run_leg(self._crew(agent), order, self._hurry))
+        run = await self._stoppable(run_leg(crew, order, self._hurry))
         self._at_work = None
         if run is None:
             return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")

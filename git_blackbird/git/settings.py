@@ -91,6 +91,15 @@ def _keys_in(repo: Repository, scope: str) -> list[str]:
     return done.out.decode(errors="surrogateescape").split("\0")[:-1]
 
 
+def person_name(repo: Repository) -> str:
+    """Give the name and address that a commit made now would have; "" where git knows none."""
+    done = repo.git("var", "GIT_COMMITTER_IDENT", check=False)
+    if done.code != 0:
+        return ""
+    name, _, _ = done.out.decode(errors="replace").strip().rsplit(" ", 2)
+    return name
+
+
 def color_wanted(cwd: Path, environ: Mapping[str, str], *, is_tty: bool) -> bool:
     """Whether output is to be coloured: ``color.blackbird``, else ``color.ui``, else on a terminal.
 

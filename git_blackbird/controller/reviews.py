@@ -1,0 +1,194 @@
+"""``review show``, ``review run`` and ``review dismiss``: a parent's review as a person asks for it."""
+
+from typing import NamedTuple
+
+from git_blackbird.controller.agents import probe, require_reviewer
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.loop import Loop, Opening
+from git_blackbird.controller.numbering import number_run
+from git_blackbird.controller.parent_review import order_review
+from git_blackbird.controller.review_files import finish_reviews
+from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError
+from git_blackbird.git.settings import person_name
+from git_blackbird.model.commands import task_command
+from git_blackbird.model.due import Call, resume_command
+from git_blackbird.model.gate import GateState, is_complete, last_word, lets_go, present_review
+from git_blackbird.model.graph import ancestors
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.review import Dismissal, Feedback, completion_signature
+from git_blackbird.model.run import RECORDER, Run, RunStatus, RunType
+from git_blackbird.model.standing import Standing
+from git_blackbird.storage.store import Image, Transaction
+
+
+class OwedFeedback(NamedTuple):
+    """What a leaf below a parent is owed, and the command that carries it there."""
+
+    task: Task
+    feedback: Feedback
+    command: str
+
+
+class ReviewView(NamedTuple):
+    """How the review of one parent stands.
+
+    ``gate`` is None while a child is not ``done``, as ``open_children`` names them. ``said`` is the review
+    that counts, whether or not the children have changed since (``is_present``); ``attempts`` are the later
+    ones without a verdict.
+    """
+
+    parent: Task
+    gate: GateState | None
+    open_children: tuple[TaskId, ...]
+    said: Run | None
+    is_present: bool
+    attempts: tuple[Run, ...]
+    owed: tuple[OwedFeedback, ...]
+    reviews: tuple[Run, ...]
+
+
+def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
+    """Show how a parent's review stands.
+
+    Raises RequestError for what is no parent.
+    """
+    standing = workspace.standing()
+    parent = _find_parent(standing, parent_id)
+    tasks, history = standing.plan.tasks, standing.history(parent.id)
+    said = last_word(history)
+    complete = is_complete(tasks, parent)
+    later = history.reviews if said is None else history.reviews[history.reviews.index(said) + 1 :]
+    return ReviewView(
+        parent,
+        standing.gate.state(tasks, parent) if complete else None,
+        tuple(child for child in parent.children if tasks[child].status != Status.DONE),
+        said,
+        complete and said is not None and present_review(tasks, parent, history) is said,
+        tuple(run for run in later if run.status is not RunStatus.RUNNING),
+        tuple(
+            OwedFeedback(tasks[task_id], feedback, resume_command(standing, tasks[task_id]))
+            for task_id, feedback in sorted(standing.feedback.items())
+            if feedback.parent_task_id == parent.id
+        ),
+        tuple(run for run in history.runs if run.run_type is RunType.REVIEW),
+    )
+
+
+def _find_parent(standing: Standing, parent_id: str) -> Task:
+    parent = find_task(standing.plan, parent_id)
+    if not parent.children:
+        raise RequestError(
+            f"{parent.id} has no children; only parents are reviewed",
+            hint=task_command("runs", parent.id, remark="what its agent did"),
+        )
+    return parent
+
+
+def review_loop(workspace: Workspace, face: Face, asked: str) -> tuple[Loop, Opening]:
+    """Prepare a review of a parent by hand, also of one that was reviewed before; then that of its ancestors.
+
+    Raises RequestError when a child is not done, or has not heard yet what another review found.
+    """
+    workspace.require_settings()
+    workspace.require_person("have a parent reviewed")
+
+    def check(image: Image) -> None:
+        standing = workspace.standing(image)
+        parent = _find_parent(standing, asked)
+        order_review(standing, parent)
+        _require_nothing_of_others(standing, parent)
+        probe(workspace, require_reviewer(workspace))
+
+    parent_id = TaskId(asked)
+    call = Call(only=frozenset({parent_id}), starts_left=0, review=parent_id)
+    return Loop(workspace, face, call), Opening(check)
+
+
+def _require_nothing_of_others(standing: Standing, parent: Task) -> None:
+    """A verdict of this parent would take the place of what another review left owed to its leaves."""
+    for task_id, feedback in sorted(standing.feedback.items()):
+        task = standing.plan.tasks[task_id]
+        below = any(above.id == parent.id for above in ancestors(standing.plan, task))
+        if below and feedback.parent_task_id != parent.id:
+            raise RequestError(
+                f"{task_id} has not heard yet what the review of {feedback.parent_task_id} found",
+                hint=resume_command(standing, task),
+            )
+
+
+class Dismissed(NamedTuple):
+    """What a dismissal did: the parent as it is now, its review, and the leaves that owe nothing any more."""
+
+    parent: Task
+    run: Run
+    dropped: tuple[TaskId, ...]
+
+
+def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismissed:
+    """Let a parent go without a passing verdict on its children as they are, and drop what it left owed.
+
+    Raises RequestError when there is nothing to dismiss, without a reason, and for an agent.
+    """
+    workspace.require_person("dismiss a review")
+    if not reason.strip():
+        raise RequestError("a dismissal needs a reason", hint="--reason TEXT")
+    with workspace.transaction() as transaction:
+        image = transaction.image()
+        standing = workspace.standing(image)
+        parent = _find_parent(standing, parent_id)
+        run = _to_dismiss(workspace, standing, parent)
+        now = workspace.world.timestamp()
+        dismissal = Dismissal(reason=reason.strip(), at=now, by=person_name(workspace.repo))
+        dismissed = run.with_fields(parent_review_dismissed=dismissal, completed_at=run.completed_at or now)
+        transaction.save_run(dismissed)
+        dropped = [one for one, owed in standing.feedback.items() if owed.parent_task_id == parent.id]
+        _drop(transaction, dropped)
+        save_statuses(workspace, transaction)
+        return Dismissed(transaction.plan().tasks[parent.id], dismissed, tuple(sorted(dropped)))
+
+
+def _drop(transaction: Transaction, leaves: list[TaskId]) -> None:
+    for task_id in leaves:
+        transaction.drop_feedback(task_id)
+    finish_reviews(transaction)
+
+
+def _to_dismiss(workspace: Workspace, standing: Standing, parent: Task) -> Run:
+    """Give the review that holds the parent back; where none was made, a record that says so."""
+    history = standing.history(parent.id)
+    if any(run.status is RunStatus.RUNNING for run in history.reviews):
+        raise RequestError(f"a reviewer works on {parent.id} right now", hint="wait for it, or stop it")
+    owes = any(owed.parent_task_id == parent.id for owed in standing.feedback.values())
+    said = last_word(history)
+    is_present = present_review(standing.plan.tasks, parent, history) is said
+    if said is not None and not lets_go(said) and (owes or is_present):
+        return said
+    if not owes:
+        _require_owed_review(standing, parent)
+    return _unreviewed(workspace, parent, standing)
+
+
+def _require_owed_review(standing: Standing, parent: Task) -> None:
+    open_ones = [child for child in parent.children if standing.plan.tasks[child].status != Status.DONE]
+    why = f"not done: {', '.join(open_ones)}" if open_ones else "it is done"
+    if open_ones or parent.status == Status.DONE:
+        raise RequestError(f"there is no review of {parent.id} to dismiss: {why}")
+
+
+def _unreviewed(workspace: Workspace, parent: Task, standing: Standing) -> Run:
+    """Make the record of a review that a person does without."""
+    run_id, started = number_run(workspace, parent.id)
+    return Run(
+        id=run_id,
+        task_id=parent.id,
+        run_type=RunType.REVIEW,
+        started_at=started,
+        status=RunStatus.FAILED,
+        error="dismissed without a verdict",
+        parent_review_completion_signature=completion_signature(parent, standing.plan.tasks),
+        recorder=RECORDER,
+        repo_root=str(workspace.repo.top),
+    )
