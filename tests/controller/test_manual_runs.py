@@ -9,6 +9,7 @@ import pytest
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.manual_runs import record_commit
+from git_blackbird.controller.overview import build_overview
 from git_blackbird.controller.requests import restart_loop, set_status
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.refs import run_trees
@@ -400,6 +401,8 @@ def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
     )
     left_open = execute(gated, Person([LeftOpen()]))
     assert left_open.next_steps == ("git blackbird decide a --approve    # or --reject",)
+    (owed,) = build_overview(open_at(gated)).owed
+    assert owed.command == "git blackbird decide a --approve    # or --reject"
     with pytest.raises(RequestError, match="has no session to go on in"):
         record_decision(open_at(gated), "a", changes("other"))
     workspace = open_at(gated)
