@@ -26,8 +26,7 @@ def trial(repo: Path) -> Trial:
     commit(repo, {"old.txt": "old\n"})
     (repo.parent / "outside").write_text("someone else's\n")
     trial = Trial(repo)
-    trial.expect(0, "init")
-    trial.expect(0, "add", "--id", "a", "--title", "A")
+    trial.plan({"a": ()})
     return trial
 
 
@@ -87,9 +86,10 @@ def test_a_plan_that_is_its_owners_link_stays_one(trial: Trial) -> None:
 
 def test_a_copy_left_by_a_crash_after_the_end_does_not_bring_an_old_plan_back(trial: Trial) -> None:
     private = trial.repo / ".git" / "blackbird"
-    (private / "plan-known.json").write_bytes((trial.repo / "blackbird.plan.json").read_bytes())
+    old = (trial.repo / "blackbird.plan.json").read_bytes()
     trial.command("true")
     trial.expect(0, "add", "--id", "b", "--title", "B")
+    (private / "plan-known.json").write_bytes(old)
     trial.expect(0, "execute", "--no-input")
     assert trial.statuses() == {"a": "done", "b": "done"}
     assert not (private / "plan-known.json").exists()

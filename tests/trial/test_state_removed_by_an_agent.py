@@ -15,8 +15,7 @@ def trial(repo: Path) -> Trial:
     commit(repo, {"old.txt": "old\n"})
     (repo.parent / "elsewhere").mkdir()
     trial = Trial(repo)
-    trial.expect(0, "init")
-    trial.expect(0, "add", "--id", "a", "--title", "A")
+    trial.plan({"a": ()})
     trial.configure({"execution.stopAfterEachTask": "true"})
     return trial
 
