@@ -1,0 +1,600 @@
+"""The gate in front of a parent: fail, go on in the same session, review again (spec 0, DESIGN.md 8)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.holding import hold_controller
+from git_blackbird.controller.loop import Loop
+from git_blackbird.controller.repair import repair
+from git_blackbird.controller.requests import (
+    ResumeRequest,
+    execute_loop,
+    reset_task,
+    restart_loop,
+    resume_all_loop,
+    resume_loop,
+    set_status,
+)
+from git_blackbird.controller.reviews import dismiss_review, review_loop, view_review
+from git_blackbird.controller.task_edits import edit_task
+from git_blackbird.errors import RequestError
+from git_blackbird.model.gate import GateState
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.review import Feedback
+from git_blackbird.model.run import Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.stop import Stop, StopReason
+from tests.controller.support import (
+    APPROVE,
+    QUIT,
+    Person,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    parent_of,
+    put_plan,
+    run_to_stop,
+    status,
+)
+from tests.support import commit, write
+
+REQUIRED = StopReason.PARENT_REVIEW_REQUIRED
+ASKS_FOR_LINE = "require a.txt second | a | a.txt needs a second line"
+TWO_ROUNDS = "append a.txt second\n"
+
+
+@pytest.fixture
+def demo(repo: Path) -> Path:
+    commit(repo, {"README.md": "x\n"})
+    configure(repo, agent="demo", execution__stopGraceSeconds="0")
+    return repo
+
+
+def reviewer(task_id: str, children: Sequence[str], prompt: str = "", parent: str | None = None) -> Task:
+    above = None if parent is None else TaskId(parent)
+    return replace(parent_of(task_id, children), prompt=prompt, parent=above)
+
+
+def family(demo: Path, prompt: str = ASKS_FOR_LINE, feedback: str = "append a.txt second") -> None:
+    """A parent that wants a second line of a, and a task that waits for the parent."""
+    put_plan(
+        demo,
+        reviewer("p", ["a", "b"], prompt),
+        leaf("a", f"write a.txt first\non-feedback {feedback}", parent="p"),
+        leaf("b", "write b.txt b", parent="p"),
+        leaf("z", "write z.txt z", deps=["p"]),
+    )
+
+
+def reviews(repo: Path, parent: str = "p") -> list[Run]:
+    runs = open_at(repo).store.records.history(TaskId(parent)).runs
+    return [run for run in runs if run.run_type is RunType.REVIEW]
+
+
+def runs_of(repo: Path, task_id: str) -> tuple[Run, ...]:
+    return open_at(repo).store.records.history(TaskId(task_id)).own
+
+
+def owed(repo: Path) -> dict[str, str]:
+    return {str(task_id): one.feedback for task_id, one in open_at(repo).standing().feedback.items()}
+
+
+def on_disk(repo: Path) -> list[str]:
+    folder = repo / ".blackbird" / "parent-review-feedback"
+    return sorted(path.stem for path in folder.iterdir()) if folder.exists() else []
+
+
+def resume(repo: Path, task_id: str, person: Person | None = None, message: str | None = None) -> Stop:
+    workspace = open_at(repo)
+    return run_to_stop(workspace, resume_loop(workspace, person or Person(), ResumeRequest(task_id, message)))
+
+
+def resume_all(repo: Path, parent: str, person: Person | None = None) -> Stop:
+    workspace = open_at(repo)
+    return run_to_stop(workspace, resume_all_loop(workspace, person or Person(), parent))
+
+
+def restart(repo: Path, task_id: str) -> Stop:
+    workspace = open_at(repo)
+    return run_to_stop(workspace, restart_loop(workspace, Person(), task_id, None))
+
+
+def review(repo: Path, parent: str) -> Stop:
+    workspace = open_at(repo)
+    return run_to_stop(workspace, review_loop(workspace, Person(), parent))
+
+
+def test_a_passing_review_lets_the_parent_be_done_before_what_waits_for_it(demo: Path) -> None:
+    family(demo, "require a.txt first")
+    assert execute(demo).reason is StopReason.COMPLETED
+    (made,) = reviews(demo)
+    assert (made.status, made.parent_review_passed) == (RunStatus.SUCCESS, True)
+    assert made.parent_review_resume_task_ids == ()
+    assert set(made.parent_review_results or {}) == {"a", "b"}
+    assert made.review_summary is None
+    assert [status(demo, task) for task in ("p", "z")] == [Status.DONE, Status.DONE]
+    assert runs_of(demo, "z")[0].started_at > made.started_at
+
+
+def test_a_failing_review_stops_the_flow_until_the_child_was_resumed_in_its_session(demo: Path) -> None:
+    family(demo)
+    stop = execute(demo)
+    (failed,) = reviews(demo)
+    assert (stop.reason, stop.text, stop.next_steps) == (
+        REQUIRED,
+        "parent review failed for p",
+        ("git blackbird resume a",),
+    )
+    (held,) = stop.held
+    assert (held.task_id, held.run_id, held.resume, held.feedback) == (
+        "p",
+        failed.id,
+        ("a",),
+        "a.txt needs a second line",
+    )
+    assert (failed.parent_review_passed, failed.parent_review_resume_task_ids) == (False, ("a",))
+    assert status(demo, "p") is Status.WAITING_USER
+    assert owed(demo) == {"a": "a.txt needs a second line"}
+    assert on_disk(demo) == ["a"]
+
+    again = execute(demo)
+    assert (again.reason, len(reviews(demo)), runs_of(demo, "z")) == (REQUIRED, 1, ())
+
+    assert resume(demo, "a").reason is StopReason.COMPLETED
+    first, second = runs_of(demo, "a")
+    assert second.resumes == first.id
+    assert second.provider_session_ref == first.provider_session_ref
+    assert second.context["parentReviewFeedback"] == {
+        "parentTaskId": "p",
+        "reviewRunId": failed.id,
+        "feedback": "a.txt needs a second line",
+    }
+    assert [one.parent_review_passed for one in reviews(demo)] == [False, True]
+    assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
+    assert execute(demo).text == "every task is done"
+
+
+def test_a_review_is_made_once_for_the_same_children(demo: Path) -> None:
+    family(demo, "require a.txt first")
+    execute(demo, None, "a")
+    execute(demo, None, "b")
+    execute(demo)
+    execute(demo)
+    assert len(reviews(demo)) == 1
+
+
+def test_a_parent_is_reviewed_before_it_counts_as_done_whoever_approves_its_last_child(demo: Path) -> None:
+    """Also when the last child was approved to quit (W5)."""
+    family(demo)
+    configure(demo, execution__stopAfterEachTask="true")
+    execute(demo, Person([APPROVE]))
+    execute(demo, Person([QUIT]))
+    assert (reviews(demo), status(demo, "p")) == ([], Status.WAITING_USER)
+    assert execute(demo).reason is REQUIRED
+    assert len(reviews(demo)) == 1
+    assert runs_of(demo, "z") == ()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "error"),
+    [
+        (
+            "review-answer I looked, and it is fine.",
+            'parse parent review response for "p": no valid JSON object found in agent output',
+        ),
+        ("fail 3", "told to fail with status 3"),
+        ("ask q Is it good? | yes | no", "the reviewer asked instead of judging: Is it good?"),
+    ],
+)
+def test_a_reviewer_without_a_verdict_is_tried_once_more_and_never_passes(
+    demo: Path, prompt: str, error: str
+) -> None:
+    """W2 and W3: a crash, garbage and a question are no verdict."""
+    family(demo, prompt)
+    stop = execute(demo)
+    assert stop.reason is REQUIRED
+    assert stop.text == f"no verdict on p: {error}"
+    assert stop.next_steps == ("git blackbird execute", "git blackbird review dismiss p --reason TEXT")
+    assert [(one.status, one.parent_review_passed, one.error) for one in reviews(demo)] == [
+        (RunStatus.FAILED, None, error)
+    ] * 2
+    assert (status(demo, "p"), runs_of(demo, "z")) == (Status.WAITING_USER, ())
+    assert execute(demo).reason is REQUIRED
+    assert len(reviews(demo)) == 4
+
+
+def test_the_second_reviewer_hears_what_was_wrong_with_the_first_answer(demo: Path) -> None:
+    family(demo, "review-answer-once fine\nrequire a.txt first")
+    assert execute(demo).reason is StopReason.COMPLETED
+    garbage, passed = reviews(demo)
+    assert "no valid JSON object" in str(passed.context)
+    assert (garbage.parent_review_passed, passed.parent_review_passed) == (None, True)
+
+
+def test_a_dependent_of_a_parent_waits_for_the_review_after_a_rejection(demo: Path) -> None:
+    """W7: what was rejected and done again is reviewed again."""
+    family(demo, "require a.txt first")
+    execute(demo)
+    set_status(open_at(demo), "b", Status.TODO)
+    assert status(demo, "p") is Status.IN_PROGRESS
+    execute(demo)
+    assert [one.parent_review_passed for one in reviews(demo)] == [True, True]
+
+
+def test_a_child_that_was_set_done_by_hand_is_reviewed_as_such(demo: Path) -> None:
+    """W9, and what it is owed goes with a fresh start."""
+    family(demo)
+    set_status(open_at(demo), "a", Status.DONE)
+    stop = execute(demo)
+    assert stop.reason is REQUIRED
+    assert stop.next_steps == ("git blackbird restart a    # a new session, with everything owed",)
+    told = {child["childId"]: child for child in reviews(demo)[0].context["parentReview"]["children"]}
+    assert "latestRunId" not in told["a"]
+    with pytest.raises(RequestError, match="a cannot be resumed: no run of it counts"):
+        resume(demo, "a")
+    assert restart(demo, "a").reason is StopReason.COMPLETED
+    (made,) = runs_of(demo, "a")
+    assert made.context["parentReviewFeedback"]["feedback"] == "a.txt needs a second line"
+    assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
+
+
+def test_feedback_outlives_a_resume_that_fails_and_goes_with_the_next(demo: Path) -> None:
+    """W10."""
+    family(demo, feedback="fail 4")
+    execute(demo)
+    assert resume(demo, "a").reason is REQUIRED
+    assert (status(demo, "a"), on_disk(demo)) == (Status.FAILED, ["a"])
+    assert execute(demo).next_steps == ("git blackbird resume a",)
+    edit_task(open_at(demo), "a", lambda now: replace(now, prompt="write a.txt first\nappend a.txt second"))
+    reset_task(open_at(demo), "a")
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert [bool(run.context.get("parentReviewFeedback")) for run in runs_of(demo, "a")] == [
+        False,
+        True,
+        True,
+    ]
+    assert on_disk(demo) == []
+
+
+def test_two_flagged_children_end_in_one_review(demo: Path) -> None:
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    put = open_at(demo)
+    edit_task(put, "b", lambda now: replace(now, prompt="write b.txt b\non-feedback append b.txt more"))
+    stop = execute(demo)
+    assert stop.next_steps == ("git blackbird resume a", "git blackbird resume b")
+    halfway = resume(demo, "a")
+    assert (halfway.reason, halfway.next_steps) == (REQUIRED, ("git blackbird resume b",))
+    assert len(reviews(demo)) == 1
+    assert resume(demo, "b").reason is StopReason.COMPLETED
+    assert [one.parent_review_passed for one in reviews(demo)] == [False, True]
+
+
+def test_all_flagged_children_are_resumed_in_order(demo: Path) -> None:
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    edit_task(
+        open_at(demo), "b", lambda now: replace(now, prompt="write b.txt b\non-feedback append b.txt more")
+    )
+    execute(demo)
+    assert resume_all(demo, "p").reason is StopReason.COMPLETED
+    assert (
+        runs_of(demo, "a")[-1].started_at < runs_of(demo, "b")[-1].started_at < reviews(demo)[-1].started_at
+    )
+    with pytest.raises(RequestError, match="no review left anything owed below p"):
+        resume_all(demo, "p")
+
+
+def test_with_checkpoints_what_was_resumed_is_approved_before_it_is_reviewed_again(demo: Path) -> None:
+    family(demo)
+    configure(demo, execution__stopAfterEachTask="true")
+    execute(demo, Person([APPROVE, APPROVE]))
+    stop = resume(demo, "a", Person())
+    assert stop.reason is StopReason.DECISION_REQUIRED
+    assert (len(reviews(demo)), on_disk(demo)) == (1, ["a"])
+    record_decision(open_at(demo), "a", APPROVE)
+    assert on_disk(demo) == []
+    execute(demo, Person([APPROVE]))
+    assert [one.parent_review_passed for one in reviews(demo)] == [False, True]
+
+
+def test_a_child_that_asks_while_it_carries_feedback_keeps_it(demo: Path) -> None:
+    family(demo, feedback="ask q Where? | here | there")
+    execute(demo)
+    assert resume(demo, "a", Person()).reason is StopReason.WAITING_USER
+    assert (status(demo, "a"), on_disk(demo)) == (Status.WAITING_USER, ["a"])
+    assert execute(demo).next_steps == ("git blackbird resume a --answer q=VALUE",)
+    workspace = open_at(demo)
+    request = ResumeRequest("a", answers={"q": "here"})
+    run_to_stop(workspace, resume_loop(workspace, Person(), request))
+    told = runs_of(demo, "a")[-1].context
+    assert told["parentReviewFeedback"]["feedback"] == "a.txt needs a second line"
+    assert told["answers"] == [{"id": "q", "value": "here"}]
+
+
+def deep(demo: Path, top: str, mid: str) -> None:
+    put_plan(
+        demo,
+        reviewer("top", ["mid", "c"], top),
+        reviewer("mid", ["a", "b"], mid, parent="top"),
+        leaf("a", "write a.txt 1\non-feedback append a.txt 2", parent="mid"),
+        leaf("b", "write b.txt 1\non-feedback append b.txt 2", parent="mid"),
+        leaf("c", "write c.txt 1\non-feedback append c.txt 2", parent="top"),
+    )
+
+
+def test_the_nearest_ancestor_is_reviewed_first(demo: Path) -> None:
+    deep(demo, "require c.txt 1", "require a.txt 1")
+    assert execute(demo).reason is StopReason.COMPLETED
+    (mid,), (top,) = reviews(demo, "mid"), reviews(demo, "top")
+    assert mid.started_at < top.started_at
+    told = top.context["parentReview"]["children"]
+    assert [child["childId"] for child in told] == ["c", "mid"]
+    assert told[1]["latestRunId"] == mid.id
+
+
+def test_feedback_for_a_child_that_is_a_parent_is_owed_by_its_leaves(demo: Path) -> None:
+    deep(demo, "require b.txt 2 | mid | all of it twice", "require a.txt 1")
+    stop = execute(demo)
+    assert stop.next_steps == ("git blackbird resume a", "git blackbird resume b")
+    assert owed(demo) == {"a": "all of it twice", "b": "all of it twice"}
+    assert resume(demo, "a").next_steps == ("git blackbird resume b",)
+    assert status(demo, "mid") is Status.WAITING_USER
+    assert resume(demo, "b").reason is StopReason.COMPLETED
+    assert [one.parent_review_passed for one in reviews(demo, "mid")] == [True, True]
+    assert [one.parent_review_passed for one in reviews(demo, "top")] == [False, True]
+
+
+def test_a_failing_review_can_be_dismissed_by_a_person_with_a_reason(demo: Path) -> None:
+    family(demo)
+    execute(demo)
+    with pytest.raises(RequestError, match="a dismissal needs a reason"):
+        dismiss_review(open_at(demo), "p", "  ")
+    with pytest.raises(RequestError, match="agents do not judge themselves"):
+        dismiss_review(open_at(demo, BLACKBIRD_RUN_ID="0123456789abcdef"), "p", "fine")
+    done = dismiss_review(open_at(demo), "p", "good enough")
+    assert (done.parent.status, done.dropped, on_disk(demo)) == (Status.DONE, ("a",), [])
+    (stored,) = reviews(demo)
+    assert stored.parent_review_dismissed is not None
+    assert stored.parent_review_dismissed.reason == "good enough"
+    assert stored.parent_review_dismissed.by == "Ada <ada@example.com>"
+    assert stored.parent_review_passed is False
+    assert execute(demo).text == "every task is done"
+    with pytest.raises(RequestError, match="there is no review of p to dismiss: it is done"):
+        dismiss_review(open_at(demo), "p", "again")
+
+
+def test_a_review_without_a_verdict_can_be_dismissed_and_one_never_made(demo: Path) -> None:
+    family(demo, "fail 1")
+    execute(demo)
+    dismiss_review(open_at(demo), "p", "the reviewer is ill")
+    assert status(demo, "p") is Status.DONE
+    set_status(open_at(demo), "a", Status.TODO)
+    set_status(open_at(demo), "a", Status.DONE)
+    assert status(demo, "p") is Status.WAITING_USER
+    dismiss_review(open_at(demo), "p", "no need")
+    assert status(demo, "p") is Status.DONE
+    assert reviews(demo)[-1].error == "dismissed without a verdict"
+
+
+def test_a_dismissal_is_for_the_children_as_they_are(demo: Path) -> None:
+    family(demo)
+    execute(demo)
+    dismiss_review(open_at(demo), "p", "good enough")
+    set_status(open_at(demo), "b", Status.TODO)
+    assert execute(demo).reason is REQUIRED
+    assert len(reviews(demo)) == 2
+
+
+def test_a_verdict_on_children_that_changed_meanwhile_counts_for_nothing(demo: Path) -> None:
+    family(demo, "require a.txt first\nsleep 600")
+    execute(demo, None, "a")
+    set_status(open_at(demo), "b", Status.DONE)
+    sneak = "require a.txt first\nreview-say looking"
+    edit_task(open_at(demo), "p", lambda now: replace(now, prompt=sneak))
+
+    class Meddler(Person):
+        def notify(self, event: object) -> None:
+            if type(event).__name__ == "RunStarted" and not reviews(demo)[:-1]:
+                edit_task(open_at(demo), "b", lambda now: replace(now, title="another title"))
+
+    execute(demo, Meddler(), limit=0)
+    moved, counted = reviews(demo)
+    assert (moved.parent_review_passed, moved.superseded_by) == (True, "plan-changed")
+    assert (counted.parent_review_passed, counted.superseded_at) == (True, None)
+    assert status(demo, "p") is Status.DONE
+
+
+def test_a_review_by_hand_replaces_the_one_before(demo: Path) -> None:
+    family(demo)
+    execute(demo)
+    write(demo, {"a.txt": "first\nsecond by hand\n"})
+    assert review(demo, "p").reason is StopReason.COMPLETED
+    failed, passed = reviews(demo)
+    assert (failed.superseded_by, passed.parent_review_passed) == (passed.id, True)
+    assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
+
+
+def test_a_review_by_hand_that_fails_holds_a_parent_back_that_was_done(demo: Path) -> None:
+    family(demo, "require a.txt first")
+    execute(demo)
+    edit_task(open_at(demo), "p", lambda now: replace(now, prompt=ASKS_FOR_LINE))
+    assert review(demo, "p").reason is REQUIRED
+    assert (status(demo, "p"), on_disk(demo)) == (Status.WAITING_USER, ["a"])
+    view = view_review(open_at(demo), "p")
+    assert (view.gate, view.is_present, [one.command for one in view.owed]) == (
+        GateState.FAILING,
+        True,
+        ["git blackbird resume a"],
+    )
+
+
+def test_a_review_by_hand_needs_done_children(demo: Path) -> None:
+    family(demo)
+    with pytest.raises(RequestError, match="p cannot be reviewed: not done: a, b"):
+        review(demo, "p")
+    with pytest.raises(RequestError, match="z has no children; only parents are reviewed"):
+        review(demo, "z")
+
+
+def test_with_the_gate_off_nothing_is_reviewed_and_switching_settles(demo: Path) -> None:
+    family(demo)
+    configure(demo, execution__parentReviewEnabled="false")
+    assert execute(demo).text == "every task is done"
+    assert (reviews(demo), status(demo, "p")) == ([], Status.DONE)
+    configure(demo, execution__parentReviewEnabled="true")
+    assert execute(demo).text == "every task is done"
+    set_status(open_at(demo), "b", Status.TODO)
+    assert execute(demo).reason is REQUIRED
+    configure(demo, execution__parentReviewEnabled="false")
+    assert execute(demo).text == "every task is done"
+    assert owed(demo) == {"a": "a.txt needs a second line"}
+    configure(demo, execution__parentReviewEnabled="true")
+    assert execute(demo).reason is REQUIRED
+    assert status(demo, "p") is Status.WAITING_USER
+
+
+def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_before_the_first_task(demo: Path) -> None:
+    family(demo)
+    configure(demo, agent="command", command__run="true")
+    stop = execute(demo)
+    assert stop.reason is StopReason.AGENT_UNAVAILABLE
+    assert stop.text == "command cannot be held to the form of a parent review"
+    assert "git config blackbird.command.schema true" in stop.next_steps[0]
+    assert runs_of(demo, "a") == ()
+    configure(demo, execution__parentReviewEnabled="false")
+    assert execute(demo).reason is StopReason.COMPLETED
+
+
+def test_a_reviewer_that_writes_changes_nothing_here(demo: Path) -> None:
+    put_plan(demo, parent_of("p", ["a"]), leaf("a", "", parent="p"))
+    configure(demo, agent="command", command__schema="true")
+    configure(
+        demo,
+        command__run='cat >/dev/null; echo "$BLACKBIRD_TASK_ID $PWD" >>"$PWD/out"; '
+        'if [ -n "$BLACKBIRD_RESPONSE_SCHEMA" ]; then cat out; echo \'{"passed": true}\'; fi',
+    )
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert (demo / "out").read_text() == f"a {demo}\n"
+    (made,) = reviews(demo)
+    assert (made.parent_review_passed, (made.stdout or "").startswith(f"a {demo}\np ")) == (True, True)
+
+
+def test_what_the_go_program_marked_done_stays_but_what_it_left_owed_stops_the_flow(demo: Path) -> None:
+    family(demo)
+    configure(demo, execution__parentReviewEnabled="false")
+    execute(demo)
+    stamp = "2026-01-01T00:00:00Z"
+    with open_at(demo).store.transaction() as transaction:
+        left = Feedback(
+            parent_task_id=TaskId("p"),
+            review_run_id=runs_of(demo, "a")[0].id,
+            feedback="by the other program",
+            created_at=stamp,
+            updated_at=stamp,
+        )
+        transaction.save_feedback(TaskId("a"), left)
+    configure(demo, execution__parentReviewEnabled="true")
+    stop = execute(demo)
+    assert (stop.reason, stop.next_steps) == (REQUIRED, ("git blackbird resume a",))
+    assert status(demo, "p") is Status.DONE
+    assert resume(demo, "a").reason is StopReason.COMPLETED
+    assert on_disk(demo) == []
+
+
+def test_a_done_parent_is_not_set_free_by_hand_but_by_dismissing(demo: Path) -> None:
+    family(demo)
+    execute(demo)
+    with pytest.raises(RequestError) as refused:
+        set_status(open_at(demo), "p", Status.DONE)
+    assert refused.value.hint == ("git blackbird review run p\ngit blackbird review dismiss p --reason TEXT")
+
+
+def test_feedback_that_was_not_written_yet_is_written_before_anything_else_changes(demo: Path) -> None:
+    family(demo)
+    execute(demo)
+    (demo / ".blackbird/parent-review-feedback/a.json").unlink()
+    assert owed(demo) == {"a": "a.txt needs a second line"}
+    set_status(open_at(demo), "a", Status.TODO)
+    assert on_disk(demo) == ["a"]
+    execute(demo)
+    assert runs_of(demo, "a")[-1].context["parentReviewFeedback"]["feedback"] == "a.txt needs a second line"
+
+
+def test_feedback_whose_child_was_just_saved_as_done_is_owed_no_more(demo: Path) -> None:
+    family(demo)
+    execute(demo)
+    set_status(open_at(demo), "a", Status.TODO)
+    workspace = open_at(demo)
+    kept = workspace.store.image().feedback[TaskId("a")]
+    set_status(workspace, "a", Status.DONE)
+    settled_at = open_at(demo).store.plan().tasks[TaskId("a")].updated_at
+    with open_at(demo).store.transaction() as transaction:
+        transaction.save_feedback(TaskId("a"), replace(kept, settled_at=settled_at))
+    assert owed(demo) == {}
+    edit_task(open_at(demo), "a", lambda now: replace(now, title="another title"))
+    assert on_disk(demo) == []
+
+
+def test_a_review_that_nobody_is_left_to_read_is_made_again(demo: Path) -> None:
+    family(demo, "require a.txt first")
+    execute(demo)
+    workspace = open_at(demo)
+    (made,) = reviews(demo)
+    lost = made.with_fields(
+        status=RunStatus.RUNNING, parent_review_passed=None, parent_review_results=None, pid=None
+    )
+    with workspace.store.transaction() as transaction:
+        transaction.save_run(lost)
+    person = Person()
+    with hold_controller(workspace, "test"):
+        repair(workspace, person)
+    assert person.notices() == [f"p: its review {made.id} was cut off; it is made again"]
+    (closed,) = reviews(demo)
+    assert (closed.status, closed.terminal_reason) == (RunStatus.FAILED, TerminalReason.CONTROLLER_LOST)
+
+
+def test_an_interrupted_review_is_made_again_by_the_next_execute(demo: Path) -> None:
+    family(demo, "sleep 600")
+
+    class Impatient(Person):
+        loop: Loop | None = None
+
+        def notify(self, event: object) -> None:
+            if type(event).__name__ == "RunProgressed" and self.loop is not None and reviews(demo):
+                self.loop.interrupt()
+
+    person = Impatient()
+    workspace = open_at(demo)
+    stop = run_to_stop(
+        workspace, execute_loop(workspace, person, [], None), lambda loop: setattr(person, "loop", loop)
+    )
+    assert (stop.reason, stop.next_steps) == (StopReason.INTERRUPTED, ("git blackbird execute",))
+    (cut,) = reviews(demo)
+    assert (cut.status, cut.terminal_reason) == (RunStatus.FAILED, TerminalReason.INTERRUPTED)
+    edit_task(open_at(demo), "p", lambda now: replace(now, prompt="require a.txt first"))
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert len(reviews(demo)) == 2
+
+
+def test_resuming_a_finished_task_asks_for_a_word(demo: Path) -> None:
+    """W30: an old waiting run is not resumed again."""
+    family(demo, "require a.txt first")
+    execute(demo)
+    with pytest.raises(RequestError, match="nothing to resume: a is done"):
+        resume(demo, "a")
+
+
+def test_an_unavailable_reviewer_charges_nothing(demo: Path) -> None:
+    family(demo, "require a.txt first")
+    execute(demo, None, "a")
+    configure(demo, agent="claude", claude__path="/nowhere/claude")
+    set_status(open_at(demo), "b", Status.DONE)
+    set_status(open_at(demo), "a", Status.DONE)
+    assert review(demo, "p").reason is StopReason.AGENT_UNAVAILABLE
+    assert execute(demo).reason is StopReason.AGENT_UNAVAILABLE
+    assert reviews(demo) == []
+    assert status(demo, "p") is Status.WAITING_USER
