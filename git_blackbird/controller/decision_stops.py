@@ -3,7 +3,7 @@
 from git_blackbird.controller.checkpoints import request_obstacle
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.choices import CHOICES, Choice, ChoiceText
-from git_blackbird.model.commands import decide_command, judge_command, task_command
+from git_blackbird.model.commands import decide_run_command, task_command
 from git_blackbird.model.due import Call, Nothing, next_due
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState, Run
@@ -27,7 +27,7 @@ def _step(workspace: Workspace, run: Run, offer: ChoiceText) -> str:
 
 def decision_left_open(task: Task, run: Run) -> Stop:
     """Somebody was asked and went away."""
-    command = (judge_command if run.provider_session_ref is None else decide_command)(task.id)
+    command = decide_run_command(run)
     return Stop(StopReason.INTERRUPTED, f"the decision on {task.id} is left open", (command,), task.id)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from git_blackbird.model.conversation import Question
+from git_blackbird.model.run import Run, RunType
 from git_blackbird.model.text import shell_word
 
 
@@ -27,6 +28,11 @@ def decide_command(task_id: str) -> str:
 def judge_command(task_id: str) -> str:
     """Write the same for a run of which no changes can be requested: it has no session to go on in."""
     return task_command("decide", task_id, " --approve", remark="or --reject")
+
+
+def decide_run_command(run: Run) -> str:
+    """Write whichever fits a run: nobody made the commit of one by hand who could be asked to change it."""
+    return (judge_command if run.run_type is RunType.MANUAL else decide_command)(run.task_id)
 
 
 def restart_command(task_id: str) -> str:

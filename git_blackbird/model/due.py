@@ -6,20 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from git_blackbird.model.commands import (
-    answer_options,
-    decide_command,
-    judge_command,
-    restart_command,
-    task_command,
-)
+from git_blackbird.model.commands import answer_options, decide_run_command, restart_command, task_command
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.gate import GateState, is_complete, present_review
 from git_blackbird.model.graph import ancestors, blockers, is_ready, subtree_leaves
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.status import speaks
 
@@ -323,15 +317,10 @@ class Owed(NamedTuple):
         return () if self.run is None else self.run.questions
 
 
-def _decide_command(run: Run) -> str:
-    # Nobody made the commit of a run by hand who could be asked to change it.
-    return (judge_command if run.run_type is RunType.MANUAL else decide_command)(run.task_id)
-
-
 def owed_by_person(standing: Standing) -> tuple[Owed, ...]:
     """Everything that waits for a person's command: decisions, oldest first, then by kind and task."""
     owed = [
-        Owed(due.task, due.run, OwedKind.DECISION, _decide_command(due.run))
+        Owed(due.task, due.run, OwedKind.DECISION, decide_run_command(due.run))
         for due in pending_decisions(standing)
     ]
     decided = {one.task.id for one in owed}
