@@ -14,13 +14,12 @@ import pytest
 
 from git_blackbird.agents import processes
 from tests.standin.install import CLAUDE, CODEX, Program
-from tests.standin.real import SANDBOX, model_of, needs_sandbox, path_of, real
+from tests.standin.real import model_of, needs_sandbox, path_of, real
 from tests.standin.server import Reply, StandIn, ToolCall
 from tests.support import commit, git
 from tests.trial.program import PATIENCE_SECONDS, Record, Trial
+from tests.trial.real_trial import ASKS, assert_one_session, enlist
 
-QUESTION = {"id": "tone", "prompt": "Which tone?", "options": ["formal", "plain"]}
-ASKS = f"Tell me.\n```json\n{json.dumps({'questions': [QUESTION]})}\n```"
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds what is left behind through /proc")
 
 
@@ -46,12 +45,6 @@ def trial(repo: Path, tmp_path: Path, program: Program, model: StandIn) -> Trial
     return trial
 
 
-def enlist(trial: Trial, program: Program, model: StandIn, config: Path) -> None:
-    """Let a program of this kind be this one, and speak to this model."""
-    trial.environ |= model.environ(config)
-    trial.configure({f"{program.agent}.path": path_of(program), "codex.sandbox": SANDBOX})
-
-
 def changes(trial: Trial, record: Record) -> list[str]:
     """What the record says, after having compared it with what git says."""
     ref = f"refs/blackbird/runs/{record['id']}"
@@ -63,12 +56,6 @@ def changes(trial: Trial, record: Record) -> list[str]:
 
 def ends(records: list[Record]) -> list[tuple[str, str | None]]:
     return [(one["status"], one.get("terminal_reason")) for one in records]
-
-
-def assert_one_session(records: list[Record]) -> None:
-    assert [one.get("resumes") for one in records[1:]] == [one["id"] for one in records[:-1]]
-    assert len({one["provider_session_ref"] for one in records}) == 1
-    assert records[0]["provider_session_ref"]
 
 
 @pytest.mark.parametrize("program", real(), indirect=True)

@@ -1,0 +1,24 @@
+"""What trials with the real agents have in common."""
+
+import json
+from pathlib import Path
+
+from tests.standin.install import Program
+from tests.standin.real import SANDBOX, path_of
+from tests.standin.server import StandIn
+from tests.trial.program import Record, Trial
+
+QUESTION = {"id": "tone", "prompt": "Which tone?", "options": ["formal", "plain"]}
+ASKS = f"Tell me.\n```json\n{json.dumps({'questions': [QUESTION]})}\n```"
+
+
+def enlist(trial: Trial, program: Program, model: StandIn, config: Path) -> None:
+    """Let a program of this kind be this one, and speak to this model."""
+    trial.environ |= model.environ(config)
+    trial.configure({f"{program.agent}.path": path_of(program), "codex.sandbox": SANDBOX})
+
+
+def assert_one_session(records: list[Record]) -> None:
+    assert [one.get("resumes") for one in records[1:]] == [one["id"] for one in records[:-1]]
+    assert len({one["provider_session_ref"] for one in records}) == 1
+    assert records[0]["provider_session_ref"]

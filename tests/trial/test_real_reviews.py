@@ -1,0 +1,183 @@
+"""The gate with the real agents: fail, pause, resume in the same session, review again, until it passes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.standin.install import CLAUDE, CODEX, Program
+from tests.standin.real import model_of, real
+from tests.standin.server import Reply, StandIn
+from tests.support import commit
+from tests.trial.program import Record, Trial
+from tests.trial.real_trial import ASKS, assert_one_session, enlist
+
+
+@pytest.fixture(params=real(CLAUDE, CODEX))
+def program(request: pytest.FixtureRequest) -> Program:
+    chosen: Program = request.param
+    return chosen
+
+
+@pytest.fixture
+def model(program: Program) -> Iterator[StandIn]:
+    with model_of(program) as standin:
+        yield standin
+
+
+@pytest.fixture
+def trial(repo: Path, tmp_path: Path, program: Program, model: StandIn) -> Trial:
+    """Two levels of parents: ``top`` has ``mid`` and ``c``, ``mid`` has ``a`` and ``b``; ``z`` needs top."""
+    commit(repo, {"old.txt": "old\n"})
+    trial = Trial(repo)
+    enlist(trial, program, model, tmp_path / "config")
+    trial.configure({"agent": program.agent})
+    trial.expect(0, "init")
+    add(trial, "top", "--ac", "It is whole.")
+    add(trial, "mid", "--parent", "top", "--ac", "It greets.")
+    add(trial, "a", "--parent", "mid")
+    add(trial, "b", "--parent", "mid")
+    add(trial, "c", "--parent", "top", "--dep", "mid")
+    add(trial, "z", "--dep", "top")
+    return trial
+
+
+def add(trial: Trial, task: str, *more: str) -> None:
+    trial.expect(0, "add", "--id", task, "--title", f"Task {task}", "--prompt", f"Write {task}.txt.", *more)
+
+
+def work(model: StandIn, *tasks: str) -> None:
+    """Let the model change the file of each task in turn."""
+    for task in tasks:
+        call = model.dialect.shell(f"echo more >>{task}.txt")
+        model.tell(Reply(tools=(call,)), f"{task} is done.")
+
+
+def judge(model: StandIn, children: str, **feedback: str) -> None:
+    """Let the model look, and find these children wanting, or none."""
+    results: list[dict[str, Any]] = [
+        {"taskId": child, "status": "failed" if child in feedback else "passed", "feedback": told}
+        for child in children.split()
+        for told in [feedback.get(child)]
+    ]
+    verdict = {
+        "passed": not feedback,
+        "resumeTaskIds": list(feedback),
+        "feedbackForResume": " ".join(feedback.values()),
+        "reviewResults": results,
+    }
+    model.tell(Reply(tools=(model.dialect.shell("git log --oneline"),)), model.dialect.answers(verdict))
+
+
+def verdicts(trial: Trial, parent: str) -> list[tuple[bool | None, tuple[str, ...]]]:
+    return [
+        (one.get("parent_review_passed"), tuple(one.get("parent_review_resume_task_ids") or ()))
+        for one in trial.records(parent)
+    ]
+
+
+def owed(trial: Trial) -> list[str]:
+    return sorted(path.stem for path in (trial.repo / ".blackbird/parent-review-feedback").glob("*.json"))
+
+
+def heard(model: StandIn) -> str:
+    """Give what the model was told last."""
+    return model.prompts()[-1]
+
+
+def held(model: StandIn, reviews: list[Record]) -> None:
+    """Check that the requests of every review, and no other, held the answer to the schema of its parent."""
+    schemas = [model.dialect.schema_in(request) for request in model.requests]
+    seen = [schema["properties"]["resumeTaskIds"]["items"]["enum"] for schema in schemas if schema]
+    assert len(seen) == 2 * len(reviews)
+    assert {tuple(ids) for ids in seen} == {("a", "b"), ("c", "mid")}
+
+
+def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> None:
+    work(model, "a", "b")
+    judge(model, "a b", a="Mend a once.")
+    said = trial.expect(5, "execute", "--no-input")
+    assert "next step: git blackbird resume a" in said
+    assert trial.statuses() | {"a": "done", "b": "done", "c": "todo", "z": "todo"} == trial.statuses()
+    assert owed(trial) == ["a"]
+
+    work(model, "a")
+    judge(model, "a b", a="Mend a twice.", b="Mend b.")
+    trial.expect(5, "resume", "a", "--no-input")
+    assert owed(trial) == ["a", "b"]
+    work(model, "a")
+    trial.expect(5, "resume", "a", "--no-input")
+    assert "Mend a twice." in heard(model)
+    assert owed(trial) == ["b"]
+    work(model, "b")
+    judge(model, "a b", a="Mend a thrice.")
+    trial.expect(5, "resume", "b", "--no-input")
+    work(model, "a")
+    judge(model, "a b")
+    trial.expect(0, "resume", "a", "--no-input")
+    assert owed(trial) == []
+    assert verdicts(trial, "mid") == [(False, ("a",)), (False, ("a", "b")), (False, ("a",)), (True, ())]
+
+    work(model, "c")
+    judge(model, "mid c", mid="The parts do not fit.")
+    trial.expect(5, "execute", "--no-input")
+    assert (owed(trial), trial.statuses()["z"]) == (["a", "b"], "todo")
+    work(model, "a")
+    trial.expect(5, "resume", "a", "--no-input")
+    assert "The parts do not fit." in heard(model)
+    work(model, "b")
+    judge(model, "a b")
+    judge(model, "mid c")
+    trial.expect(0, "resume", "b", "--no-input")
+    work(model, "z")
+    trial.expect(0, "execute", "--no-input")
+    assert trial.statuses() == dict.fromkeys(("a", "b", "c", "mid", "top", "z"), "done")
+
+    assert owed(trial) == []
+    reviews = trial.records("mid") + trial.records("top")
+    assert verdicts(trial, "top") == [(False, ("mid",)), (True, ())]
+    assert {(one["run_type"], one["status"]) for one in reviews} == {("review", "success")}
+    assert not any(one.get("provider_session_ref") for one in reviews)
+    held(model, reviews)
+    for task in "ab":
+        assert_one_session(trial.records(task))
+    assert [len(trial.records(task)) for task in "abcz"] == [5, 3, 1, 1]
+    assert (trial.repo / "a.txt").read_text() == "more\n" * 5
+
+
+def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Trial, model: StandIn) -> None:
+    work(model, "a", "b")
+    judge(model, "a b", a="Mend a.")
+    trial.expect(5, "execute", "--no-input")
+    model.tell(ASKS)
+    trial.expect(4, "resume", "a", "--no-input")
+    assert owed(trial) == ["a"]
+    work(model, "a")
+    judge(model, "a b")
+    trial.expect(0, "resume", "a", "--answer", "tone=2", "--no-input")
+    first, asked, answered = trial.records("a")
+    assert_one_session([first, asked, answered])
+    for resumed in (asked, answered):
+        assert resumed["context"]["parentReviewFeedback"]["feedback"] == "Mend a."
+    assert (asked["status"], answered["status"]) == ("waiting_user", "success")
+    assert (owed(trial), trial.statuses()["mid"]) == ([], "done")
+
+
+def test_w31_prose_instead_of_a_verdict_blocks(trial: Trial, model: StandIn, program: Program) -> None:
+    work(model, "a", "b")
+    # One of the programs asks its model once more by itself.
+    model.tell(*["I rather like it."] * (4 if program.agent == "claude" else 2))
+    said = trial.expect(5, "execute", "--no-input")
+    assert model.replies == []
+    assert "mid" in said
+    reviews = trial.records("mid")
+    assert [(one["status"], one.get("parent_review_passed")) for one in reviews] == [("failed", None)] * 2
+    assert all(one["error"] for one in reviews)
+    assert (trial.statuses()["c"], owed(trial)) == ("todo", [])
+    judge(model, "a b")
+    work(model, "c")
+    judge(model, "mid c")
+    work(model, "z")
+    trial.expect(0, "execute", "--no-input")
+    assert trial.statuses()["z"] == "done"
