@@ -44,8 +44,8 @@ _REVIEW_FLAGS = (
     "--no-session-persistence",
 )
 _REVIEWS = (
-    "read, and run commands that only read; claude.args and the repository's own settings have no say,"
-    " and no session is kept"
+    "read, run commands that only read, and do what your own settings allow; claude.args and the"
+    " repository's settings have no say, and no session is kept"
 )
 _KEYS = (
     "ANTHROPIC_API_KEY",

@@ -76,8 +76,8 @@ def test_claude_is_found_with_its_login(bin_dir: Path) -> None:
     assert found.login == "logged in by claude.ai; ANTHROPIC_API_KEY is set"
     assert found.powers == "edit files in the worktree, and run no tests: other commands are denied"
     assert found.reviews == (
-        "read, and run commands that only read; claude.args and the repository's own settings have no say,"
-        " and no session is kept"
+        "read, run commands that only read, and do what your own settings allow; claude.args and the"
+        " repository's settings have no say, and no session is kept"
     )
     assert found.remarks == (CLAUDE_REMARK,)
     assert asked(bin_dir) == ["--version", "--help", "auth status"]
