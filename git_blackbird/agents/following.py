@@ -93,7 +93,7 @@ class StartedProcess:
     def kill(self) -> None:
         """Kill it and all that belongs to it, at once, and wait for it."""
         processes.signal_group(self.pid, self.identity, processes.STOP_SIGNALS[-1])
-        known = processes.relatives(self.pid, self.run_id)
+        known = processes.relatives(self.pid, self.run_id, self.identity)
         processes.stop_leftovers(known, self.run_id, grace_seconds=0)
         with suppress(subprocess.TimeoutExpired):
             self.popen.wait(_UNKILLABLE_SECONDS)
@@ -235,7 +235,7 @@ class Following:
 
     async def _stop_leftovers(self) -> int:
         group, run_id = self._child.pid, self._child.run_id
-        known = processes.relatives(group, run_id)
+        known = processes.relatives(group, run_id, self._child.identity)
         known.pop(group, None)
         if not known:
             return 0

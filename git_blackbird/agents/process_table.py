@@ -11,6 +11,9 @@ _MAX_BYTES = 4 * 1024 * 1024
 # Nearly all that is read is smaller; room for the longest would cost more than the reading.
 _PIECE_BYTES = 32 * 1024
 _KERNEL_THREAD = 0x00200000
+# Of the fields from the state on: what it is once all is over, and which field tells the start.
+_ENDED = frozenset({b"Z", b"X"})
+_START = 19
 _EXEC_TRIES = 200
 _EMPTY_TRIES = 25
 _EXEC_PAUSE_SECONDS = 0.001
@@ -46,13 +49,33 @@ def find_process(pid: int) -> Entry | None:
     return _proc_entry(pid) if has_proc() else next(read_ps(pid), None)
 
 
-def survey() -> Survey:
-    """Give all processes but this one."""
+def survey(since: str = "") -> Survey:
+    """Give all processes but this one.
+
+    Where the system tells, those are left out that began before the process of the identity ``since``:
+    they descend from others.
+    """
     if not has_proc():
         return Survey(tuple(entry for entry in read_ps(None) if entry.pid != os.getpid()), frozenset())
-    numbers = [int(name) for name in os.listdir(_PROC) if name.isdigit() and int(name) != os.getpid()]
-    entries = tuple(filter(None, map(_proc_entry, numbers)))
-    return Survey(entries, frozenset(numbers) - {entry.pid for entry in entries})
+    first = _start_of(since)
+    entries: list[Entry] = []
+    ended: set[int] = set()
+    others = {int(name) for name in os.listdir(_PROC) if name.isdigit()} - {os.getpid()}
+    for pid in others:
+        fields = _stat_fields(pid)
+        if fields is not None and int(fields[_START]) < first:
+            continue
+        if fields is None or fields[0] in _ENDED:
+            ended.add(pid)
+        else:
+            entries.append(_entry(pid, fields))
+    return Survey(tuple(entries), frozenset(ended))
+
+
+def _start_of(identity: str) -> int:
+    """Give the start within the life of this system, in its ticks; 0 where that is not known."""
+    boot, _, ticks = identity.rpartition(":")
+    return int(ticks) if boot == _boot_id() and ticks.isdigit() else 0
 
 
 def is_marked(pid: int, mark: bytes) -> bool:
@@ -70,7 +93,7 @@ def is_marked(pid: int, mark: bytes) -> bool:
 def _tries_worth(pid: int) -> int:
     """Say how often to look again at an environment that reads as empty."""
     fields = _stat_fields(pid)
-    if fields is None or int(fields[6]) & _KERNEL_THREAD:
+    if fields is None or fields[0] in _ENDED or int(fields[6]) & _KERNEL_THREAD:
         return 0
     start, end = fields[47], fields[48]
     # Equal bounds: it was given no environment, or is at the point where that is just being laid out.
@@ -79,19 +102,20 @@ def _tries_worth(pid: int) -> int:
 
 def _proc_entry(pid: int) -> Entry | None:
     fields = _stat_fields(pid)
-    if fields is None:
-        return None
-    return Entry(pid, int(fields[2]), f"{_boot_id()}:{fields[19].decode()}")
+    return None if fields is None or fields[0] in _ENDED else _entry(pid, fields)
+
+
+def _entry(pid: int, fields: list[bytes]) -> Entry:
+    return Entry(pid, int(fields[2]), f"{_boot_id()}:{fields[_START].decode()}")
 
 
 def _stat_fields(pid: int) -> list[bytes] | None:
-    """Give the fields of /proc/PID/stat from the third, the state, on; None for what has ended."""
+    """Give the fields of /proc/PID/stat from the third, the state, on; None for what is gone."""
     text = _read(f"{_PROC}/{pid}/stat")
     if not text:
         return None
     # The name in parentheses may hold anything, parentheses too: the numbers follow the last one.
-    fields = text[text.rindex(b")") + 2 :].split()
-    return None if fields[0] in {b"Z", b"X"} else fields
+    return text[text.rindex(b")") + 2 :].split()
 
 
 @cache

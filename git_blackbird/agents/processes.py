@@ -35,13 +35,16 @@ def marked(run_id: str) -> list[int]:
     return sorted(relatives(None, run_id))
 
 
-def relatives(group: int | None, run_id: str) -> dict[int, str]:
-    """Give what lives of a process group and of a run, by number with identity; never ourselves."""
+def relatives(group: int | None, run_id: str, first: str = "") -> dict[int, str]:
+    """Give what lives of a process group and of a run, by number with identity; never ourselves.
+
+    ``first`` is the identity of the process that all of them descend from, where it is known.
+    """
     mark = f"{RUN_ID_VARIABLE}={run_id}".encode() if run_id else None
     found: dict[int, str] = {}
     known_to_have_ended = {group}
     for _ in range(_SURVEYS):
-        seen = survey()
+        seen = survey(first)
         for entry in seen.entries:
             if entry.group == group or (mark is not None and is_marked(entry.pid, mark)):
                 found[entry.pid] = entry.identity

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from git_blackbird.model.conversation import Answer, Question
@@ -25,13 +26,14 @@ class RecordFault(NamedTuple):
     what: str
 
 
-class History(NamedTuple):
+@dataclass(frozen=True)
+class History:
     """The runs of one task, oldest first, and what could not be read among them."""
 
     runs: tuple[Run, ...] = ()
     faults: tuple[RecordFault, ...] = ()
 
-    @property
+    @cached_property
     def own(self) -> tuple[Run, ...]:
         """Runs that are no reviewer's."""
         return tuple(run for run in self.runs if not run.is_review)
@@ -41,12 +43,12 @@ class History(NamedTuple):
         """Reviews of a parent that count, oldest first."""
         return tuple(run for run in self.runs if run.run_type == RunType.REVIEW and run.superseded_at is None)
 
-    @property
+    @cached_property
     def newest(self) -> Run | None:
         """The last run that is no reviewer's, superseded or not."""
         return next((run for run in reversed(self.runs) if not run.is_review), None)
 
-    @property
+    @cached_property
     def latest(self) -> Run | None:
         """The last run that counts: no reviewer's and not superseded."""
         counting = (run for run in reversed(self.runs) if not run.is_review)

@@ -4,7 +4,6 @@ import contextlib
 import gc
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
 from git_blackbird.errors import UnusableError
@@ -254,12 +253,21 @@ def render_plan(plan: Plan) -> bytes:
     """Write a plan as the Go program does: its field order, ids sorted, two spaces, its escapes."""
     if not plan.tasks:
         return dump_json({"schemaVersion": SCHEMA_VERSION, "items": {}})
-    items = ",\n".join(_render_item(plan.tasks[task_id]) for task_id in sorted(plan.tasks))
+    items = ",\n".join(_rendered(plan.tasks[task_id]) for task_id in sorted(plan.tasks))
     return f'{{\n  "schemaVersion": {SCHEMA_VERSION},\n  "items": {{\n{items}\n  }}\n}}\n'.encode()
 
 
-# A plan is saved twice for each run, and all but one of its tasks are what they were.
-@lru_cache(maxsize=16_384)
+# A plan is saved twice for each run, and all but one of its tasks are the very values they were.
+_known_texts: dict[TaskId, tuple[Task, str]] = {}
+
+
+def _rendered(task: Task) -> str:
+    known = _known_texts.get(task.id)
+    if known is None or known[0] is not task:
+        known = _known_texts[task.id] = (task, _render_item(task))
+    return known[1]
+
+
 def _render_item(task: Task) -> str:
     indent = "    "
     return f"{indent}{render_json(task.id)}: " + render_json(_fields(task)).replace("\n", f"\n{indent}")

@@ -41,7 +41,7 @@ class Records:
         """Give every folder of records with the time of its last change; 0 where that cannot be told."""
         try:
             with os.scandir(self._layout.runs) as entries:
-                named = [entry for entry in entries if task_id_fault(entry.name) is None]
+                named = [entry for entry in entries if entry.name in self._kept or _is_named(entry)]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -74,6 +74,10 @@ class Records:
         """Give what was read of a folder before, if it has not changed since."""
         kept = self._kept.get(task_id)
         return kept.history if kept is not None and kept.changed == changed else None
+
+
+def _is_named(folder: "os.DirEntry[str]") -> bool:
+    return task_id_fault(folder.name) is None
 
 
 def _changed(folder: "os.DirEntry[str]") -> int:

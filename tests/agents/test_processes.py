@@ -71,6 +71,23 @@ def test_marked_finds_what_carries_the_run_id_and_nothing_else() -> None:
 
 
 @linux_only
+def test_what_began_before_a_process_is_none_of_its_relatives() -> None:
+    with running("echo ready; sleep 600", "run-older") as older:
+        # Starts are told in hundredths of a second.
+        subprocess.run(["/bin/sleep", "0.05"], check=True)
+        with running("echo ready; sleep 600", "run-older") as younger:
+            who = processes.identity(younger.pid)
+            assert who is not None
+            assert {older.pid, younger.pid} <= processes.relatives(None, "run-older").keys()
+            since = processes.relatives(None, "run-older", who)
+            assert younger.pid in since
+            assert older.pid not in since
+            ours = process_table.survey(who).entries
+            assert younger.pid in {entry.pid for entry in ours}
+            assert older.pid not in {entry.pid for entry in ours}
+
+
+@linux_only
 def test_stop_tree_stops_the_group_and_what_left_it() -> None:
     with running("(setsid sleep 600 &); sleep 600 & echo ready; sleep 600", "run-1") as popen:
         who = processes.identity(popen.pid)
