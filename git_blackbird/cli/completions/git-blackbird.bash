@@ -36,6 +36,7 @@ key codex.sandbox words:read-only|workspace-write|danger-full-access what codex 
 key codex.model text the model codex uses; its own choice when unset
 key codex.args text more arguments for codex
 key command.run text the shell command of the agent `command`
+key command.schema words:true|false the command honours BLACKBIRD_RESPONSE_SCHEMA
 key execution.stopAfterEachTask words:true|false stop for a decision after each task
 key execution.commit words:never|approved what is committed when a change is approved
 key execution.parentReviewEnabled words:true|false kept for the parent review
