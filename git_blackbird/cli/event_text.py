@@ -1,10 +1,11 @@
 """What happens while agents run, as one line of text each."""
 
 from git_blackbird.cli.amounts import render_cost, render_duration, render_totals
+from git_blackbird.cli.review_text import render_review_end
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.conversation import Progress, ProgressKind
 from git_blackbird.model.events import Decided, Event, Notice, RunEnded, RunStarted, Weight
-from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.text import clean, clean_line
 
 _DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})
@@ -25,8 +26,7 @@ def render_event(event: Event) -> str | None:
     """Say it in one line; None for what comes too often to be lines."""
     match event:
         case RunStarted():
-            verb = "starting" if event.resumes is None else "resuming"
-            return f"{verb} {event.task_id} (run {event.run_id}, {clean_line(event.provider)})"
+            return f"{_verb(event)} {event.task_id} (run {event.run_id}, {clean_line(event.provider)})"
         case RunEnded():
             return render_end(event.run, event.seconds)
         case Decided() if event.state in _DECIDED:
@@ -38,8 +38,16 @@ def render_event(event: Event) -> str | None:
             return None
 
 
+def _verb(event: RunStarted) -> str:
+    if event.run_type is RunType.REVIEW:
+        return "running parent review for"
+    return "starting" if event.resumes is None else "resuming"
+
+
 def render_end(run: Run, seconds: float) -> str:
-    """Say how a run ended."""
+    """Say how a run ended, in one line; of a review that failed, in three."""
+    if run.run_type is RunType.REVIEW:
+        return "\n".join(render_review_end(run, seconds))
     match run.status:
         case RunStatus.SUCCESS:
             return f"completed {run.task_id}: {render_figures(run, seconds)}"

@@ -2,13 +2,58 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from git_blackbird.cli.context import Invocation
 from git_blackbird.cli.writer import running_writer
-from git_blackbird.controller.face import Face
+from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.controller.world import World
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.events import Event, RunEnded
+from git_blackbird.model.ids import RunId
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import RunType
+
+
+class ToldReviews:
+    """A face that remembers which reviews it told the end of: at the stop they are not told again."""
+
+    def __init__(self, face: Face) -> None:
+        self._face = face
+        self._runs: set[RunId] = set()
+
+    @property
+    def runs(self) -> frozenset[RunId]:
+        """The reviews whose end was told."""
+        return frozenset(self._runs)
+
+    @property
+    def wants_output(self) -> bool:
+        """What the face wants."""
+        return self._face.wants_output
+
+    @wants_output.setter
+    def wants_output(self, wanted: bool) -> None:
+        self._face.wants_output = wanted
+
+    def notify(self, event: Event) -> None:
+        """Show what happens."""
+        if isinstance(event, RunEnded) and event.run.run_type is RunType.REVIEW:
+            self._runs.add(event.run.id)
+        self._face.notify(event)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        """Ask."""
+        return await self._face.answer(task, questions)
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        """Ask."""
+        return await self._face.decide(checkpoint)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from git_blackbird.cli.output import Output
+from git_blackbird.cli.review_data import review_data
 from git_blackbird.cli.writer import Writer
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.model.checkpoint import Checkpoint
@@ -66,6 +67,7 @@ def describe(event: Event) -> tuple[str, dict[str, Any]]:
                 "task": event.task_id,
                 "title": event.title,
                 "run": event.run_id,
+                "type": event.run_type.value,
                 "provider": event.provider,
                 "resumes": event.resumes,
                 "pid": event.pid,
@@ -112,6 +114,7 @@ def _describe_run(event: RunEnded) -> dict[str, Any]:
         "task": run.task_id,
         "title": event.title,
         "run": run.id,
+        "type": run.run_type.value,
         "status": run.status.value,
         "terminalReason": run.terminal_reason,
         "exitCode": run.exit_code,
@@ -120,6 +123,7 @@ def _describe_run(event: RunEnded) -> dict[str, Any]:
         "costUsd": run.cost_usd,
         "usage": None if run.usage is None else plain(run.usage),
         "changes": totals,
+        "parentReview": review_data(run),
     }
 
 

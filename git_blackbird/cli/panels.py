@@ -61,7 +61,8 @@ def event_line(event: Event) -> Text | None:
         return None
     style = "bold"
     if isinstance(event, RunEnded):
-        style = _ENDS.get(event.run.status, "bold yellow")
+        wanting = event.run.parent_review_passed is False
+        style = "bold yellow" if wanting else _ENDS.get(event.run.status, "bold yellow")
     elif isinstance(event, Notice):
         style = _WEIGHTS[event.weight]
     return Text(text, style, overflow="fold")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from git_blackbird.cli.context import Invocation, command_options
-from git_blackbird.cli.faces import build_face
+from git_blackbird.cli.faces import ToldReviews, build_face
 from git_blackbird.cli.resets import show_reset
 from git_blackbird.cli.running import run_loop
 from git_blackbird.cli.stops import show_forecast, show_recorded, show_stop
@@ -21,6 +21,7 @@ from git_blackbird.controller.requests import (
     execute_loop,
     reset_task,
     restart_loop,
+    resume_all_loop,
     resume_loop,
 )
 from git_blackbird.controller.workspace import Workspace, open_workspace
@@ -84,14 +85,17 @@ def execute(
 
     With TASKs only these leaves are run.
     """
-    workspace = open_workspace(call.world, _flags(agent=agent, stop=stop))
+    workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop))
     if dry_run:
         return show_forecast(call.output, forecast(workspace, task_ids, limit))
-    return _run(call, workspace, lambda face: execute_loop(workspace, face, task_ids, limit), stream=stream)
+    return run_prepared(
+        call, workspace, lambda face: execute_loop(workspace, face, task_ids, limit), stream=stream
+    )
 
 
 @click.command()
 @click.argument("task_id", metavar="TASK")
+@click.option("--all", "below", is_flag=True, help="TASK is a parent: all below it that its review flagged.")
 @with_message
 @click.option(
     "--answer", "answers", multiple=True, metavar="ID=VALUE", help="Answer one question; repeatable."
@@ -103,17 +107,27 @@ def resume(
     call: Invocation,
     task_id: str,
     *,
+    below: bool,
     message: str | None,
     message_file: Path | None,
     answers: tuple[str, ...],
     stop: bool | None,
     stream: bool,
 ) -> ExitCode:
-    """Go on in the same agent session: answers, feedback, or just continue."""
+    """Go on in the same agent session: answers, feedback, or just continue.
+
+    With --all, TASK is a parent: every leaf below it that a review flagged hears what it found.
+    """
     told = read_message(message, message_file)
+    if below and (told is not None or answers):
+        raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     request = ResumeRequest(task_id, told, parse_answer_options(answers))
-    workspace = open_workspace(call.world, _flags(agent=None, stop=stop))
-    return _run(call, workspace, lambda face: resume_loop(workspace, face, request), stream=stream)
+    workspace = open_workspace(call.world, given_flags(agent=None, stop=stop))
+    if below:
+        return run_prepared(
+            call, workspace, lambda face: resume_all_loop(workspace, face, task_id), stream=stream
+        )
+    return run_prepared(call, workspace, lambda face: resume_loop(workspace, face, request), stream=stream)
 
 
 @click.command()
@@ -135,8 +149,10 @@ def restart(
 ) -> ExitCode:
     """Start a task again in a new session, told everything it is owed."""
     told = read_message(message, message_file)
-    workspace = open_workspace(call.world, _flags(agent=agent, stop=stop))
-    return _run(call, workspace, lambda face: restart_loop(workspace, face, task_id, told), stream=stream)
+    workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop))
+    return run_prepared(
+        call, workspace, lambda face: restart_loop(workspace, face, task_id, told), stream=stream
+    )
 
 
 @click.command()
@@ -212,24 +228,27 @@ def read_message(message: str | None, file: Path | None) -> str | None:
     return text
 
 
-def _flags(*, agent: str | None, stop: bool | None) -> list[Given]:
+def given_flags(*, agent: str | None, stop: bool | None) -> list[Given]:
+    """Give the options that overrule the configuration."""
     given = {"agent": agent, "execution.stopAfterEachTask": stop}
     return [
         Given(key, value, Layer.FLAG, "command line") for key, value in given.items() if value is not None
     ]
 
 
-def _run(
+def run_prepared(
     call: Invocation,
     workspace: Workspace,
     prepare: Callable[[Face], tuple[Loop, Opening]],
     *,
     stream: bool,
 ) -> ExitCode:
+    """Run a loop before the face that fits the call, and say how it ended."""
     for problem in workspace.problems:
         if not problem.fatal:
             call.output.warn(str(problem), problem.hint)
     wants_stream = stream or call.world.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
     with build_face(call, workspace, stream=wants_stream) as face:
-        stop = run_loop(workspace, call.output.command, *prepare(face))
-    return show_stop(call.output, stop)
+        told = ToldReviews(face)
+        stop = run_loop(workspace, call.output.command, *prepare(told))
+    return show_stop(call.output, stop, told.runs)

@@ -13,6 +13,7 @@ from git_blackbird.controller import run_views
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.prompts import render_prompt
+from git_blackbird.messages.review_context import render_review_prompt
 from git_blackbird.model.history import History
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.run import Run
@@ -153,7 +154,8 @@ def told_text(run: Run) -> str:
     if "task" not in run.context:
         return ""
     quiet = {"systemPrompt", "projectSnapshot"}
-    return render_prompt({name: value for name, value in run.context.items() if name not in quiet})
+    told = {name: value for name, value in run.context.items() if name not in quiet}
+    return render_review_prompt(told) if "parentReview" in told else render_prompt(told)
 
 
 def _show_mode(

@@ -7,6 +7,8 @@ import click
 
 from git_blackbird.cli.amounts import render_path, render_totals
 from git_blackbird.cli.output import Output
+from git_blackbird.cli.review_data import review_data
+from git_blackbird.cli.review_text import verdict_lines, verdict_word
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import (
     run_seconds,
@@ -17,7 +19,7 @@ from git_blackbird.cli.wording import (
     status_cell,
 )
 from git_blackbird.model.change import FileChange, Summary
-from git_blackbird.model.run import Run
+from git_blackbird.model.run import Run, RunType
 from git_blackbird.model.text import clean, clean_line
 
 MAX_TEXT_LINES = 30
@@ -78,6 +80,7 @@ def run_lines(
     yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(run, now)], None)
     yield from render_section("told", _bounded(told))
     yield from render_section("asked", list(_questions(run)))
+    yield from render_section("verdict", list(verdict_lines(run)))
     yield from render_section("said", _bounded(run.result or ("" if logs else run.stdout or "")))
     yield from render_section("changed", list(_change_lines(run.review_summary)))
     yield from render_section("committed", commits)
@@ -109,6 +112,8 @@ def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
     yield "cost", _cost_text(run)
     if run.decision_state is not None:
         yield "decision", _decision_text(run)
+    if run.run_type is RunType.REVIEW:
+        yield "verdict", verdict_word(run)
     if run.superseded_at is not None:
         yield "superseded", f"by {clean_line(run.superseded_by or '-')}, {shown_moment(run.superseded_at)}"
 
@@ -195,4 +200,5 @@ def run_row(run: Run, now: str) -> dict[str, Any]:
         "resumes": run.resumes,
         "supersededBy": run.superseded_by,
         "commits": list(run.commits),
+        "parentReview": review_data(run),
     }

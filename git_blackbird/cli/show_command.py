@@ -1,5 +1,7 @@
 """``show``: one task, what its agent would be told, or where a commit comes from."""
 
+from dataclasses import replace
+
 import click
 
 from git_blackbird.cli.commits_view import commit_lines, commits_data, origin_data, origin_lines
@@ -37,7 +39,7 @@ def show(call: Invocation, *, task_id: str | None, wants_prompt: bool, name: str
 def _show_task(call: Invocation, workspace: Workspace, task_id: str) -> None:
     view = view_task(workspace, task_id)
     runs = tuple(with_noted(workspace, run) for run in view.history.runs)
-    view = view._replace(history=view.history._replace(runs=runs))
+    view = view._replace(history=replace(view.history, runs=runs))
     commits = commits_of(workspace, runs[::-1])
     for line in show_lines(view, call.output, list(commit_lines(commits))):
         call.output.say(line)

@@ -7,7 +7,7 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.runs_view import run_row, runs_table
-from git_blackbird.cli.status_view import OWED_WORDS
+from git_blackbird.cli.status_view import OWED_WORDS, REVIEW_WORDS, review_wait_data, review_wait_lines
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.task_view import task_data
 from git_blackbird.cli.wording import label_cell, shown_moment
@@ -35,7 +35,7 @@ def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterat
     yield from render_section("depends on", render_table(list(map(_row, view.deps)), output.columns))
     yield from render_section("needed by", render_table(list(map(_row, view.dependents)), output.columns))
     yield from render_section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
-    yield from render_section("due", list(_due(view)))
+    yield from render_section("due", list(_due(view, output.columns)))
     yield from render_section("the next start hears", list(_words(view)))
     yield from render_section("runs", list(_runs(view, output)))
     yield from render_section("commits", commits)
@@ -62,17 +62,26 @@ def _readiness(view: TaskView) -> Iterator[str]:
     yield from (f"    {way}" for way in view.readiness.ways_out)
 
 
-def _due(view: TaskView) -> Iterator[str]:
+def _due(view: TaskView, columns: int | None) -> Iterator[str]:
     if view.owed is not None:
         yield OWED_WORDS[view.owed.kind].format(run=view.owed.run_id)
         yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in view.owed.questions)
         yield f"    {view.owed.command}"
+    elif view.unreviewed is not None:
+        yield REVIEW_WORDS[view.unreviewed.wait]
+        yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, columns))
+        yield f"    {task_command('review show', view.task.id)}"
     elif view.task.status is Status.FAILED:
         yield f"failed: {clean_line(why_failed(view.history) or 'no reason is recorded')}"
         yield f"    {task_command('retry', view.task.id)}"
 
 
 def _words(view: TaskView) -> Iterator[str]:
+    review = view.words.review
+    if review is not None:
+        where = f"{clean_line(review.parent_task_id)} (run {clean_line(review.review_run_id)})"
+        yield f"from the review of {where}:"
+        yield from (f"  {line}" for line in clean(review.feedback).splitlines())
     for text in view.words.texts:
         yield from clean(text).splitlines()
     for answer in view.words.answers:
@@ -90,7 +99,7 @@ def _runs(view: TaskView, output: Output) -> Iterator[str]:
 def show_data(view: TaskView, now: str) -> dict[str, Any]:
     """Give the same for programs."""
     task = view.task
-    owed = view.owed
+    owed, review = view.owed, view.words.review
     return {
         "task": task_data(task, view.label),
         "isReady": view.readiness.is_ready,
@@ -98,6 +107,10 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "waysOut": list(view.readiness.ways_out),
         "dependents": [one.id for one in view.dependents],
         "due": None if owed is None else {"kind": owed.kind, "run": owed.run_id, "command": owed.command},
+        "review": None if view.unreviewed is None else review_wait_data(view.unreviewed),
+        "owedFeedback": None
+        if review is None
+        else {"parent": review.parent_task_id, "run": review.review_run_id, "feedback": review.feedback},
         "owedTexts": list(view.words.texts),
         "owedAnswers": [plain(answer) for answer in view.words.answers],
         "runs": [run_row(run, now) for run in reversed(view.history.runs)],

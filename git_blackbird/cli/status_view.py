@@ -8,6 +8,7 @@ import click
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.tables import Cell, fit, render_table
 from git_blackbird.cli.wording import BAR, counted, run_seconds, shown_moment, shown_seconds
+from git_blackbird.controller.held_parents import ReviewWait, WaitingParent
 from git_blackbird.controller.overview import Overview, Running
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.due import Owed, OwedKind
@@ -24,6 +25,11 @@ OWED_WORDS = {
     OwedKind.NEW_SESSION: "its session is lost",
     OwedKind.ANSWERS: "asks",
     OwedKind.WORD: "paused",
+}
+REVIEW_WORDS = {
+    ReviewWait.OWED: "its review is owed",
+    ReviewWait.FAILING: "its review failed",
+    ReviewWait.NO_VERDICT: "its review gave no verdict",
 }
 _COUNTED = (
     (Status.DONE, "done"),
@@ -98,7 +104,8 @@ def _working(overview: Overview, now: str) -> Iterator[str]:
 def _running_text(one: Running, holder: str | None, now: str) -> str:
     run = one.run
     since = shown_seconds(run_seconds(run, now))
-    what = f"run {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
+    word = "review" if run.is_review else "run"
+    what = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
     if one.alive and holder is not None:
         return what
     if one.alive:
@@ -113,6 +120,7 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
         yield from _owed_lines(owed, columns)
     if len(overview.owed) > MAX_LISTED:
         yield f"  and {len(overview.owed) - MAX_LISTED} more (`git blackbird list --status waiting_user`)"
+    yield from _unreviewed(overview, columns)
     for one in overview.failed[:MAX_LISTED]:
         yield _headline(one.task, "failed", columns)
         if one.why:
@@ -138,6 +146,22 @@ def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
             options = f" ({', '.join(question.options)})" if question.options else ""
             yield fit(f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
     yield f"      {owed.command}"
+
+
+def _unreviewed(overview: Overview, columns: int | None) -> Iterator[str]:
+    for waiting in overview.unreviewed[:MAX_LISTED]:
+        yield _headline(waiting.task, REVIEW_WORDS[waiting.wait], columns)
+        yield from (f"      {line}" for line in review_wait_lines(waiting, columns))
+    if len(overview.unreviewed) > MAX_LISTED:
+        yield f"  and {len(overview.unreviewed) - MAX_LISTED} more that wait for their review"
+
+
+def review_wait_lines(waiting: WaitingParent, columns: int | None) -> Iterator[str]:
+    """Say what a review found, or why it found nothing, and the commands that get on with its parent."""
+    why = waiting.held.feedback if waiting.wait is ReviewWait.FAILING else waiting.held.fault
+    if why and waiting.wait is not ReviewWait.OWED:
+        yield fit(clean_line(why), None if columns is None else columns - 6)
+    yield from waiting.commands
 
 
 def _headline(task: Task, what: str, columns: int | None) -> str:
@@ -207,6 +231,7 @@ def status_data(overview: Overview) -> dict[str, Any]:
         ],
         "due": [
             *map(_owed_data, overview.owed),
+            *map(review_wait_data, overview.unreviewed),
             *_retries(overview),
             *_stuck_data(overview),
             *_starts(overview),
@@ -239,6 +264,21 @@ def _owed_data(owed: Owed) -> dict[str, Any]:
     asked = [plain(question) for question in owed.questions]
     data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run_id, "command": owed.command}
     return {**data, "questions": asked} if owed.kind is OwedKind.ANSWERS else data
+
+
+def review_wait_data(waiting: WaitingParent) -> dict[str, Any]:
+    """Give how a parent waits for its review, for programs; ``command`` is the first of ``commands``."""
+    held = waiting.held
+    return {
+        "kind": waiting.wait.value,
+        "task": waiting.task.id,
+        "run": held.run_id,
+        "resume": list(held.resume),
+        "feedback": held.feedback,
+        "fault": held.fault,
+        "command": waiting.commands[0],
+        "commands": list(waiting.commands),
+    }
 
 
 def _retries(overview: Overview) -> Iterator[dict[str, Any]]:

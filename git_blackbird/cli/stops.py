@@ -1,11 +1,13 @@
 """How a call's end is shown, and what would be or was done."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from git_blackbird.cli.event_text import render_commit
 from git_blackbird.cli.output import Output, reader_may_leave
+from git_blackbird.cli.review_text import render_failing, render_no_verdict
 from git_blackbird.controller.decide import Recorded
 from git_blackbird.errors import ExitCode
+from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.stop import Stop
@@ -20,15 +22,28 @@ _DECIDED = {
 _MAX_BLOCKED = 8
 
 
-def show_stop(output: Output, stop: Stop) -> ExitCode:
-    """Say why the call ended and what to do next; gives the exit code."""
+def show_stop(output: Output, stop: Stop, told: frozenset[RunId] = frozenset()) -> ExitCode:
+    """Say why the call ended and what to do next, less the reviews told already; gives the exit code."""
     with reader_may_leave():
+        for line in _why(stop, told):
+            output.say(line)
         _print_stop(output, stop)
     return stop.exit_code
 
 
+def _why(stop: Stop, told: frozenset[RunId]) -> Iterator[str]:
+    if not stop.held:
+        yield clean_line(stop.text, 400)
+    for one in stop.held:
+        if one.run_id not in told:
+            yield from (
+                render_failing(one.task_id, one.resume, one.feedback)
+                if one.fault is None
+                else (render_no_verdict(one.task_id, one.fault),)
+            )
+
+
 def _print_stop(output: Output, stop: Stop) -> None:
-    output.say(clean_line(stop.text, 400))
     for step in stop.next_steps:
         output.say(f"next step: {clean(step)}")
     for task_id, waits in sorted(stop.blocked.items())[:_MAX_BLOCKED]:
@@ -43,6 +58,16 @@ def _print_stop(output: Output, stop: Stop) -> None:
             "task": stop.task_id,
             "nextSteps": list(stop.next_steps),
             "blocked": {task_id: list(waits) for task_id, waits in stop.blocked.items()},
+            "held": [
+                {
+                    "task": one.task_id,
+                    "run": one.run_id,
+                    "resume": list(one.resume),
+                    "feedback": one.feedback,
+                    "fault": one.fault,
+                }
+                for one in stop.held
+            ],
             "exitCode": int(stop.exit_code),
         },
     )

@@ -27,7 +27,7 @@ from git_blackbird.model.choices import STATE_OF, Choice, Decision
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, RunProgressed, RunStarted
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import DecisionState
+from git_blackbird.model.run import DecisionState, RunType
 from git_blackbird.model.text import clean_line
 
 _BELL = "\a"
@@ -82,9 +82,9 @@ class TerminalFace:
 
     def _begin(self, event: RunStarted) -> None:
         self._activity = Activity(event.task_id, clean_line(event.title), time.monotonic(), self._meter.spent)
-        if self.wants_output:
+        if self.wants_output or event.run_type is RunType.REVIEW:
             self._show_line(event)
-        else:
+        if not self.wants_output:
             self._move()
 
     def _follow(self, event: RunProgressed) -> None:

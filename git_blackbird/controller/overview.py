@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.cut_off import find_cut_off
+from git_blackbird.controller.held_parents import WaitingParent, waiting_parents
 from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -58,6 +59,7 @@ class Overview(NamedTuple):
     holder: str | None
     running: tuple[Running, ...]
     owed: tuple[Owed, ...]
+    unreviewed: tuple[WaitingParent, ...]
     ready: tuple[Task, ...]
     failed: tuple[Failed, ...]
     stuck: tuple[Stuck, ...]
@@ -86,6 +88,7 @@ def build_overview(workspace: Workspace) -> Overview:
         holder=controller_holder(workspace.layout),
         running=_running(workspace, image),
         owed=owed,
+        unreviewed=waiting_parents(standing),
         ready=ready(plan),
         failed=tuple(
             Failed(task, why_failed(image.history(task.id)))
@@ -101,8 +104,9 @@ def build_overview(workspace: Workspace) -> Overview:
             )
         ),
         drift=_drift(image),
-        unreadable=tuple(
-            fault for task_id in sorted(image.histories) for fault in image.histories[task_id].faults
+        unreadable=(
+            *(fault for task_id in sorted(image.histories) for fault in image.histories[task_id].faults),
+            *image.feedback_faults,
         ),
         elsewhere=_elsewhere(image),
         problems=workspace.problems,
@@ -191,7 +195,8 @@ def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
 class TaskView(NamedTuple):
     """One task with everything that follows for it.
 
-    ``owed`` is what waits for a person's command, ``words`` what the task must still hear.
+    ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
+    how a parent waits for its review.
     """
 
     task: Task
@@ -202,6 +207,7 @@ class TaskView(NamedTuple):
     history: History
     owed: Owed | None
     words: OwedWords
+    unreviewed: WaitingParent | None = None
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -222,6 +228,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
         history,
         next((one for one in owed_by_person(standing) if one.task is task), None),
         standing.owed_words(task.id),
+        next((one for one in waiting_parents(standing) if one.task.id == task.id), None),
     )
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from git_blackbird.model.due import owed_by_person, pending_decisions
-from git_blackbird.model.graph import ready, unmet
+from git_blackbird.model.due import owed_by_person, pending_decisions, unreviewed
+from git_blackbird.model.gate import is_complete
+from git_blackbird.model.graph import ancestors, ready, unmet
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.standing import Standing
@@ -50,10 +51,32 @@ def _startable(standing: Standing) -> Iterable[Task]:
     return {task.id: task for task in (*ready(standing.plan), *again)}.values()
 
 
+def _owing_parents(standing: Standing) -> Iterable[Task]:
+    """Parents below which something of a review is owed."""
+    owing = (standing.plan.tasks[task_id] for task_id in standing.feedback)
+    return {above.id: above for task in owing for above in ancestors(standing.plan, task)}.values()
+
+
+def _reviewable(standing: Standing) -> Iterable[Task]:
+    tasks = standing.plan.tasks
+    return (task for task in tasks.values() if is_complete(tasks, task))
+
+
+def _dismissable(standing: Standing) -> Iterable[Task]:
+    tasks = standing.plan.tasks
+    held = [one.task for one in unreviewed(standing)] if standing.is_gated else []
+    owing = (tasks.get(owed.parent_task_id) for owed in standing.feedback.values())
+    return {task.id: task for task in (*held, *owing) if task is not None}.values()
+
+
 BY_STATE: Mapping[str, Callable[[Standing], Iterable[Task]]] = {
     "execute": lambda standing: ready(standing.plan),
     "decide": _undecided,
     "resume": _waiting,
+    "resume --all": _owing_parents,
+    "review show": lambda standing: (task for task in standing.plan.tasks.values() if task.children),
+    "review run": _reviewable,
+    "review dismiss": _dismissable,
     "restart": _startable,
     "retry": _resettable,
 }

@@ -8,6 +8,7 @@ import pytest
 
 from git_blackbird.cli.main import COMMANDS, cli
 from git_blackbird.model.plan import Status
+from git_blackbird.model.review import completion_signature
 from git_blackbird.model.run import RunStatus
 from git_blackbird.model.settings import AGENT_NAMES, KEYS
 from tests.cli import shells
@@ -123,6 +124,37 @@ def test_a_shell_asks_where_git_is_told_to(make: Make, planned: Path, installed:
     ]
     seen = dict(zip(lines, make(planned, installed).complete(lines), strict=True))
     assert seen == {line: ["other"] for line in lines}
+
+
+def test_a_shell_offers_parents_to_what_reviews_them(make: Make, repo: Path, installed: Path) -> None:
+    done = Status.DONE
+    tasks = [
+        task("bad", status=Status.WAITING_USER, children=("bad-1", "bad-2")),
+        *(task(name, status=done, parent="bad") for name in ("bad-1", "bad-2")),
+        task("good", status=done, children=("good-1",)),
+        task("good-1", status=done, parent="good"),
+        task("open", children=("open-1",)),
+        task("open-1", parent="open"),
+    ]
+    signature = completion_signature(tasks[0], {one.id: one for one in tasks})
+    failing = {
+        "parent_review_passed": False,
+        "parent_review_resume_task_ids": ["bad-2"],
+        "parent_review_feedback": "No.",
+        "parent_review_completion_signature": signature,
+    }
+    save(repo, tasks, [run("bad-2"), run("bad", SECOND_RUN, run_type="review", **failing)])
+    expected = {
+        "git blackbird review ": ["dismiss", "run", "show"],
+        "git blackbird review show ": ["bad", "good", "open"],
+        "git blackbird review run ": ["bad", "good"],
+        "git blackbird review dismiss ": ["bad"],
+        "git blackbird resume ": ["bad-2"],
+        "git blackbird resume --all ": ["bad"],
+        "git blackbird review run bad --agent ": sorted(AGENT_NAMES),
+    }
+    seen = dict(zip(expected, make(repo, installed).complete(expected), strict=True))
+    assert seen == expected
 
 
 @pytest.mark.skipif(shells.why_missing("fish") is not None, reason="fish is not installed")

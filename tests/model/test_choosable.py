@@ -4,8 +4,9 @@ import pytest
 
 from git_blackbird.model.choosable import BY_STATE, choosable_deps, choosable_tasks
 from git_blackbird.model.history import History
-from git_blackbird.model.ids import TaskId
+from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status
+from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import DecisionState, RunStatus
 from git_blackbird.model.standing import Standing
 from tests.model.building import histories, run, task
@@ -52,7 +53,35 @@ def test_a_command_takes_what_its_state_allows(command: str) -> None:
 
 
 def test_every_command_with_a_rule_is_here() -> None:
-    assert sorted(BY_STATE) == sorted(TAKEN)
+    assert sorted(BY_STATE) == sorted([*TAKEN, *TAKEN_OF_PARENTS])
+
+
+TAKEN_OF_PARENTS = {
+    "resume --all": ["bad", "top"],
+    "review show": ["bad", "fresh", "top"],
+    "review run": ["bad", "fresh"],
+    "review dismiss": ["bad", "fresh"],
+}
+
+
+@pytest.mark.parametrize("command", TAKEN_OF_PARENTS)
+def test_what_reviews_take_are_parents(command: str) -> None:
+    tasks = [
+        task("bad", Status.WAITING_USER, parent="top", children=("bad-1",)),
+        task("bad-1", Status.DONE, parent="bad"),
+        task("fresh", Status.WAITING_USER, children=("fresh-1",)),
+        task("fresh-1", Status.DONE, parent="fresh"),
+        task("top", Status.IN_PROGRESS, children=("bad",)),
+    ]
+    told = Feedback(
+        parent_task_id=TaskId("bad"),
+        review_run_id=RunId("r"),
+        feedback="No.",
+        created_at="2026-01-01T00:00:00Z",
+        updated_at="2026-01-01T00:00:00Z",
+    )
+    standing = Standing(Plan({one.id: one for one in tasks}), {}, {TaskId("bad-1"): told}, is_gated=True)
+    assert [one.id for one in choosable_tasks(command, standing)] == TAKEN_OF_PARENTS[command]
 
 
 def test_other_commands_take_every_task() -> None:

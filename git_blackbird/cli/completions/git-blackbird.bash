@@ -21,6 +21,7 @@ command move - Put a task below another parent or at another place.
 command restart - Start a task again in a new session.
 command resume - Go on in the same agent session.
 command retry - Make a task todo again; start nothing.
+command review - Show a parent'\''s review, run it, or dismiss it.
 command runs - Show what happened, what it cost, what it changed.
 command set-status - Set a task'\''s status by hand.
 command show - Show one task and why it is or is not ready.
@@ -71,7 +72,7 @@ agent --no-input - Never ask; stop where someone must decide.
 agent -h - Show this message and exit.
 agent --help - Show this message and exit.
 agent 1 words:claude|codex|command|demo -
-completion --tasks words:add|agent|completion|config|decide|deinit|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|runs|set-status|show|status|validate For the scripts: the tasks that COMMAND takes now.
+completion --tasks words:add|agent|completion|config|decide|deinit|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|review|runs|set-status|show|status|validate For the scripts: the tasks that COMMAND takes now.
 completion --runs tasks For the scripts: the runs of TASK.
 completion --deps text For the scripts: the tasks that deps VERB TASK takes.
 completion --json - Print JSON for programs.
@@ -200,6 +201,7 @@ restart --no-input - Never ask; stop where someone must decide.
 restart -h - Show this message and exit.
 restart --help - Show this message and exit.
 restart 1 tasks -
+resume --all - TASK is a parent: all below it that its review flagged.
 resume -m text What to tell the agent.
 resume --message text What to tell the agent.
 resume -F file Read that from a file; - is standard input.
@@ -218,6 +220,15 @@ retry --no-input - Never ask; stop where someone must decide.
 retry -h - Show this message and exit.
 retry --help - Show this message and exit.
 retry 1 tasks -
+review --agent words:claude|codex|command|demo With run: the agent that reviews.
+review --stream - With run: show what the reviewer does and says as it comes.
+review --reason text With dismiss: why it may be done all the same.
+review --json - Print JSON for programs.
+review --no-input - Never ask; stop where someone must decide.
+review -h - Show this message and exit.
+review --help - Show this message and exit.
+review 1 words:show|run|dismiss -
+review 2 parents -
 runs --limit text At most N runs; 20 over all tasks.
 runs --log - Show what its agent did and said, in the pager.
 runs --follow - Show what a live run does, until it ends.
@@ -325,13 +336,14 @@ __git_blackbird_values ()
 	done
 }
 
-# Offer values of KIND that begin with CURRENT; $command and $given are those of the line.
+# Offer values of KIND that begin with CURRENT; $command, $scope and $given are those of the line.
 __git_blackbird_offer ()
 {
 	local kind=$1 current=$2
 	case "$kind" in
 	words:*) kind=${kind#words:} && __git_blackbird_values "$current" <<<"${kind//|/$'\n'}" ;;
-	tasks) __git_blackbird_values "$current" < <(__git_blackbird_ask --tasks "$command") ;;
+	tasks) __git_blackbird_values "$current" < <(__git_blackbird_ask --tasks "$command$scope") ;;
+	parents) __git_blackbird_values "$current" < <(__git_blackbird_ask --tasks "$command ${given[0]-}") ;;
 	runs) __git_blackbird_values "$current" < <(__git_blackbird_ask --runs "${given[0]-}") ;;
 	deps) __git_blackbird_values "$current" < <(__git_blackbird_ask --deps "${given[0]-}" "${given[1]-}") ;;
 	keys) __git_blackbird_values "$current" < <(__git_blackbird_lines key | cut -d ' ' -f 1) ;;
@@ -346,7 +358,7 @@ __git_blackbird_offer ()
 
 _git_blackbird ()
 {
-	local command="" kind="" owner="" ended="" word i dequoted_word
+	local command="" scope="" kind="" owner="" ended="" word i dequoted_word
 	local -a given=()
 	for ((i = ${__git_cmd_idx:-1} + 1; i < cword; i++)); do
 		word=${words[i]}
@@ -356,6 +368,7 @@ _git_blackbird ()
 			ended=yes
 		elif [ -z "$ended" ] && [[ $word == -?* ]]; then
 			kind=$(__git_blackbird_kind "${command:-.}" "$word") && [ "$kind" != - ] && owner=$word
+			[ "$command $word" = "resume --all" ] && scope=" --all"
 		elif [ -z "$command" ]; then
 			command=$word
 		else

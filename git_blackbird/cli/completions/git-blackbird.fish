@@ -21,6 +21,7 @@ command move - Put a task below another parent or at another place.
 command restart - Start a task again in a new session.
 command resume - Go on in the same agent session.
 command retry - Make a task todo again; start nothing.
+command review - Show a parent\'s review, run it, or dismiss it.
 command runs - Show what happened, what it cost, what it changed.
 command set-status - Set a task\'s status by hand.
 command show - Show one task and why it is or is not ready.
@@ -71,7 +72,7 @@ agent --no-input - Never ask; stop where someone must decide.
 agent -h - Show this message and exit.
 agent --help - Show this message and exit.
 agent 1 words:claude|codex|command|demo -
-completion --tasks words:add|agent|completion|config|decide|deinit|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|runs|set-status|show|status|validate For the scripts: the tasks that COMMAND takes now.
+completion --tasks words:add|agent|completion|config|decide|deinit|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|review|runs|set-status|show|status|validate For the scripts: the tasks that COMMAND takes now.
 completion --runs tasks For the scripts: the runs of TASK.
 completion --deps text For the scripts: the tasks that deps VERB TASK takes.
 completion --json - Print JSON for programs.
@@ -200,6 +201,7 @@ restart --no-input - Never ask; stop where someone must decide.
 restart -h - Show this message and exit.
 restart --help - Show this message and exit.
 restart 1 tasks -
+resume --all - TASK is a parent: all below it that its review flagged.
 resume -m text What to tell the agent.
 resume --message text What to tell the agent.
 resume -F file Read that from a file; - is standard input.
@@ -218,6 +220,15 @@ retry --no-input - Never ask; stop where someone must decide.
 retry -h - Show this message and exit.
 retry --help - Show this message and exit.
 retry 1 tasks -
+review --agent words:claude|codex|command|demo With run: the agent that reviews.
+review --stream - With run: show what the reviewer does and says as it comes.
+review --reason text With dismiss: why it may be done all the same.
+review --json - Print JSON for programs.
+review --no-input - Never ask; stop where someone must decide.
+review -h - Show this message and exit.
+review --help - Show this message and exit.
+review 1 words:show|run|dismiss -
+review 2 parents -
 runs --limit text At most N runs; 20 over all tasks.
 runs --log - Show what its agent did and said, in the pager.
 runs --follow - Show what a live run does, until it ends.
@@ -280,6 +291,8 @@ function __git_blackbird_offer -a prefix kind command
     switch $kind
         case 'words:*'
             string join \n -- $prefix(string split '|' -- (string replace 'words:' '' -- $kind))
+        case parents
+            string join \n -- $prefix(git $__git_blackbird_at blackbird completion --tasks "$command $given[1]" 2>/dev/null)
         case tasks
             string join \n -- $prefix(git $__git_blackbird_at blackbird completion --tasks $command 2>/dev/null)
         case runs
@@ -338,6 +351,7 @@ function __git_blackbird_complete
     set -l words (commandline -opc)
     set -l cur (commandline -ct)
     set -l command
+    set -l scope
     set -l owner
     set -l ended
     set -l given
@@ -351,6 +365,8 @@ function __git_blackbird_complete
             set -l kind (__git_blackbird_kind (set -q command[1]; and echo $command; or echo .) $word)
             and test $kind != -
             and set owner $word
+            test "$command $word" = 'resume --all'
+            and set scope ' --all'
         else if not set -q command[1]
             set command $word
         else
@@ -369,7 +385,7 @@ function __git_blackbird_complete
         __git_blackbird_lines command | string replace -r '^(\S+) \S+ ' '$1\t'
     else
         set -l kind (__git_blackbird_kind $command (math (count $given) + 1); or __git_blackbird_kind $command '*')
-        and __git_blackbird_offer '' $kind $command $given
+        and __git_blackbird_offer '' $kind "$command$scope" $given
     end
 end
 

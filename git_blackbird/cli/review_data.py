@@ -1,0 +1,25 @@
+"""What programs are told of a parent's review."""
+
+from typing import Any
+
+from git_blackbird.model.run import Run, RunType
+
+
+def review_data(run: Run) -> dict[str, Any] | None:
+    """Give what a review came to; None for a run that is none."""
+    if run.run_type is not RunType.REVIEW:
+        return None
+    dismissed = run.parent_review_dismissed
+    return {
+        "passed": run.parent_review_passed,
+        "resume": list(run.parent_review_resume_task_ids),
+        "feedback": run.parent_review_feedback,
+        "results": [
+            {"task": task_id, "status": one.status, "feedback": one.feedback}
+            for task_id, one in sorted((run.parent_review_results or {}).items())
+        ],
+        "signature": run.parent_review_completion_signature,
+        "dismissed": None
+        if dismissed is None
+        else {"reason": dismissed.reason, "at": dismissed.at, "by": dismissed.by},
+    }

@@ -1,0 +1,142 @@
+"""A parent's review as a person meets it: failing, resumed, passed; garbage; dismissed; for programs."""
+
+import os
+from pathlib import Path
+
+from tests.cli.golden_harness import Program, program
+from tests.support import commit, git
+
+__all__ = ["program"]
+
+SHORT = "require a.txt well | docs-a | Say that it works well."
+MENDS = "write a.txt it works\non-feedback write a.txt it works well"
+
+
+def plan(program: Program, prompt: str, mends: str = MENDS) -> None:
+    """A parent with two children and a task that waits for it."""
+    commit(program.cwd, {"readme": "one\n"})
+    git(program.cwd, "config", "blackbird.agent", "demo")
+    program.run("init")
+    program.run(
+        *("add", "--id", "docs", "--title", "The documents", "--ac", "They say how well it works"),
+        *("--prompt", prompt),
+    )
+    for task_id, told in (("docs-a", mends), ("docs-b", "write b.txt more")):
+        program.run(
+            "add", "--id", task_id, "--title", f"Page {task_id}", "--parent", "docs", "--prompt", told
+        )
+    program.run("add", "--id", "release", "--title", "Release", "--dep", "docs", "--prompt", "say out")
+    program.transcript.clear()
+
+
+def test_a_review_that_fails_and_passes(program: Program) -> None:
+    plan(program, SHORT)
+    program.run("review", "show", "docs")
+    program.run("execute", "--dry-run")
+    program.run("execute")
+    program.run("execute")
+    program.run("status")
+    program.run("status", "--porcelain")
+    program.run("list", "--all")
+    program.run("show", "docs")
+    program.run("show", "docs-a")
+    program.run("review", "show", "docs")
+    program.run("review", "show", "docs", "--json")
+    program.run("status", "--json")
+    program.run("execute", "release")
+    program.run("set-status", "docs", "done")
+    program.run("resume", "--all", "docs", "-m", "now")
+    program.run("resume", "--all", "docs")
+    program.run("resume", "--all", "docs")
+    program.run("review", "show", "docs")
+    program.run("runs", "docs")
+    program.run("execute")
+    program.check("review_fails_and_passes")
+
+
+def test_what_programs_are_told(program: Program) -> None:
+    plan(program, SHORT)
+    program.run("execute", "--json")
+    program.run("execute", "--json")
+    program.run("show", "docs-a", "--json")
+    program.run("show", "docs", "--json")
+    program.run("review", "dismiss", "docs", "--reason", " good enough ", "--json")
+    program.run("status", "--json")
+    program.run("review", "run", "docs", "--json", "--agent", "demo")
+    program.check("review_json")
+
+
+def test_no_verdict_and_a_dismissal(program: Program) -> None:
+    plan(program, "review-answer all\x1b[31m is well\nreview-say Looks fine.")
+    program.run("review", "dismiss", "docs", "--reason", "early")
+    program.run("execute", "--limit", "2")
+    program.run("status")
+    program.run("status", "--porcelain")
+    program.run("show", "docs")
+    program.run("review", "show", "docs")
+    program.run("execute")
+    program.run("review", "dismiss", "docs")
+    program.run("review", "dismiss", "docs", "--reason", "  ")
+    program.run("review", "dismiss", "docs", "--reason", "no", BLACKBIRD_RUN_ID="x")
+    program.run("review", "dismiss", "docs", "--reason", "read it myself")
+    program.run("review", "dismiss", "docs", "--reason", "twice")
+    program.run("review", "show", "docs")
+    program.run("runs", "docs")
+    program.run("execute")
+    program.check("review_without_verdict")
+
+
+def test_reviews_by_hand_and_what_is_refused(program: Program) -> None:
+    plan(program, SHORT, "write a.txt it works")
+    program.run("review", "run", "docs")
+    program.run("review", "show", "docs-a")
+    program.run("review", "show", "docz")
+    program.run("review", "list", "docs")
+    program.run("review", "show", "docs", "--reason", "x")
+    program.run("review", "dismiss", "docs", "--reason", "x", "--stream")
+    program.run("resume", "--all", "docs")
+    program.run("resume", "--all", "docs-a")
+    git(program.cwd, "config", "blackbird.execution.parentReviewEnabled", "false")
+    program.run("execute")
+    program.run("review", "show", "docs")
+    program.run("review", "run", "docs")
+    program.run("review", "show", "docs")
+    git(program.cwd, "config", "blackbird.execution.parentReviewEnabled", "true")
+    program.run("status")
+    program.run("resume", "docs-a")
+    program.check("review_by_hand")
+
+
+def test_an_agent_that_cannot_be_held_to_a_verdict(program: Program) -> None:
+    plan(program, SHORT)
+    git(program.cwd, "config", "blackbird.agent", "command")
+    git(program.cwd, "config", "blackbird.command.run", "cat >/dev/null")
+    program.run("execute")
+    program.run("review", "run", "docs")
+    program.check("review_refused")
+
+
+def test_words_of_a_reviewer_do_nothing_to_a_terminal(program: Program) -> None:
+    plan(program, "require a.txt well | docs-a | \x1b]0;owned\x07Say \x1b[2Jit.\\nTwice\x9b1m.")
+    program.run("execute")
+    program.run("status")
+    program.run("show", "docs-a")
+    program.run("review", "show", "docs")
+    program.run("runs", "docs")
+    text = program.text()
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "\x9b" not in text
+
+
+def test_a_feedback_file_that_cannot_be_read_is_named(program: Program) -> None:
+    plan(program, SHORT)
+    folder = Path(program.cwd) / ".blackbird" / "parent-review-feedback"
+    folder.mkdir(parents=True)
+    (folder / "docs-b.json").write_text("{}\n")
+    program.run("status")
+    program.run("status", "--porcelain")
+    program.run("status", "--json")
+    program.run("show", "docs-b")
+    program.check("review_feedback_unreadable")
+    assert os.listdir(folder) == ["docs-b.json"]
