@@ -105,16 +105,16 @@ class Loop:
                 stop = await self._turn()
         except AgentUnavailableError as error:
             stop = self._unavailable(error)
-        self._name_what_others_owe()
+        self._name_what_others_owe(stop)
         self._face.end(stop)
         return stop
 
-    def _name_what_others_owe(self) -> None:
+    def _name_what_others_owe(self, stop: Stop) -> None:
         """A call that is about some tasks only names what the others wait for, and asks nothing of it."""
         if self._call.only is None:
             return
         for owed in owed_by_person(self._workspace.standing()):
-            if not self._call.covers(owed.task.id):
+            if not self._call.covers(owed.task.id) and owed.command not in stop.next_steps:
                 text = f"{owed.task.id} waits for you as well"
                 self._face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
 
@@ -261,7 +261,7 @@ class Loop:
         return None
 
     def _unavailable(self, error: AgentUnavailableError) -> Stop:
-        return Stop(StopReason.AGENT_UNAVAILABLE, error.message, (error.hint,) if error.hint else ())
+        return Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
 
     async def _decide(self, image: Image, task: Task, run: Run) -> Stop | None:
         checkpoint = await asyncio.to_thread(build_checkpoint, self._workspace, image, task, run)
