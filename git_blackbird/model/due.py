@@ -231,10 +231,13 @@ def _due_of_parents(standing: Standing, call: Call) -> ReviewParent | ReviewsReq
     return ReviewsRequired(tuple(held), leaves) if held or leaves else None
 
 
+_GETTING_ON = frozenset({Status.TODO, Status.IN_PROGRESS})
+
+
 def owing_leaves(standing: Standing) -> tuple[Task, ...]:
     """Give the leaves that nothing but a person gets on with what a review left owed, smallest id first."""
     tasks = (standing.plan.tasks[task_id] for task_id in sorted(standing.feedback))
-    return tuple(task for task in tasks if task.status != Status.TODO)
+    return tuple(task for task in tasks if task.status not in _GETTING_ON)
 
 
 def _is_about(call: Call, standing: Standing, leaf: Task) -> bool:

@@ -5,6 +5,7 @@ The suite takes every third step; with ``BLACKBIRD_EVERY_STEP`` set, each is tak
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ from tests.support import commit
 
 WANTED = "say it in French"
 SHARES = 4
+REQUIRED = StopReason.PARENT_REVIEW_REQUIRED
 
 
 class Reviewer(Person):
@@ -89,8 +91,11 @@ def finish(repo: Path) -> None:
         assert not list(running_records(image.histories))
         if all(task.status == Status.DONE for task in image.plan.tasks.values()):
             return
-        assert stop.reason in {StopReason.COMPLETED, StopReason.FAILED}, stop
-        for task in image.plan.leaves():
+        assert stop.reason in {StopReason.COMPLETED, StopReason.FAILED, REQUIRED}, stop
+        owed = open_at(repo).standing(image).feedback
+        for task_id in owed:
+            resume(repo, task_id, RunStatus.SUCCESS)
+        for task in (task for task in image.plan.leaves() if task.id not in owed):
             latest = image.history(task.id).latest
             if latest is not None and latest.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}:
                 resume(repo, task.id, latest.status)
@@ -129,3 +134,43 @@ def test_killed_before_a_persistence_step(flow: Path, tmp_path: Path, share: int
         shutil.rmtree(place)
         step += SHARES * STRIDE
     assert step > 40
+
+
+@pytest.fixture
+def reviewed(repo: Path) -> Path:
+    commit(repo, {"a.txt": "one\n"})
+    put_plan(
+        repo,
+        replace(parent_of("p", ["t"]), prompt="require y.txt more | t | y.txt needs more"),
+        leaf("t", "write y.txt a\non-feedback append y.txt more", parent="p"),
+        leaf("z", "write z.txt z", deps=["p"]),
+    )
+    configure(repo, agent="demo", execution__stopGraceSeconds="0")
+    return repo
+
+
+def review_and_resume(repo: Path) -> None:
+    """Work up to the failing review, and carry what it found to the child."""
+    if execute(repo).reason is REQUIRED:
+        resume(repo, "t", RunStatus.SUCCESS)
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_killed_before_a_persistence_step_of_a_review(reviewed: Path, tmp_path: Path, share: int) -> None:
+    step, killed = 1 + share * STRIDE, True
+    while killed:
+        place = tmp_path / f"step-{step}"
+        shutil.copytree(reviewed, place, symlinks=True)
+        killed = run_killed(lambda place=place: review_and_resume(place), step)  # type: ignore[misc]
+        finish(place)
+        image = open_at(place).store.image()
+        verdicts = [run for run in image.histories[leaf("p").id].runs if run.parent_review_passed is not None]
+        assert [run.parent_review_passed for run in verdicts] == [False, True]
+        told = [run.context.get("parentReviewFeedback") for run in image.histories[leaf("t").id].runs]
+        assert verdicts[0].id in [one["reviewRunId"] for one in told if one]
+        assert (image.feedback, leftover_files(place)) == ({}, [])
+        assert status(place, "z") == Status.DONE
+        assert (place / "y.txt").read_text() == "a\nmore\n"
+        shutil.rmtree(place)
+        step += SHARES * STRIDE
+    assert step > 30

@@ -5,10 +5,12 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,18 +35,24 @@ from git_blackbird.controller.requests import (
     execute_loop,
     reset_task,
     restart_loop,
+    resume_all_loop,
     resume_loop,
     set_status,
 )
+from git_blackbird.controller.reviews import dismiss_review, review_loop
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.due import Call, CarryOut, Decide, next_due
+from git_blackbird.model.due import Call, CarryOut, Decide, ReviewParent, ReviewsRequired, next_due
 from git_blackbird.model.events import Event, RunProgressed, RunStarted
+from git_blackbird.model.gate import last_word, lets_go, present_review
 from git_blackbird.model.history import finished_the_task, since_done
+from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.owed_feedback import feedback_of
 from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.model.review import Feedback
+from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
 from git_blackbird.model.status import derive_leaves
 from git_blackbird.storage.store import Image
 from tests.controller.killing import run_killed
@@ -68,6 +76,19 @@ case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
 behaviour=$(cat "$(dirname "$0")/behaviour")
 case "$behaviour$*" in lost*--resume*) echo "No conversation found with session ID: x" >&2; exit 1;; esac
 cat >/dev/null
+succeeded='{"type":"result","subtype":"success","is_error":false,"result":'
+working() { printf '{"type":"assistant","message":{"content":[{"type":"text","text":"working"}]}}\n'; sleep 600; }
+case "$*" in *--json-schema*)
+  verdict=$(cat "$(dirname "$0")/verdict-$BLACKBIRD_TASK_ID" 2>/dev/null || echo '{"passed":true}')
+  printf '{"type":"system","subtype":"init","session_id":"x"}\n'
+  case "$verdict" in
+    crash) exit 3;;
+    work) working;;
+    {*) printf "$succeeded"'"","structured_output":%s,' "$verdict";;
+    *) printf "$succeeded"'"fine",';;
+  esac
+  printf '"session_id":"x","usage":{"input_tokens":1,"output_tokens":1}}\n'; exit 0;;
+esac
 while [ "$1" != --session-id ] && [ "$1" != --resume ]; do shift; done
 say() { printf '{"type":"result","subtype":"success","is_error":%s,"result":"%s",' "$1" "$2"
         printf '"session_id":"%s",' "$3"
@@ -75,7 +96,7 @@ say() { printf '{"type":"result","subtype":"success","is_error":%s,"result":"%s"
 printf '{"type":"system","subtype":"init","session_id":"%s"}\n' "$2"
 case "$behaviour" in
   away) say true "Not logged in. Please run /login" "$2" 0; exit 1;;
-  pause) printf '{"type":"assistant","message":{"content":[{"type":"text","text":"working"}]}}\n'; sleep 600;;
+  pause) working;;
   fail) echo half >>"half-$BLACKBIRD_TASK_ID"; say true "API Error: 500" "$2" 1; exit 1;;
   ask) say false '{\"questions\":[{\"id\":\"q\",\"prompt\":\"Which?\"}]}' "$2" 1;;
   *) echo done >>"out-$BLACKBIRD_TASK_ID"; say false ok "$2" 1;;
@@ -90,7 +111,15 @@ PLANS = {
         leaf("b", parent="p"),
         leaf("c", deps=["p"]),
     ),
+    "deep": (
+        parent_of("q", ["p", "b"]),
+        replace(parent_of("p", ["a"]), parent=TaskId("q")),
+        leaf("a", parent="p"),
+        leaf("b", parent="q"),
+        leaf("c", deps=["q"]),
+    ),
 }
+CHILDREN = {"parent": {"p": ["a", "b"]}, "deep": {"p": ["a"], "q": ["p", "b"]}}
 EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "8"))  # read before the tests are sealed
 BEHAVIOURS = st.sampled_from(["pause", "ask", "ok", "fail", "lost", "away"])
 REPLIES = st.sampled_from(["changes", "nobody", "approve", "reject", "quit", "leave"])
@@ -98,7 +127,66 @@ REPLIES_OF: dict[str, Decision] = {"approve": APPROVE, "changes": APPROVE, "quit
 WAITING = frozenset({RunStatus.WAITING_USER, RunStatus.PAUSED})
 STUCK = frozenset({Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
 TASKS = st.sampled_from(["a", "a", "a", "b", "c", "p"])
+PARENTS = st.sampled_from(["p", "p", "q"])
+VERDICTS = st.sampled_from(["pass", "first", "last", "all", "prose", "crash", "work"])
 STATUSES = st.sampled_from([Status.TODO, Status.DONE, Status.SKIPPED])
+
+
+def heard(image: Image, task_id: TaskId, review: str) -> bool:
+    """Whether a run that finished the task was told what this review said."""
+    return any(
+        (run.context.get("parentReviewFeedback") or {}).get("reviewRunId") == review
+        and finished_the_task(run)
+        and run.superseded_at is None
+        for run in image.history(task_id).own
+    )
+
+
+def leave_as_go_does(repo: Path) -> None:
+    """A parent that is done although its review failed, and what that left owed (W1)."""
+    stamp = "2026-01-02T00:00:00.5Z"
+    context = {"schemaVersion": 1}
+    with open_at(repo).store.transaction() as transaction:
+        plan = transaction.plan()
+        done = {name: replace(plan.tasks[TaskId(name)], status=Status.DONE) for name in "pab"}
+        transaction.save_plan(plan.replaced(*done.values()))
+        for number, name in enumerate("ab"):
+            transaction.save_run(
+                Run(
+                    id=RunId(f"{number:016x}"),
+                    task_id=TaskId(name),
+                    provider="claude",
+                    provider_session_ref="00000000-0000-4000-8000-000000000000",
+                    started_at=stamp,
+                    completed_at=stamp,
+                    status=RunStatus.SUCCESS,
+                    context=context,
+                )
+            )
+        transaction.save_run(
+            Run(
+                id=RunId("f" * 16),
+                task_id=TaskId("p"),
+                run_type=RunType.REVIEW,
+                provider="claude",
+                started_at=stamp,
+                completed_at=stamp,
+                status=RunStatus.SUCCESS,
+                context=context,
+                parent_review_passed=False,
+                parent_review_resume_task_ids=(TaskId("a"),),
+                parent_review_feedback="left",
+                parent_review_completion_signature="parent-review:v1:0",
+            )
+        )
+        left = Feedback(
+            parent_task_id=TaskId("p"),
+            review_run_id=RunId("f" * 16),
+            feedback="left",
+            created_at=stamp,
+            updated_at=stamp,
+        )
+        transaction.save_feedback(TaskId("a"), left)
 
 
 class Player(Person):
@@ -113,7 +201,12 @@ class Player(Person):
 
     def notify(self, event: Event) -> None:
         super().notify(event)
-        if isinstance(event, RunStarted) and event.resumes is None and self.plain:
+        if (
+            isinstance(event, RunStarted)
+            and event.run_type is RunType.EXECUTE
+            and event.resumes is None
+            and self.plain
+        ):
             self.machine.check_start()
         if isinstance(event, RunProgressed) and "working" in event.progress.text and self.loop is not None:
             asyncio.get_running_loop().call_soon(self.loop.interrupt)
@@ -143,9 +236,19 @@ class Machine(RuleBasedStateMachine):
         self.repo.mkdir()
         self.texts = 0
         self.decided: set[tuple[str, str]] = set()
+        self.plan = ""
+        self.reviews_by_hand = 0
+        self.was_open = False
+        self.set_by_hand: set[str] = set()
 
-    @initialize(plan=st.sampled_from(sorted(PLANS)), checkpoints=st.booleans(), commits=st.booleans())
-    def begin(self, plan: str, checkpoints: bool, commits: bool) -> None:
+    @initialize(
+        plan=st.sampled_from(sorted(PLANS)),
+        checkpoints=st.booleans(),
+        commits=st.booleans(),
+        left_by_go=st.booleans(),
+    )
+    def begin(self, plan: str, checkpoints: bool, commits: bool, left_by_go: bool) -> None:
+        self.plan = plan
         git(self.repo, "init", "-q", "-b", "main")
         commit(self.repo, {"a.txt": "one\n"})
         (self.place / "claude").write_text(AGENT)
@@ -156,9 +259,21 @@ class Machine(RuleBasedStateMachine):
         )
         configure(self.repo, execution__commit="approved" if commits else "never")
         put_plan(self.repo, *PLANS[plan])
+        if left_by_go and plan == "parent":
+            leave_as_go_does(self.repo)
+            self.was_open = True
 
     def behave(self, behaviour: str) -> None:
         (self.place / "behaviour").write_text(behaviour)
+
+    def judge(self, verdict: str) -> None:
+        """Tell the reviewers what they find."""
+        for parent, children in CHILDREN.get(self.plan, {}).items():
+            flagged = {"first": children[:1], "last": children[-1:], "all": children}.get(verdict, [])
+            told = {"passed": not flagged, "resumeTaskIds": flagged}
+            told["feedbackForResume"] = self.new_text() if flagged else ""
+            text = verdict if verdict in {"prose", "crash", "work"} else json.dumps(told)
+            (self.place / f"verdict-{parent}").write_text(text)
 
     def new_text(self) -> str:
         self.texts += 1
@@ -170,8 +285,21 @@ class Machine(RuleBasedStateMachine):
     def check_start(self) -> None:
         """No leaf starts while something earlier is due."""
         image = self.image()
-        earlier = next_due(image.plan, image.histories, Call())
-        assert not isinstance(earlier, Decide | CarryOut), earlier
+        earlier = next_due(open_at(self.repo).standing(image), Call())
+        assert not isinstance(earlier, Decide | CarryOut | ReviewParent | ReviewsRequired), earlier
+        self.check_parents(image)
+
+    def check_parents(self, image: Image) -> None:
+        """No dependent of an unreviewed parent ever starts."""
+        for task in image.plan.leaves():
+            latest = image.history(task.id).live
+            if latest is None or latest.resumes is not None or self.was_open:
+                continue
+            for dep in (image.plan.tasks[dep] for dep in task.deps):
+                if dep.children and dep.id not in self.set_by_hand:
+                    said = present_review(image.plan.tasks, dep, image.history(dep.id))
+                    assert said is not None
+                    assert lets_go(said)
 
     def play(self, player: Player, prepared: tuple[Loop, Opening]) -> None:
         player.loop = prepared[0]
@@ -198,6 +326,35 @@ class Machine(RuleBasedStateMachine):
         player = Player(self, "nobody")
         self.play(player, restart_loop(open_at(self.repo), player, task, self.new_text() if words else None))
 
+    @rule(parent=PARENTS, behaviour=BEHAVIOURS, verdict=VERDICTS)
+    def resume_all(self, parent: str, behaviour: str, verdict: str) -> None:
+        self.behave(behaviour)
+        self.judge(verdict)
+        player = Player(self, "approve")
+        with contextlib.suppress(RequestError):
+            self.play(player, resume_all_loop(open_at(self.repo), player, parent))
+
+    @rule(parent=PARENTS, verdict=VERDICTS)
+    def review(self, parent: str, verdict: str) -> None:
+        self.judge(verdict)
+        self.reviews_by_hand += 1
+        player = Player(self, "nobody")
+        self.play(player, review_loop(open_at(self.repo), player, parent))
+
+    @rule(parent=PARENTS)
+    def dismiss(self, parent: str) -> None:
+        with contextlib.suppress(RequestError):
+            dismiss_review(open_at(self.repo), parent, "enough")
+
+    @rule(on=st.booleans())
+    def gate(self, on: bool) -> None:
+        configure(self.repo, execution__parentReviewEnabled=str(on).lower())
+        self.was_open = self.was_open or not on
+
+    @rule(verdict=VERDICTS)
+    def reviewers_find(self, verdict: str) -> None:
+        self.judge(verdict)
+
     @rule(task=TASKS)
     def retry(self, task: str) -> None:
         with contextlib.suppress(RequestError):
@@ -205,6 +362,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(task=TASKS, status=STATUSES)
     def set_status(self, task: str, status: Status) -> None:
+        self.set_by_hand.add(task)
         with contextlib.suppress(RequestError):
             set_status(open_at(self.repo), task, status)
 
@@ -224,13 +382,19 @@ class Machine(RuleBasedStateMachine):
         self.texts += 10
         run_killed(lambda: self.execute(behaviour, reply), step)
 
-    @rule(task=TASKS, step=st.integers(1, 12), word=st.sampled_from(["retry", "decide", "set_status"]))
+    @rule(
+        task=TASKS,
+        step=st.integers(1, 12),
+        word=st.sampled_from(["retry", "decide", "set_status", "dismiss"]),
+    )
     def power_cut_between_writes(self, task: str, step: int, word: str) -> None:
         actions = {
             "retry": lambda: self.retry(task),
             "decide": lambda: self.decide(task, "approve"),
             "set_status": lambda: self.set_status(task, Status.TODO),
+            "dismiss": lambda: self.dismiss("p"),
         }
+        self.set_by_hand.add(task)
         run_killed(actions[word], step)
 
     @invariant()
@@ -242,6 +406,7 @@ class Machine(RuleBasedStateMachine):
             assert not history.faults
         self.nothing_owed_was_lost(image)
         self.nothing_was_committed_twice()
+        self.verdicts_are_kept(image)
         decided = {
             (str(run.id), str(run.decision_state))
             for history in image.histories.values()
@@ -250,6 +415,30 @@ class Machine(RuleBasedStateMachine):
         }
         assert self.decided <= decided
         self.decided = decided
+
+    def verdicts_are_kept(self, image: Image) -> None:
+        """A state of the children has one verdict, and what that left owed is owed until it was heard."""
+        valid = [
+            (str(run.task_id), run.parent_review_completion_signature)
+            for history in image.histories.values()
+            for run in history.runs
+            if run.parent_review_passed is not None
+        ]
+        assert len(valid) - len(set(valid)) <= self.reviews_by_hand
+        feedback = open_at(self.repo).standing(image).feedback
+        for task_id, one in feedback.items():
+            if image.plan.tasks[task_id].status == Status.DONE:
+                assert not heard(image, task_id, one.review_run_id)
+        for parent in (task for task in image.plan.tasks.values() if task.children):
+            said = last_word(image.history(parent.id))
+            if said is None or lets_go(said):
+                continue
+            for task_id in feedback_of(image.plan, parent, said):
+                assert (
+                    feedback.get(task_id) is not None
+                    or heard(image, task_id, said.id)
+                    or task_id in self.set_by_hand
+                )
 
     def nothing_was_committed_twice(self) -> None:
         named = git(self.repo, "log", "--format=%(trailers:key=Blackbird-Run,valueonly,separator=)").split()
@@ -275,6 +464,7 @@ class Machine(RuleBasedStateMachine):
             shutil.rmtree(self.place, ignore_errors=True)
 
     def everything_can_be_done(self) -> None:
+        self.judge("pass")
         for _ in range(40):
             self.repaired()
             image = self.image()
@@ -307,6 +497,10 @@ class Machine(RuleBasedStateMachine):
             if self.image().plan.tasks[task.id].status in STUCK:
                 with contextlib.suppress(BlackbirdError):
                     reset_task(open_at(self.repo), task.id)
+        for task_id in sorted(open_at(self.repo).standing().feedback):
+            self.resume(task_id, "ok", words=False, answer=False)
+            if task_id in open_at(self.repo).standing().feedback:
+                self.restart(task_id, "ok", words=False)
         for task in image.plan.tasks.values():
             if task.status == Status.SKIPPED:
                 set_status(open_at(self.repo), task.id, Status.TODO)
