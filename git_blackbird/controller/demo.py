@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan
@@ -12,7 +13,7 @@ from git_blackbird.git.program import scrubbed
 from git_blackbird.git.starting import commit_everything, start_repository
 from git_blackbird.model.history import History
 from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState, Run, RunStatus
+from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
 
 DEMO_FOLDER = "blackbird-demo"
 CHANGE_REQUEST = "Greet the world when nobody is named.\nOnly @greet.py needs to change."
@@ -52,7 +53,14 @@ _TASKS = (
         f"on-feedback write greet.py {_GREETING % _OR_THE_WORLD}\n"
         "on-feedback say Without a name it greets the world now.",
     ),
-    NewTask("Explain the program", id="guide", description="What a user needs to read."),
+    NewTask(
+        "Explain the program",
+        id="guide",
+        description="What a user needs to read.",
+        acceptance_criteria=("the pages name what happens when nobody is named",),
+        prompt="When its pages are done, they are reviewed together.\n"
+        "require docs/usage.md without a name | guide-usage | Say what happens without a name.",
+    ),
     NewTask(
         "Answer what users ask",
         id="guide-faq",
@@ -73,7 +81,10 @@ _TASKS = (
         acceptance_criteria=("docs/usage.md shows a command line",),
         prompt="Show how to call it.\n"
         "write docs/usage.md # Usage\\n\\n    python greet.py Ada\n"
-        "say docs/usage.md shows how to call it.",
+        "say docs/usage.md shows how to call it.\n"
+        "on-feedback write docs/usage.md # Usage\\n\\n    python greet.py Ada\\n\\n"
+        "Called without a name it greets the world.\n"
+        "on-feedback say docs/usage.md also tells of a call without a name.",
     ),
     NewTask(
         "Test the greeting",
@@ -156,12 +167,13 @@ def read_findings(workspace: Workspace) -> tuple[Finding, ...]:
         _shown("a change was requested, and made in the same session", histories, _changed),
         _shown("a question was asked and answered", histories, _answered),
         _shown("a failed run was rejected, and the task done in a new session", histories, _retried),
+        _shown("a review of a parent failed, its child was resumed, and it passed", histories, _reviewed),
         Finding(f"{len(decided)} decisions on {len(runs)} runs are recorded, none is open", not still_open),
     )
 
 
 def _shown(what: str, histories: list[History], find: _Find) -> Finding:
-    found = [text for history in histories for text in find(history.own)]
+    found = [text for history in histories for text in find(history.runs)]
     return Finding(f"{what}: {'; '.join(found) or 'not seen'}", bool(found))
 
 
@@ -190,6 +202,14 @@ def _retried(runs: tuple[Run, ...]) -> Iterator[str]:
             and last.provider_session_ref != run.provider_session_ref
         ):
             yield f"{run.task_id}, run {run.id} and then {last.id}"
+
+
+def _reviewed(runs: tuple[Run, ...]) -> Iterator[str]:
+    reviews = [run for run in runs if run.run_type is RunType.REVIEW]
+    for first, later in pairwise(reviews):
+        if first.parent_review_passed is False and later.parent_review_passed:
+            flagged = ", ".join(first.parent_review_resume_task_ids)
+            yield f"{first.task_id}, run {first.id}, {flagged} and then {later.id}"
 
 
 def _resumed(runs: tuple[Run, ...], run: Run) -> Run | None:

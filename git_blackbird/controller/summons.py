@@ -9,8 +9,8 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.due import owed_by_person
 from git_blackbird.model.events import Event, Notice, Weight
+from git_blackbird.model.owed import owed_by_person
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
 
@@ -63,7 +63,7 @@ class Summoning:
             if stop.reason is StopReason.COMPLETED:
                 self._call_for_rest()
             else:
-                self._call(Calling(stop.reason.value, stop.text))
+                self._call(Calling(stop.reason.value, stop.text, stop.task_id or ""))
         for one in self._started:
             one.wait(_LAST_LOOK_SECONDS)
         self._complain()

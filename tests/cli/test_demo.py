@@ -77,6 +77,7 @@ def test_by_itself_it_finishes_on_a_fresh_machine_beside_another_repository(
     assert (there / "docs/tone.txt").read_text() == "friendly\n"
     states = [one.decision_state for one in runs_of(there, "greet")]
     assert states == [DecisionState.CHANGES_REQUESTED, DecisionState.APPROVED_CONTINUE]
+    assert "Called without a name" in (there / "docs/usage.md").read_text()
 
 
 def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_of_it(
@@ -130,7 +131,7 @@ def test_json_tells_programs_everything(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert {"run_started", "checkpoint", "questions", "decided", "stop", "findings"} <= set(names)
     (findings,) = [line["findings"] for line in lines if line.get("event") == "findings"]
-    assert [one["holds"] for one in findings] == [True] * 5
+    assert [one["holds"] for one in findings] == [True] * 6
 
 
 def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
@@ -146,13 +147,22 @@ def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
         terminal.type("1", ENTER)
         terminal.wait_for("2) formal")
         terminal.type("2", ENTER)
-        for times in (4, 5, 6):
+        for times in (4, 5):
             terminal.wait_for_list(times=times)
             terminal.type("1", ENTER)
-        code = terminal.end()
+        assert terminal.end() == 5
+        assert "next step: git blackbird resume guide-usage\n" in terminal.text
         assert "look further:" in terminal.text
     repo = tmp_path / "blackbird-demo"
+    for command in (("resume", "guide-usage"), ("execute",)):
+        with Terminal(repo, *command) as terminal:
+            terminal.wait_for_list()
+            terminal.type("1", ENTER)
+            code = terminal.end()
     assert (repo / "docs/tone.txt").read_text() == "formal\n"
     assert statuses(repo) == {Status.DONE}
     assert code == 0
-    assert [len(runs_of(repo, task_id)) for task_id in LEAVES] == [2, 1, 2, 1, 1]
+    assert [len(runs_of(repo, task_id)) for task_id in LEAVES] == [2, 1, 2, 2, 1]
+    assert [one.parent_review_passed for one in runs_of(repo, "guide")] == [False, True]
+    usage = runs_of(repo, "guide-usage")
+    assert usage[0].provider_session_ref == usage[1].provider_session_ref

@@ -45,7 +45,7 @@ from git_blackbird.model.events import (
     Weight,
 )
 from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.text import clean
 from tests.controller.support import STAMP, leaf, open_at
 from tests.support import commit, git, write
@@ -188,6 +188,12 @@ def test_paths_are_one_harmless_line(path: str, shown: str) -> None:
     assert render_path(path) == shown
 
 
+REVIEW = RUN.with_fields(run_type=RunType.REVIEW)
+FAILING = REVIEW.with_fields(
+    parent_review_passed=False,
+    parent_review_resume_task_ids=(TaskId("b"), TaskId("c")),
+    parent_review_feedback=f"Too\n  short.{EVIL} {'x' * 300}",
+)
 CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x", "y", "z"))
 
 
@@ -226,6 +232,31 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         (
             Decided(TaskId("a"), RUN.id, DecisionState.CHANGES_REQUESTED, elsewhere=True),
             "changes requested of a elsewhere",
+        ),
+        (
+            RunStarted(TaskId("a"), "T", RUN.id, "claude", None, 1, RunType.REVIEW),
+            f"running parent review for a (run {RUN.id}, claude)",
+        ),
+        (
+            RunEnded(REVIEW.with_fields(parent_review_passed=True, cost_usd=0.5), "T", 3),
+            "parent review passed for a: $0.50, 3s",
+        ),
+        (
+            RunEnded(FAILING, "T", 3),
+            f"parent review failed for a\nresume tasks: b, c\nfeedback: Too short.red\ufffd {'x' * 182}...",
+        ),
+        (
+            RunEnded(REVIEW.with_fields(status=RunStatus.FAILED, error=f"it asked{EVIL}"), "T", 3),
+            "no verdict on a: it askedred\ufffd",
+        ),
+        (RunEnded(REVIEW, "T", 3), "no verdict on a: it gave no verdict"),
+        (
+            RunEnded(REVIEW.with_fields(error="logged out", superseded_by="unavailable"), "T", 3),
+            "could not review a: logged out",
+        ),
+        (
+            RunEnded(FAILING.with_fields(superseded_by="plan-changed"), "T", 3),
+            "the review of a counts for nothing: what it is about has changed meanwhile",
         ),
         (Notice(Weight.WARNING, "odd", "do this\nor that"), "warning: odd\nhint: do this\nhint: or that"),
         (Notice(Weight.INFO, "so it is"), "so it is"),

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from git_blackbird.controller.requests import execute_loop
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.controller.world import real_world
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import DecisionState, Run, RunStatus
 from tests.cli.terminal import (
     ALT_ENTER,
@@ -406,3 +408,16 @@ def test_the_line_that_moves_counts_each_run_once_while_it_spends_and_after(spen
         assert re.sub(r"\d+s$", "0s", terminal.text, flags=re.MULTILINE) == (
             "completed a: 1 file, +0 -0, $0.50, 0s\ncompleted b: 1 file, +0 -0, $0.50, 0s\nevery task is done"
         )
+
+
+def test_a_review_that_fails_is_seen_and_told_once(demo_repo: Path) -> None:
+    parent = replace(leaf("p", "require a.txt well | a | Do it well."), children=(TaskId("a"),))
+    put_plan(demo_repo, parent, replace(leaf("a", "write a.txt badly"), parent=TaskId("p")))
+    with Terminal(demo_repo, "execute", "--no-stop") as terminal:
+        assert terminal.end() == 5
+        text = terminal.text
+    assert text.count("running parent review for p") == 1
+    assert text.count("parent review failed for p") == 1
+    assert "resume tasks: a\n" in text
+    assert "feedback: Do it well.\n" in text
+    assert text.endswith("next step: git blackbird resume a")

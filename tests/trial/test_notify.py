@@ -53,6 +53,15 @@ def test_a_failure_is_told_at_the_end(trial: Trial, sealed: Path) -> None:
     assert told(sealed, 1) == [f"failed|||failed: a|{trial.repo}|none|none|\n"]
 
 
+def test_a_review_that_fails_needs_a_person(trial: Trial, sealed: Path) -> None:
+    trial.expect(0, "add", "--id", "p", "--title", "P", "--prompt", "require a well | kid | Do it well.")
+    trial.expect(0, "add", "--id", "kid", "--title", "Kid", "--parent", "p", "--prompt", "write a bad")
+    git(trial.repo, "config", "blackbird.agent", "demo")
+    trial.expect(5, "execute", "--no-input")
+    said = "parent_review_required|p||parent review failed for p"
+    assert told(sealed, 1) == [f"{said}|{trial.repo}|none|none|\n"]
+
+
 def test_what_waits_is_told_at_the_end(trial: Trial, sealed: Path) -> None:
     trial.command(ASKS)
     trial.expect(4, "execute", "--no-input")
