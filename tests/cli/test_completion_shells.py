@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -137,7 +138,7 @@ def test_a_shell_offers_parents_to_what_reviews_them(make: Make, repo: Path, ins
         task("open-1", parent="open"),
     ]
     signature = completion_signature(tasks[0], {one.id: one for one in tasks})
-    failing = {
+    failing: dict[str, Any] = {
         "parent_review_passed": False,
         "parent_review_resume_task_ids": ["bad-2"],
         "parent_review_feedback": "No.",
