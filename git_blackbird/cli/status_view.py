@@ -11,7 +11,7 @@ from git_blackbird.cli.wording import BAR, counted, run_seconds, shown_moment, s
 from git_blackbird.controller.held_parents import ReviewWait, WaitingParent
 from git_blackbird.controller.overview import Overview, Running
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.due import Owed, OwedKind
+from git_blackbird.model.owed import Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.text import clean_line

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from git_blackbird.model.commands import restart_command, task_command
-from git_blackbird.model.due import Call, Nothing, owed_by_person, stuck_tasks
+from git_blackbird.model.due import Call, Nothing
 from git_blackbird.model.graph import ready
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed import owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Plan, Status
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing

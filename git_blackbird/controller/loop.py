@@ -39,12 +39,12 @@ from git_blackbird.model.due import (
     ReviewsRequired,
     Start,
     next_due,
-    owed_by_person,
     parents_to_review,
 )
 from git_blackbird.model.events import Decided, Notice, Weight
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed import owed_by_person
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
@@ -187,9 +187,11 @@ class Loop:
         tries = standing.history(parent.id).reviews
         fault = tries[-1].error if parent.id in self._call.tried and tries else None
         crew = self._crew(require_reviewer(self._workspace))
+        top = None if crew.agent.abilities.read_only else str(self._workspace.repo.top)
         self._at_work = parent.id
         try:
-            run = await self._stoppable(run_review(crew, order_review(standing, parent, fault), self._hurry))
+            order = order_review(standing, parent, fault=fault, top=top)
+            run = await self._stoppable(run_review(crew, order, self._hurry))
         except ReviewMovedError as error:
             self._face.notify(Notice(Weight.WARNING, error.message, task_id=parent.id))
             return None

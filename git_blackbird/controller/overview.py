@@ -10,7 +10,6 @@ from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.checkpoint import CutOffApproval
-from git_blackbird.model.due import Owed, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import (
     Readiness,
@@ -24,6 +23,7 @@ from git_blackbird.model.graph import (
 )
 from git_blackbird.model.history import History, OwedWords, RecordFault
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed import Owed, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem

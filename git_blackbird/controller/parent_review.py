@@ -21,10 +21,12 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.checkout import checkout_tree
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.repository import head
+from git_blackbird.git.snapshot import SnapshotError
 from git_blackbird.messages.review_answer import ReviewAnswerError, parse_review_answer
 from git_blackbird.messages.review_context import ReviewedChild, build_review_context, render_review_prompt
 from git_blackbird.messages.review_schema import build_review_schema
-from git_blackbird.model.events import RunEnded, RunStarted
+from git_blackbird.model.commands import task_command
+from git_blackbird.model.events import Notice, RunEnded, RunStarted, Weight
 from git_blackbird.model.gate import is_complete, last_word
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.review import Verdict, completion_signature
@@ -52,10 +54,13 @@ class ReviewOrder:
     signature: str
 
 
-def order_review(standing: Standing, parent: Task, fault: str | None = None) -> ReviewOrder:
+def order_review(
+    standing: Standing, parent: Task, *, fault: str | None = None, top: str | None = None
+) -> ReviewOrder:
     """Order a review; ``fault`` is what was wrong with the answer of the reviewer before.
 
-    Raises RequestError when not every child is done.
+    ``top`` is the top of the worktree, for a reviewer that does not work there. Raises RequestError when not
+    every child is done.
     """
     if not is_complete(standing.plan.tasks, parent):
         open_ones = [child for child in parent.children if standing.plan.tasks[child].status != "done"]
@@ -64,14 +69,15 @@ def order_review(standing: Standing, parent: Task, fault: str | None = None) -> 
             if parent.children
             else f"{parent.id} has no children; only parents are reviewed"
         )
-    children = [_reviewed(standing, standing.plan.tasks[child]) for child in parent.children]
+    children = [_reviewed(standing, standing.plan.tasks[child], top) for child in parent.children]
     context = build_review_context(parent, children, fault)
     return ReviewOrder(parent, context, completion_signature(parent, standing.plan.tasks))
 
 
-def _reviewed(standing: Standing, child: Task) -> ReviewedChild:
+def _reviewed(standing: Standing, child: Task, top: str | None) -> ReviewedChild:
     history = standing.history(child.id)
-    return ReviewedChild(child, last_word(history) if child.children else history.latest or history.newest)
+    run = last_word(history) if child.children else history.latest or history.newest
+    return ReviewedChild(child, run, top)
 
 
 async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Run:
@@ -162,9 +168,27 @@ class _Review:
             RunStarted(run.task_id, parent.title, run.id, run.provider, None, child.pid, run.run_type)
         )
         ended = await follow_agent(crew, self._assignment, child, hurry)
-        closed = close_review(crew.workspace, run, ended)
+        ended_in = await asyncio.to_thread(self._look_again)
+        closed = close_review(crew.workspace, run, ended, ended_in)
         crew.face.notify(RunEnded(closed, parent.title, ended.duration_seconds))
         return closed
+
+    def _look_again(self) -> str | None:
+        """Give the tree that the worktree is after a review in it; None where that is not known."""
+        if self._post.cwd != self._crew.workspace.repo.top:
+            return None
+        try:
+            tree = snapshot(self._crew.workspace, since=self._run.base_tree).tree
+        except SnapshotError as error:
+            text = f"what the reviewer of {self._run.task_id} left is not known: {error.message}"
+            self._crew.face.notify(Notice(Weight.WARNING, text, task_id=self._run.task_id))
+            return None
+        if tree != self._run.base_tree:
+            save_run_ref(self._crew.workspace.repo, self._run.id, self._run.base_tree or tree, tree)
+            text = f"the worktree changed while {self._run.task_id} was reviewed"
+            hint = task_command("runs", self._run.task_id, f" {self._run.id} --diff")
+            self._crew.face.notify(Notice(Weight.WARNING, text, hint, self._run.task_id))
+        return tree
 
     def _record(self, child: HeldChild) -> None:
         """Write the record, then the plan, under one lock, if the children are still as they were."""
@@ -191,16 +215,20 @@ def present_signature(plan: Plan, parent: Task) -> str | None:
     return completion_signature(task, plan.tasks)
 
 
-def close_review(workspace: Workspace, run: Run, ended: Ended) -> Run:
+def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | None) -> Run:
     """Save what a reviewer found, then what it leaves owed, then the plan (spec 1, in this order).
 
-    A verdict on children that have changed meanwhile is kept and counts for nothing. Raises SaveError.
+    ``head_tree`` is the worktree after a review in it, where the reviewer should have written nothing. A
+    verdict on children that have changed meanwhile is kept and counts for nothing. Raises SaveError.
     """
     with workspace.transaction() as transaction:
         parent = transaction.plan().tasks.get(run.task_id)
         outcome, verdict = judge_review(ended, parent)
         now = workspace.world.timestamp()
         fields = ending_fields(ended, outcome, now) | _verdict_fields(verdict)
+        if head_tree is not None and head_tree != run.base_tree:
+            fields["notes"] = (*fields["notes"], "the worktree changed during the review")
+        fields["head_tree"] = head_tree or run.base_tree
         closed = run.with_fields(**fields | {"error": outcome.error or fields["error"]})
         moved = parent is None or present_signature(transaction.plan(), parent) != (
             run.parent_review_completion_signature

@@ -1,8 +1,9 @@
 """How a call stops where a parent's review did not pass (spec 0, DESIGN.md 8)."""
 
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.due import ReviewsRequired, Unreviewed, owed_by_person, resume_command
+from git_blackbird.model.due import ReviewsRequired, Unreviewed
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed import owed_by_person, resume_command
 from git_blackbird.model.plan import Task
 from git_blackbird.model.review import excerpt
 from git_blackbird.model.standing import Standing

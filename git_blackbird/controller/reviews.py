@@ -13,10 +13,11 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.git.settings import person_name
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.due import Call, resume_command
+from git_blackbird.model.due import Call
 from git_blackbird.model.gate import GateState, is_complete, last_word, lets_go, present_review
 from git_blackbird.model.graph import ancestors
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed import resume_command
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.review import Dismissal, Feedback, completion_signature
 from git_blackbird.model.run import RECORDER, Run, RunStatus, RunType

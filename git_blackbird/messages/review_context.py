@@ -9,6 +9,7 @@ from git_blackbird.messages.prompts import render_section
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
+from git_blackbird.model.text import shell_word
 
 MAX_SUMMARY_BYTES = 1200
 MAX_FILES = 50
@@ -48,11 +49,13 @@ _TOO_MUCH = "Its change is not told here, there is too much of it: look at the w
 class ReviewedChild:
     """A child under review and the run that counts for it; that of a parent is its own latest review.
 
-    ``run`` is None for a child that was set ``done`` by hand.
+    ``run`` is None for a child that was set ``done`` by hand. ``top`` is the top of the worktree for a
+    reviewer that works elsewhere.
     """
 
     task: Task
     run: Run | None
+    top: str | None = None
 
 
 def build_review_context(
@@ -103,7 +106,7 @@ def _told_child(child: ReviewedChild, change: Mapping[str, Any]) -> dict[str, An
         "latestRunId": run.id,
         "latestRunSummary": change.get("latestRunSummary"),
         "artifactRefs": refs,
-        "changeCommand": _change_command(run),
+        "changeCommand": _change_command(run, child.top),
         "note": " ".join(filter(None, notes)),
     }
     return {name: value for name, value in told.items() if value}
@@ -133,10 +136,11 @@ def _record_path(task: TaskId, run: Run) -> str:
     return f".blackbird/runs/{task}/{run.id}.json"
 
 
-def _change_command(run: Run) -> str | None:
+def _change_command(run: Run, top: str | None) -> str | None:
     if run.is_review or run.leg is None or run.leg.is_empty:
         return None
-    return f"git diff refs/blackbird/runs/{run.id}:base refs/blackbird/runs/{run.id}:head"
+    git = f"git -C {shell_word(top)}" if top else "git"
+    return f"{git} diff refs/blackbird/runs/{run.id}:base refs/blackbird/runs/{run.id}:head"
 
 
 def _of_review(run: Run) -> str:

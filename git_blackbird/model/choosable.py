@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from git_blackbird.model.due import owed_by_person, pending_decisions, unreviewed
+from git_blackbird.model.due import pending_decisions, unreviewed
 from git_blackbird.model.gate import is_complete
 from git_blackbird.model.graph import ancestors, ready, unmet
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed import owed_by_person
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.standing import Standing
 

@@ -77,7 +77,9 @@ behaviour=$(cat "$(dirname "$0")/behaviour")
 case "$behaviour$*" in lost*--resume*) echo "No conversation found with session ID: x" >&2; exit 1;; esac
 cat >/dev/null
 succeeded='{"type":"result","subtype":"success","is_error":false,"result":'
-working() { printf '{"type":"assistant","message":{"content":[{"type":"text","text":"working"}]}}\n'; sleep 600; }
+working() {
+  printf '{"type":"assistant","message":{"content":[{"type":"text","text":"working"}]}}\n'; sleep 600
+}
 case "$*" in *--json-schema*)
   verdict=$(cat "$(dirname "$0")/verdict-$BLACKBIRD_TASK_ID" 2>/dev/null || echo '{"passed":true}')
   printf '{"type":"system","subtype":"init","session_id":"x"}\n'

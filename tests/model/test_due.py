@@ -11,15 +11,14 @@ from git_blackbird.model.due import (
     CarryOut,
     Decide,
     Nothing,
-    OwedKind,
     Start,
     is_session_lost,
     next_due,
-    owed_by_person,
     pending_decisions,
 )
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.owed import OwedKind, owed_by_person
 from git_blackbird.model.plan import Plan, Status
 from git_blackbird.model.run import (
     OVERTAKEN_BY_RETRY,
