@@ -10,7 +10,7 @@ from git_blackbird.controller.face import Face
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.snapshots import snapshot
-from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.statuses import save_status
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.changes import summarize
@@ -199,8 +199,9 @@ def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, An
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)
-        save_statuses(workspace, transaction)
+        # The plan is what it must be, and no agent is at work that could break it.
         transaction.forget_plan()
+        save_status(workspace, transaction, run.task_id)
     for was, aside in replaced:
         text = f"{was} was replaced during the run: what is there now is kept as {aside.name}"
         face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))

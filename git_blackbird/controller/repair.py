@@ -24,12 +24,13 @@ from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.storage.store import Image
 
 
-def repair(workspace: Workspace, face: Face) -> None:
+def repair(workspace: Workspace, face: Face) -> Image:
     """Close runs whose process is gone, stop orphans, derive statuses, sweep; needs the controller lock.
 
-    Raises SaveError, UnusableError.
+    Gives what is there then. Raises SaveError, UnusableError.
     """
     # By the records alone: an agent whose program was killed may have broken the plan as well.
     for run in running_records(workspace.store.records.histories()):
@@ -38,12 +39,13 @@ def repair(workspace: Workspace, face: Face) -> None:
     _mend_approval(workspace, face)
     with workspace.transaction() as transaction:
         settle_plan(transaction)
-        moved = save_statuses(workspace, transaction)
+        settled = save_statuses(workspace, transaction)
         transaction.sweep()
-    for task_id, (was, became) in sorted(moved.items()):
+    for task_id, (was, became) in sorted(settled.moved.items()):
         text = f"{task_id}: the plan said {was}; its runs say {became}"
         hint = f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand"
         face.notify(Notice(Weight.INFO, text, hint, task_id))
+    return settled.image
 
 
 def _mend_approval(workspace: Workspace, face: Face) -> None:

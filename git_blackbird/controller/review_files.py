@@ -30,8 +30,6 @@ def _parents_image(transaction: Transaction) -> Image | None:
     Then nothing can be owed that is not owed later, and whoever needs the plan says what is wrong with it.
     """
     try:
-        plan = transaction.plan()
+        return transaction.image_of()
     except UnusableError:
         return None
-    histories = {task.id: transaction.history(task.id) for task in plan.tasks.values() if task.children}
-    return Image(plan, histories, transaction.feedback())

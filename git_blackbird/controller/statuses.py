@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.gate import Moment
@@ -13,17 +14,36 @@ from git_blackbird.model.status import apply_statuses, derive_leaves, settled_pa
 from git_blackbird.storage.store import Image, Transaction
 
 
-def save_statuses(workspace: Workspace, transaction: Transaction) -> Mapping[TaskId, tuple[Status, Status]]:
-    """Derive every status again and save the plan where it differs; gives what was and what became.
+class Settled(NamedTuple):
+    """What is there once every status follows from the records; of each leaf that moved, was and became."""
+
+    image: Image
+    moved: Mapping[TaskId, tuple[Status, Status]]
+
+
+def save_statuses(workspace: Workspace, transaction: Transaction) -> Settled:
+    """Derive every status again and save the plan where it differs.
 
     Raises SaveError.
     """
-    image = transaction.image()
-    moment = workspace.moment(image.histories)
-    settled, wanted = derived(image.plan, image.histories, moment)
-    if settled is not image.plan:
-        save_progress(transaction, image, settled)
-    return {task_id: (image.plan.tasks[task_id].status, status) for task_id, status in wanted.items()}
+    return _save(workspace, transaction, transaction.image())
+
+
+def save_status(workspace: Workspace, transaction: Transaction, task_id: TaskId) -> None:
+    """Do the same for one task and all parents, when only its records have changed: no other is read.
+
+    Raises SaveError.
+    """
+    _save(workspace, transaction, transaction.image_of(task_id))
+
+
+def _save(workspace: Workspace, transaction: Transaction, image: Image) -> Settled:
+    settled, wanted = derived(image.plan, image.histories, workspace.moment(image.histories))
+    if settled is image.plan:
+        return Settled(image, {})
+    save_progress(transaction, image, settled)
+    moved = {task_id: (image.plan.tasks[task_id].status, status) for task_id, status in wanted.items()}
+    return Settled(image._replace(plan=settled, feedback=transaction.feedback()), moved)
 
 
 def derived(

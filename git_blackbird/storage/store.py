@@ -117,6 +117,12 @@ class Transaction:
         """Give plan and records as they are under the lock."""
         return self._store.image()
 
+    def image_of(self, *task_ids: TaskId) -> Image:
+        """Give the same with the records of parents and of these tasks alone."""
+        plan = self.plan()
+        named = [task.id for task in plan.tasks.values() if task.children or task.id in task_ids]
+        return Image(plan, {name: self.history(name) for name in named}, self.feedback())
+
     def plan(self) -> Plan:
         """Give the plan as it is under the lock."""
         return self._store.plan()
