@@ -140,8 +140,7 @@ class Loop:
     async def _turn(self) -> Stop | None:
         if self._interrupted:
             return Stop(StopReason.INTERRUPTED, "interrupted")
-        repair(self._workspace, self._face)
-        image = self._workspace.store.image()
+        image = repair(self._workspace, self._face)
         standing = self._workspace.standing(image)
         return await self._perform(next_due(standing, self._call), image, standing)
 
