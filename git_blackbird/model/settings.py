@@ -115,7 +115,12 @@ KEYS: Mapping[str, Key] = {
             "what is committed when a change is approved",
             choices=("never", "approved"),
         ),
-        Key("execution.parentReviewEnabled", Kind.BOOLEAN, default=True, says="kept for the parent review"),
+        Key(
+            "execution.parentReviewEnabled",
+            Kind.BOOLEAN,
+            default=True,
+            says="review a parent when all its children are done",
+        ),
         Key("execution.timeoutMinutes", Kind.INTEGER, 60, "longest run", 1, 1440),
         Key("execution.idleMinutes", Kind.INTEGER, 20, "longest silence of an agent", 1, 1440),
         Key("execution.logMegabytes", Kind.INTEGER, 256, "kept of each output stream of a run", 1, 4096),

@@ -40,7 +40,7 @@ key command.run text the shell command of the agent `command`
 key command.schema words:true|false the command honours BLACKBIRD_RESPONSE_SCHEMA
 key execution.stopAfterEachTask words:true|false stop for a decision after each task
 key execution.commit words:never|approved what is committed when a change is approved
-key execution.parentReviewEnabled words:true|false kept for the parent review
+key execution.parentReviewEnabled words:true|false review a parent when all its children are done
 key execution.timeoutMinutes text longest run
 key execution.idleMinutes text longest silence of an agent
 key execution.logMegabytes text kept of each output stream of a run
