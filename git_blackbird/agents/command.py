@@ -9,6 +9,7 @@ question at the end of its output is success (DESIGN.md 9). Where ``command.sche
 import json
 import re
 import shutil
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -137,13 +138,18 @@ class CommandReader:
     def __init__(self, assignment: Assignment, program: str) -> None:
         self._session = assignment.session
         self._program = program
-        self._end = b""
+        self._pieces: deque[bytes] = deque()
+        self._kept = 0
         self._began = False
 
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Take the next piece of standard output."""
         self._began = self._began or bool(data)
-        self._end = (self._end + data[-_FINAL_BYTES:])[-_FINAL_BYTES:]
+        # Whole pieces, put together once: each time would be a copy of all of them.
+        self._pieces.append(data)
+        self._kept += len(data)
+        while self._kept - len(self._pieces[0]) >= _FINAL_BYTES:
+            self._kept -= len(self._pieces.popleft())
         line = last_line(data[-4096:].decode(errors="replace"))
         return (Progress(ProgressKind.PRINTS, line),) if line else ()
 
@@ -156,7 +162,7 @@ class CommandReader:
                 refusal=Refusal.MISSING,
                 refusal_hint=_HINT,
             )
-        text = self._end.decode(errors="replace").strip()
+        text = b"".join(self._pieces)[-_FINAL_BYTES:].decode(errors="replace").strip()
         killed = exit_code is None or exit_code < 0
         questions = () if killed else parse_questions(text)
         return Reading(

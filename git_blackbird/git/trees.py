@@ -4,6 +4,7 @@ Read and written as raw objects, since names may be of any bytes but NUL and sla
 tree types show of them is text.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 DIRECTORY = 0o040000
 SUBMODULE = 0o160000
-_ID_BYTES = 20
+_ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
 class Entry(NamedTuple):
@@ -159,15 +160,7 @@ def _files_edited(tree: Tree, edits: Edits) -> Tree:
 
 
 def _parse(data: bytes) -> Tree:
-    tree: dict[bytes, Entry] = {}
-    at = 0
-    while at < len(data):
-        space = data.index(b" ", at)
-        end = data.index(b"\0", space)
-        stop = end + 1 + _ID_BYTES
-        tree[data[space + 1 : end]] = Entry(int(data[at:space], 8), data[end + 1 : stop].hex())
-        at = stop
-    return tree
+    return {name: Entry(int(mode, 8), oid.hex()) for mode, name, oid in _ENTRY.findall(data)}
 
 
 def _render(tree: Tree) -> bytes:

@@ -185,6 +185,8 @@ def settled_parents(plan: Plan, moment: Moment) -> Plan:
 
     Derives again what a crash left behind, a hand that edited the plan, or a gate that was switched.
     """
+    if not any(is_complete(plan.tasks, task) for task in plan.tasks.values() if task.children):
+        return plan
     tasks = dict(plan.tasks)
     held_back: list[TaskId] = []
     settled = False
