@@ -14,8 +14,8 @@ from git_blackbird.cli.running import run_loop
 from git_blackbird.cli.stops import show_forecast, show_recorded, show_stop
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face
+from git_blackbird.controller.forecast import forecast
 from git_blackbird.controller.loop import Loop, Opening
-from git_blackbird.controller.overview import forecast
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,

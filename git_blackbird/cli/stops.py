@@ -1,14 +1,15 @@
 """How a call's end is shown, and what would be or was done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
 from git_blackbird.cli.event_text import render_commit
 from git_blackbird.cli.output import Output, reader_may_leave
 from git_blackbird.cli.review_text import render_failing, render_no_verdict
 from git_blackbird.controller.decide import Recorded
+from git_blackbird.controller.forecast import Forecast
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.stop import Stop
 from git_blackbird.model.text import clean, clean_line
@@ -50,36 +51,50 @@ def _print_stop(output: Output, stop: Stop) -> None:
         output.say(f"blocked: {task_id} waits for {', '.join(waits)}")
     if len(stop.blocked) > _MAX_BLOCKED:
         output.say(f"and {len(stop.blocked) - _MAX_BLOCKED} more blocked (`git blackbird list --blocked`)")
-    output.event(
-        "stop",
-        {
-            "reason": stop.reason.value,
-            "text": stop.text,
-            "task": stop.task_id,
-            "nextSteps": list(stop.next_steps),
-            "blocked": {task_id: list(waits) for task_id, waits in stop.blocked.items()},
-            "held": [
-                {
-                    "task": one.task_id,
-                    "run": one.run_id,
-                    "resume": list(one.resume),
-                    "feedback": one.feedback,
-                    "fault": one.fault,
-                }
-                for one in stop.held
-            ],
-            "exitCode": int(stop.exit_code),
-        },
-    )
+    output.event("stop", _stop_data(stop))
 
 
-def show_forecast(output: Output, order: Sequence[Task]) -> ExitCode:
-    """Say what an execute would start, in order, if every task succeeded."""
+def _stop_data(stop: Stop) -> dict[str, Any]:
+    return {
+        "reason": stop.reason.value,
+        "text": stop.text,
+        "task": stop.task_id,
+        "nextSteps": list(stop.next_steps),
+        "blocked": {task_id: list(waits) for task_id, waits in stop.blocked.items()},
+        "held": [
+            {
+                "task": one.task_id,
+                "run": one.run_id,
+                "resume": list(one.resume),
+                "feedback": one.feedback,
+                "fault": one.fault,
+            }
+            for one in stop.held
+        ],
+        "exitCode": int(stop.exit_code),
+    }
+
+
+def show_forecast(output: Output, foreseen: Forecast) -> ExitCode:
+    """Say what an execute would start, in order, if every task succeeded and every review passed."""
+    order, stop = foreseen
     for number, task in enumerate(order, start=1):
-        output.say(f"{number}. {task.id}  {clean_line(task.title)}")
+        what = "review of " if task.children else ""
+        output.say(f"{number}. {what}{task.id}  {clean_line(task.title)}")
     if not order:
         output.say("nothing would be started")
-    output.data({"wouldStart": [task.id for task in order]})
+    if stop is not None:
+        for line in _why(stop, frozenset()):
+            output.say(line)
+        for step in stop.next_steps:
+            output.say(f"next step: {clean(step)}")
+    output.data(
+        {
+            "wouldStart": [task.id for task in order if task.is_leaf],
+            "wouldReview": [task.id for task in order if task.children],
+            "stop": None if stop is None else _stop_data(stop),
+        }
+    )
     return ExitCode.OK
 
 

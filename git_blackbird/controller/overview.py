@@ -1,16 +1,14 @@
 """What readers see: where the plan stands, what runs, what is due. Takes no lock and writes nothing."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from git_blackbird.controller.cut_off import find_cut_off
 from git_blackbird.controller.held_parents import WaitingParent, waiting_parents
 from git_blackbird.controller.liveness import processes_at_work
-from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.checkpoint import CutOffApproval
-from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import (
     Readiness,
     blockers,
@@ -27,7 +25,7 @@ from git_blackbird.model.owed import Owed, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
-from git_blackbird.model.status import apply_statuses, derive_leaves
+from git_blackbird.model.status import derive_leaves
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.store import Image
 
@@ -230,23 +228,3 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
         standing.owed_words(task.id),
         next((one for one in waiting_parents(standing) if one.task.id == task.id), None),
     )
-
-
-def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -> list[Task]:
-    """Give the order in which an execute would start tasks if each of them succeeded.
-
-    Raises RequestError for a task that is named and not ready, as the execute would.
-    """
-    image = workspace.store.image()
-    plan = image.plan
-    only = {require_ready(image, find_task(plan, task_id)).id for task_id in task_ids}
-    order: list[Task] = []
-    while limit is None or len(order) < limit:
-        task = next((one for one in ready(plan) if not only or one.id in only), None)
-        if task is None:
-            break
-        order.append(task)
-        plan = apply_statuses(
-            plan, {task.id: Status.DONE}, Moment(task.updated_at, Gate(is_on=False, histories={}))
-        )
-    return order

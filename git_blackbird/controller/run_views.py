@@ -66,14 +66,14 @@ def task_history(workspace: Workspace, task_id: str) -> History:
 
 
 def find_run(history: History, task_id: str, run_id: str | None) -> Run:
-    """Give the run whose id starts with ``run_id``; the newest that is no reviewer's without one.
+    """Give the run whose id starts with ``run_id``; the newest without one, a review where there is no other.
 
     Raises RequestError when there is none, or more than one.
     """
     if run_id is None:
-        if history.newest is None:
+        if not history.runs:
             raise RequestError(f"no runs found for {task_id}", hint=task_command("show", task_id))
-        return history.newest
+        return history.newest or history.runs[-1]
     found = [run for run in history.runs if run.id.startswith(run_id)]
     if len(found) != 1:
         what = f"{len(found)} runs begin with" if found else "there is no run"

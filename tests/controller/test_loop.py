@@ -10,8 +10,8 @@ import pytest
 
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.forecast import forecast
 from git_blackbird.controller.loop import Loop
-from git_blackbird.controller.overview import forecast
 from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan
 from git_blackbird.controller.requests import (
     ResumeRequest,
@@ -27,7 +27,7 @@ from git_blackbird.model.choices import Decision
 from git_blackbird.model.events import RunStarted
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.storage.locks import Session, session_lock
 from tests.controller.support import (
@@ -619,11 +619,11 @@ def test_a_forecast_is_what_an_execute_starts(demo: Path) -> None:
         leaf("k2", "write k2.out 1", parent="p", deps=["k1"]),
         leaf("z", "write z.out 1", deps=["p"]),
     )
-    foreseen = [task.id for task in forecast(open_at(demo), [], None)]
+    foreseen = [task.id for task in forecast(open_at(demo), [], None).order]
     person = Person()
     execute(demo, person)
     started = [event for event in person.events if isinstance(event, RunStarted)]
-    assert foreseen == [event.task_id for event in started if event.run_type is RunType.EXECUTE]
+    assert foreseen == [event.task_id for event in started] == ["k1", "k2", "p", "z"]
     with pytest.raises(RequestError, match="z is not ready: its status is done, not todo"):
         forecast(open_at(demo), ["z"], None)
 
