@@ -12,8 +12,6 @@ from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_strays
 from git_blackbird.controller import run_views
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.prompts import render_prompt
-from git_blackbird.messages.review_context import render_review_prompt
 from git_blackbird.model.history import History
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.run import Run
@@ -153,6 +151,10 @@ def told_text(run: Run) -> str:
         return run.prompt
     if "task" not in run.context:
         return ""
+    # A list of runs shows nothing of it.
+    from git_blackbird.messages.prompts import render_prompt  # noqa: PLC0415
+    from git_blackbird.messages.review_context import render_review_prompt  # noqa: PLC0415
+
     quiet = {"systemPrompt", "projectSnapshot"}
     told = {name: value for name, value in run.context.items() if name not in quiet}
     return render_review_prompt(told) if "parentReview" in told else render_prompt(told)
