@@ -64,14 +64,22 @@ def hold_agent(crew: Crew, assignment: Assignment, post: Post) -> HeldChild:
     )
 
 
-async def follow_agent(crew: Crew, assignment: Assignment, child: HeldChild, hurry: asyncio.Event) -> Ended:
+async def follow_agent(
+    crew: Crew,
+    assignment: Assignment,
+    child: HeldChild,
+    hurry: asyncio.Event,
+    *,
+    wall_seconds: float | None = None,
+) -> Ended:
     """Follow an agent that was let go to its end, telling the face; cancelling it stops the agent first.
 
-    The end is given all the same, and says that it was interrupted.
+    The end is given all the same, and says that it was interrupted. ``wall_seconds`` is a limit beside the
+    configured ones.
     """
     settings = crew.workspace.settings
     limits = Limits(
-        wall_seconds=60.0 * settings.number("execution.timeoutMinutes"),
+        wall_seconds=wall_seconds or 60.0 * settings.number("execution.timeoutMinutes"),
         idle_seconds=60.0 * settings.number("execution.idleMinutes"),
         grace_seconds=float(settings.number("execution.stopGraceSeconds")),
     )

@@ -1,39 +1,30 @@
 """One review of a parent: a reviewer that changes nothing, held to a schema (spec 0, spec 3, DESIGN.md 8)."""
 
 import asyncio
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from git_blackbird.agents.protocol import Assignment
-from git_blackbird.agents.runner import EndCause, Ended, HeldChild
+from git_blackbird.agents.runner import EndCause, Ended
 from git_blackbird.controller.closing import LIMIT_REASONS, Outcome, ending_fields
-from git_blackbird.controller.conduct import Crew, Post, follow_agent, hold_agent
-from git_blackbird.controller.numbering import number_run
+from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.review_files import finish_reviews
+from git_blackbird.controller.reviewers import Errand, look_again, open_review, send_reviewer
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.statuses import save_statuses
-from git_blackbird.controller.work_folders import work_folder
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
-from git_blackbird.git.checkout import checkout_tree
 from git_blackbird.git.refs import save_run_ref
-from git_blackbird.git.repository import head
-from git_blackbird.git.snapshot import SnapshotError
 from git_blackbird.messages.review_answer import ReviewAnswerError, parse_review_answer
 from git_blackbird.messages.review_context import ReviewedChild, build_review_context, render_review_prompt
 from git_blackbird.messages.review_schema import build_review_schema
-from git_blackbird.model.commands import task_command
-from git_blackbird.model.events import Notice, RunEnded, RunStarted, Weight
+from git_blackbird.model.events import RunEnded
 from git_blackbird.model.gate import is_complete, last_word
-from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.review import Verdict, completion_signature
 from git_blackbird.model.run import (
     OVERTAKEN_BY_PLAN,
     OVERTAKEN_BY_UNAVAILABLE,
-    RECORDER,
     Run,
     RunStatus,
     RunType,
@@ -41,8 +32,6 @@ from git_blackbird.model.run import (
 )
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.store import Transaction
-
-_CHECKOUT = "review"
 
 
 @dataclass(frozen=True)
@@ -63,7 +52,7 @@ def order_review(
     every child is done.
     """
     if not is_complete(standing.plan.tasks, parent):
-        open_ones = [child for child in parent.children if standing.plan.tasks[child].status != "done"]
+        open_ones = [child for child in parent.children if standing.plan.tasks[child].status != Status.DONE]
         raise RequestError(
             f"{parent.id} cannot be reviewed: not done: {', '.join(open_ones)}"
             if parent.children
@@ -87,48 +76,21 @@ async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Ru
     AgentUnavailableError or RequestError with nothing left running.
     """
     base = await asyncio.to_thread(snapshot, crew.workspace)
-    opening = _opening(crew, order, base.tree)
-    with work_folder(crew.workspace.layout) as folder:
-        cwd = await asyncio.to_thread(_place, crew, opening, folder)
-        return await _Review(crew, order, opening, Post(cwd, folder)).run(hurry)
-
-
-def _opening(crew: Crew, order: ReviewOrder, tree: str) -> Run:
-    run_id, started = number_run(crew.workspace, order.parent.id)
-    where = head(crew.workspace.repo)
-    return Run(
-        id=run_id,
-        task_id=order.parent.id,
-        run_type=RunType.REVIEW,
-        provider=crew.agent.name,
-        started_at=started,
-        status=RunStatus.RUNNING,
-        context=order.context,
-        parent_review_completion_signature=order.signature,
-        recorder=RECORDER,
-        agent_version=crew.version or None,
-        repo_root=str(crew.workspace.repo.top),
-        branch=where.branch,
-        head_commit=where.commit,
-        base_tree=tree,
+    opening = open_review(crew, order.parent, RunType.REVIEW, base.tree).with_fields(
+        context=order.context, parent_review_completion_signature=order.signature
     )
-
-
-def _place(crew: Crew, run: Run, folder: Path) -> Path:
-    """Give where the reviewer works: the worktree if it can be kept from writing, else a copy of it."""
-    workspace = crew.workspace
-    if crew.agent.abilities.read_only or run.base_tree is None:
-        return workspace.repo.top
-    checkout = folder / _CHECKOUT
-    checkout.mkdir()
-    seconds = workspace.settings.number("snapshot.timeoutSeconds")
-    checkout_tree(workspace.repo, run.base_tree, checkout, timeout_seconds=seconds)
-    for name in _referenced_records(run.context):
-        source = workspace.layout.state_root / name
-        if source.is_file():
-            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, checkout / name)
-    return checkout
+    errand = Errand(
+        opening,
+        order.parent.title,
+        render_review_prompt(order.context),
+        build_review_schema(order.parent.children),
+        tuple(_referenced_records(order.context)),
+    )
+    run, ended = await send_reviewer(crew, errand, lambda run: _save(crew.workspace, order, run), hurry)
+    head_tree = await asyncio.to_thread(look_again, crew, run)
+    closed = close_review(crew.workspace, run, ended, head_tree)
+    crew.face.notify(RunEnded(closed, order.parent.title, ended.duration_seconds))
+    return closed
 
 
 def _referenced_records(context: dict[str, Any]) -> Iterable[str]:
@@ -136,71 +98,15 @@ def _referenced_records(context: dict[str, Any]) -> Iterable[str]:
         yield from (name for name in child.get("artifactRefs", ())[:1])
 
 
-class _Review:
-    def __init__(self, crew: Crew, order: ReviewOrder, opening: Run, post: Post) -> None:
-        self._crew = crew
-        self._order = order
-        self._run = opening
-        self._post = post
-        self._assignment = Assignment(
-            task_id=opening.task_id,
-            run_id=opening.id,
-            session=None,
-            prompt=render_review_prompt(order.context),
-            context=order.context,
-            folder=str(post.cwd),
-            schema=build_review_schema(order.parent.children),
-            read_only=True,
-            scratch=str(post.folder),
-        )
-
-    async def run(self, hurry: asyncio.Event) -> Run:
-        crew, parent = self._crew, self._order.parent
-        child = hold_agent(crew, self._assignment, self._post)
-        try:
-            self._record(child)
-            child.open_gate()
-        except BaseException:
-            child.abandon()
-            raise
-        run = self._run
-        crew.face.notify(
-            RunStarted(run.task_id, parent.title, run.id, run.provider, None, child.pid, run.run_type)
-        )
-        ended = await follow_agent(crew, self._assignment, child, hurry)
-        ended_in = await asyncio.to_thread(self._look_again)
-        closed = close_review(crew.workspace, run, ended, ended_in)
-        crew.face.notify(RunEnded(closed, parent.title, ended.duration_seconds))
-        return closed
-
-    def _look_again(self) -> str | None:
-        """Give the tree that the worktree is after a review in it; None where that is not known."""
-        if self._post.cwd != self._crew.workspace.repo.top:
-            return None
-        try:
-            tree = snapshot(self._crew.workspace, since=self._run.base_tree).tree
-        except SnapshotError as error:
-            text = f"what the reviewer of {self._run.task_id} left is not known: {error.message}"
-            self._crew.face.notify(Notice(Weight.WARNING, text, task_id=self._run.task_id))
-            return None
-        if tree != self._run.base_tree:
-            save_run_ref(self._crew.workspace.repo, self._run.id, self._run.base_tree or tree, tree)
-            text = f"the worktree changed while {self._run.task_id} was reviewed"
-            hint = task_command("runs", self._run.task_id, f" {self._run.id} --diff")
-            self._crew.face.notify(Notice(Weight.WARNING, text, hint, self._run.task_id))
-        return tree
-
-    def _record(self, child: HeldChild) -> None:
-        """Write the record, then the plan, under one lock, if the children are still as they were."""
-        workspace, order = self._crew.workspace, self._order
-        self._run = self._run.with_fields(pid=child.pid, process_identity=child.identity)
-        assert self._run.base_tree is not None  # noqa: S101  # set where the record was made
-        save_run_ref(workspace.repo, self._run.id, self._run.base_tree, self._run.base_tree)
-        with workspace.transaction() as transaction:
-            if present_signature(transaction.plan(), order.parent) != order.signature:
-                raise ReviewMovedError(f"the children of {order.parent.id} have changed meanwhile")
-            transaction.save_run(self._run)
-            save_statuses(workspace, transaction)
+def _save(workspace: Workspace, order: ReviewOrder, run: Run) -> None:
+    """Write the record, then the plan, under one lock, if the children are still as they were."""
+    if run.base_tree is not None:
+        save_run_ref(workspace.repo, run.id, run.base_tree, run.base_tree)
+    with workspace.transaction() as transaction:
+        if present_signature(transaction.plan(), order.parent) != order.signature:
+            raise ReviewMovedError(f"the children of {order.parent.id} have changed meanwhile")
+        transaction.save_run(run)
+        save_statuses(workspace, transaction)
 
 
 class ReviewMovedError(RequestError):

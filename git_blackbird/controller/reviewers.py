@@ -1,0 +1,136 @@
+"""Sending a reviewer to look at work: it is to write nothing, and keeps no session (DESIGN.md 7 and 8)."""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.agents.protocol import Assignment, JsonObject
+from git_blackbird.agents.runner import Ended
+from git_blackbird.controller.conduct import Crew, Post, follow_agent, hold_agent
+from git_blackbird.controller.numbering import number_run
+from git_blackbird.controller.snapshots import snapshot
+from git_blackbird.controller.work_folders import work_folder
+from git_blackbird.git.checkout import checkout_tree
+from git_blackbird.git.refs import save_run_ref
+from git_blackbird.git.repository import head
+from git_blackbird.git.snapshot import SnapshotError
+from git_blackbird.model.commands import task_command
+from git_blackbird.model.events import Notice, RunStarted, Weight
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import RECORDER, Run, RunStatus, RunType
+
+_CHECKOUT = "review"
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What a reviewer is sent for: its record as it begins, and what it is told.
+
+    ``records`` are files of the state folder that it is told of, for one that works in a copy.
+    """
+
+    opening: Run
+    title: str
+    prompt: str
+    schema: JsonObject | None = None
+    records: tuple[str, ...] = ()
+    wall_seconds: float | None = None
+
+
+def open_review(crew: Crew, task: Task, run_type: RunType, tree: str) -> Run:
+    """Make the record of a review as it is before the reviewer works; ``tree`` is what it looks at."""
+    run_id, started = number_run(crew.workspace, task.id)
+    where = head(crew.workspace.repo)
+    return Run(
+        id=run_id,
+        task_id=task.id,
+        run_type=run_type,
+        provider=crew.agent.name,
+        started_at=started,
+        status=RunStatus.RUNNING,
+        recorder=RECORDER,
+        agent_version=crew.version or None,
+        repo_root=str(crew.workspace.repo.top),
+        branch=where.branch,
+        head_commit=where.commit,
+        base_tree=tree,
+    )
+
+
+async def send_reviewer(
+    crew: Crew, errand: Errand, save: Callable[[Run], None], hurry: asyncio.Event
+) -> tuple[Run, Ended]:
+    """Let a reviewer work from the gate to its end; ``save`` keeps its record before it begins.
+
+    Cancelling it stops the reviewer, and gives its end all the same. Raises what ``save`` does, SaveError,
+    AgentUnavailableError or UnusableError with nothing left running.
+    """
+    with work_folder(crew.workspace.layout) as folder:
+        cwd = await asyncio.to_thread(_place, crew, errand, folder)
+        assignment = _assign(errand, Post(cwd, folder))
+        child = hold_agent(crew, assignment, Post(cwd, folder))
+        try:
+            run = errand.opening.with_fields(pid=child.pid, process_identity=child.identity)
+            save(run)
+            child.open_gate()
+        except BaseException:
+            child.abandon()
+            raise
+        crew.face.notify(
+            RunStarted(run.task_id, errand.title, run.id, run.provider, None, child.pid, run.run_type)
+        )
+        return run, await follow_agent(crew, assignment, child, hurry, wall_seconds=errand.wall_seconds)
+
+
+def _assign(errand: Errand, post: Post) -> Assignment:
+    return Assignment(
+        task_id=errand.opening.task_id,
+        run_id=errand.opening.id,
+        session=None,
+        prompt=errand.prompt,
+        context=errand.opening.context,
+        folder=str(post.cwd),
+        schema=errand.schema,
+        read_only=True,
+        scratch=str(post.folder),
+    )
+
+
+def _place(crew: Crew, errand: Errand, folder: Path) -> Path:
+    """Give where the reviewer works: the worktree if it can be kept from writing, else a copy of it."""
+    workspace, tree = crew.workspace, errand.opening.base_tree
+    if crew.agent.abilities.read_only or tree is None:
+        return workspace.repo.top
+    checkout = folder / _CHECKOUT
+    checkout.mkdir()
+    seconds = workspace.settings.number("snapshot.timeoutSeconds")
+    checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
+    for name in errand.records:
+        source = workspace.layout.state_root / name
+        if source.is_file():
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, checkout / name)
+    return checkout
+
+
+def look_again(crew: Crew, run: Run) -> str | None:
+    """Give the tree that the worktree is after a review in it, and say so where it changed.
+
+    None for a reviewer that worked elsewhere, and where it cannot be known.
+    """
+    if not crew.agent.abilities.read_only:
+        return None
+    try:
+        tree = snapshot(crew.workspace, since=run.base_tree).tree
+    except SnapshotError as error:
+        text = f"what the reviewer of {run.task_id} left is not known: {error.message}"
+        crew.face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
+        return None
+    if tree != run.base_tree:
+        save_run_ref(crew.workspace.repo, run.id, run.base_tree or tree, tree)
+        text = f"the worktree changed while {run.task_id} was reviewed"
+        hint = task_command("runs", run.task_id, f" {run.id} --diff")
+        crew.face.notify(Notice(Weight.WARNING, text, hint, run.task_id))
+    return tree
