@@ -27,7 +27,7 @@ def _show(call: Invocation, asked: _Asked) -> ExitCode:
 
     workspace = open_workspace(call.world)
     view = view_review(workspace, asked.parent)
-    for line in review_lines(view, call.output):
+    for line in review_lines(view):
         call.output.say(line)
     call.output.data(review_view_data(view, call.world.timestamp()))
     warn_problems(call.output, workspace)

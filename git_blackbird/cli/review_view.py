@@ -5,12 +5,11 @@ from typing import Any
 
 import click
 
-from git_blackbird.cli.output import Output
 from git_blackbird.cli.review_data import review_data
 from git_blackbird.cli.review_text import NO_REASON, verdict_lines, verdict_word
 from git_blackbird.cli.runs_view import run_row
 from git_blackbird.cli.tables import Cell, render_section, render_table
-from git_blackbird.cli.wording import counted, shown_moment
+from git_blackbird.cli.wording import shown_moment
 from git_blackbird.controller.review_stops import dismiss_command
 from git_blackbird.controller.reviews import ReviewView
 from git_blackbird.model.commands import task_command
@@ -27,12 +26,12 @@ _STATES = {
 }
 
 
-def review_lines(view: ReviewView, output: Output) -> Iterator[str]:
+def review_lines(view: ReviewView) -> Iterator[str]:
     """Write everything of one parent's review."""
     parent = view.parent
     yield f"{click.style(parent.id, bold=True)}  {clean_line(parent.title)}"
     facts = [(Cell(f"  {name}"), Cell(text)) for name, text in _facts(view)]
-    yield from render_table(facts, output.columns)
+    yield from render_table(facts, None)
     yield from render_section(
         "acceptance criteria", [f"- {clean_line(one)}" for one in parent.acceptance_criteria]
     )
@@ -104,8 +103,7 @@ def next_steps(view: ReviewView) -> tuple[str, ...]:
     parent = view.parent
     steps = [one.command for one in view.owed]
     if len(view.owed) > 1:
-        remark = f"all {counted(len(view.owed), 'task')}"
-        steps.append(task_command("resume --all", parent.id, remark=remark))
+        steps.append(task_command("resume --all", parent.id, remark="all of them"))
     is_owed = view.gate is GateState.OWED and parent.status is not Status.DONE
     if is_owed and not view.owed:
         steps.append(task_command("review run", parent.id, remark="or `git blackbird execute`"))

@@ -421,3 +421,18 @@ def test_a_review_that_fails_is_seen_and_told_once(demo_repo: Path) -> None:
     assert "resume tasks: a\n" in text
     assert "feedback: Do it well.\n" in text
     assert text.endswith("next step: git blackbird resume a")
+
+
+def test_a_review_is_stopped_by_ctrl_c_and_done_again(demo_repo: Path) -> None:
+    parent = replace(leaf("p", "review-say Reading\nsleep 60"), children=(TaskId("a"),))
+    put_plan(demo_repo, parent, replace(leaf("a", "write a.txt well"), parent=TaskId("p")))
+    with Terminal(demo_repo, "execute", "--no-stop", "--stream") as terminal:
+        terminal.wait_for("waiting 60 s")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+        text = terminal.text
+    assert "stopping the review of p; a second Ctrl+C kills its agent" in text
+    assert "no verdict on p: the review was interrupted" in text
+    assert text.endswith("next step: git blackbird execute")
+    (review,) = runs_of(demo_repo, "p")
+    assert (review.status, review.parent_review_passed) == (RunStatus.FAILED, None)

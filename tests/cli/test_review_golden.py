@@ -70,6 +70,33 @@ def test_what_programs_are_told(program: Program) -> None:
     program.check("review_json")
 
 
+def test_a_parent_below_a_parent_stands_for_its_leaves(program: Program) -> None:
+    commit(program.cwd, {"readme": "one\n"})
+    git(program.cwd, "config", "blackbird.agent", "demo")
+    program.run("init")
+    program.run(
+        "add", "--id", "top", "--title", "Top", "--prompt", "require a well | mid | All of it.\\nNow."
+    )
+    program.run("add", "--id", "mid", "--title", "Mid", "--parent", "top", "--prompt", "require b b")
+    for task_id in ("a", "b"):
+        prompt = f"write {task_id} {task_id}\non-feedback write {task_id} {task_id} well"
+        program.run("add", "--id", task_id, "--title", "Leaf", "--parent", "mid", "--prompt", prompt)
+    program.transcript.clear()
+    program.run("execute", "--dry-run")
+    program.run("execute", "a", "b")
+    program.run("status")
+    program.run("review", "show", "top")
+    program.run("review", "run", "mid")
+    program.run("set-status", "b", "todo")
+    program.run("show", "b")
+    program.run("execute")
+    program.run("resume", "--all", "top")
+    program.run("runs")
+    program.run("add", "--id", "c", "--title", "Later", "--parent", "mid")
+    program.run("review", "show", "top")
+    program.check("review_of_parents")
+
+
 def test_no_verdict_and_a_dismissal(program: Program) -> None:
     plan(program, "review-answer all\x1b[31m is well\nreview-say Looks fine.")
     program.run("review", "dismiss", "docs", "--reason", "early")
