@@ -34,10 +34,10 @@ _ACTIONS: Mapping[Overall, Action] = {
 def merge(spec: ReviewResult | None, code: ReviewResult | None) -> MergedReview:
     """Merge two reviews of one change; None is one that is missing, and is never an approval.
 
-    Total, and the same for every order of the issues.
+    Total, and the same for every order of the issues; one that is told twice counts once.
     """
     results = [one for one in (spec, code) if one is not None]
-    groups = _group(finding for one in results for finding in one.findings)
+    groups = _group({finding for one in results for finding in one.findings})
     overall = _overall(spec, code)
     return MergedReview(
         overall=overall,
@@ -46,7 +46,7 @@ def merge(spec: ReviewResult | None, code: ReviewResult | None) -> MergedReview:
         code=_side(code),
         groups=tuple(one for one in groups if not _is_conflict(one)),
         conflicts=tuple(one for one in groups if _is_conflict(one)),
-        minor=tuple(sorted((note for one in results for note in one.minor), key=note_order)),
+        minor=tuple(sorted({note for one in results for note in one.minor}, key=note_order)),
     )
 
 
