@@ -127,18 +127,19 @@ def _unusable(done: Completed) -> UnusableError:
 
 
 def head(repo: Repository) -> Head:
-    """Say what HEAD names, also unborn or detached."""
-    born = repo.git("rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD", check=False)
-    if born.code != 0:
-        return Head(branch=_unborn_branch(repo), commit=None)
-    commit, name = born.out.decode(errors="replace").split("\n")[:2]
-    return Head(branch=None if name == "HEAD" else name.removeprefix(_BRANCHES), commit=commit)
+    """Say what HEAD names, also unborn or detached.
 
+    Raises UnusableError when it cannot be read.
+    """
+    objects = opened(repo)
+    import pygit2  # noqa: PLC0415 - loaded by now
 
-def _unborn_branch(repo: Repository) -> str | None:
-    symbolic = repo.git("symbolic-ref", "-q", "HEAD", check=False)
-    branch = symbolic.out.decode(errors="replace").removesuffix("\n").removeprefix(_BRANCHES)
-    return branch if symbolic.code == 0 else None
+    with using_objects(repo):
+        at = objects.lookup_reference("HEAD")
+        target = at.raw_target
+        branch = target.decode(errors="replace") if isinstance(target, bytes) else None
+        commit = None if objects.head_is_unborn else str(at.peel(pygit2.Commit).id)
+    return Head(branch.removeprefix(_BRANCHES) if branch else None, commit)
 
 
 def opened(repo: Repository) -> "pygit2.Repository":

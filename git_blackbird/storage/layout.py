@@ -3,6 +3,7 @@
 import os
 import stat
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -26,52 +27,52 @@ class Layout:
     state_root: Path
     private: Path
 
-    @property
+    @cached_property
     def plan(self) -> Path:
         """The plan file."""
         return self.state_root / PLAN_NAME
 
-    @property
+    @cached_property
     def state(self) -> Path:
         """The folder ``.blackbird``."""
         return self.state_root / STATE_NAME
 
-    @property
+    @cached_property
     def tmp(self) -> Path:
         """Temporary files of atomic writes."""
         return self.state / "tmp"
 
-    @property
+    @cached_property
     def runs(self) -> Path:
         """The folder of all run records."""
         return self.state / "runs"
 
-    @property
+    @cached_property
     def feedback(self) -> Path:
         """The folder of what parent reviews left owed to leaves."""
         return self.state / "parent-review-feedback"
 
-    @property
+    @cached_property
     def config(self) -> Path:
         """The project's configuration file."""
         return self.state / "config.json"
 
-    @property
+    @cached_property
     def agent_choice(self) -> Path:
         """The Go program's agent choice."""
         return self.state / "agent.json"
 
-    @property
+    @cached_property
     def known_plan(self) -> Path:
         """The plan as this program last knew it, while an agent works."""
         return self.private / "plan-known.json"
 
-    @property
+    @cached_property
     def known_place(self) -> Path:
         """Where the plan file really lay then, when it is a link; a text."""
         return self.private / "plan-known.place"
 
-    @property
+    @cached_property
     def approval_note(self) -> Path:
         """What an approval is about to commit, for as long as that is not finished."""
         return self.private / "approval.json"
@@ -95,6 +96,10 @@ class Layout:
     def record(self, task_id: TaskId, run_id: RunId) -> Path:
         """Give the record file of one run."""
         return self.task_runs(task_id) / f"{run_id}.json"
+
+    def review_record(self, task_id: TaskId, run_id: RunId) -> Path:
+        """Give the record file of a spec or code review: the Go program would take it for a run of the task."""
+        return self.task_runs(task_id) / "reviews" / f"{run_id}.json"
 
     def log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
         """Give the log of one stream (``stdout`` or ``stderr``) of one run."""
