@@ -18,6 +18,7 @@ from git_blackbird.storage.plan_format import render_plan
 _FILES = 50
 _SIZES = (100, 1000)
 _HUNDRED = 100
+_REFERENCE = b"0" * 40 + b"\n"
 _STAMP = "2026-01-02T03:04:05Z"
 
 
@@ -42,7 +43,8 @@ def per_task(bench: Bench) -> Iterator[Row]:
         )
         remark = (
             f"bare: 1 process; 2 times git update-index --refresh and git write-tree; "
-            f"2 records of {done.record_bytes} and 2 plans of {done.plan_bytes} bytes, fsynced"
+            f"2 records of {done.record_bytes} and 2 plans of {done.plan_bytes} bytes, fsynced; "
+            f"1 plan, its place and 2 references, not fsynced"
         )
         what = f"a run of an agent that does nothing, {tasks} tasks / its parts bare"
         yield Row("9", what, ours, bare, ours / bare, 1.8, remark=remark)
@@ -108,6 +110,10 @@ def _bare(bench: Bench, repo: Path, tasks: int, contents: tuple[bytes, bytes]) -
                     run_process(("git", *command), environ, repo)
                 for name, data in zip((f"{number}.json", "plan.json"), contents, strict=True):
                     save(place / f"{turn}.tmp", place / name, data)
+                replace(place / f"{turn}.tmp", place / f"{number}.ref", _REFERENCE)
+            # The copy of the plan that is kept while an agent works, and where the plan lies.
+            for name, data in (("known.json", contents[1]), ("known.place", bytes(place))):
+                replace(place / "known.tmp", place / name, data)
 
     return run_call(work)
 
@@ -122,3 +128,9 @@ def save(temporary: Path, target: Path, data: bytes) -> None:
     folder = os.open(target.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
+
+
+def replace(temporary: Path, target: Path, data: bytes) -> None:
+    """Write a file so that others see the old or the new one."""
+    temporary.write_bytes(data)
+    temporary.rename(target)
