@@ -8,6 +8,7 @@ import click
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.review_view import review_lines, review_view_data
 from git_blackbird.cli.troubles import warn_problems
+from git_blackbird.controller.review_views import view_review
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.settings import AGENT_NAMES
@@ -23,8 +24,6 @@ class _Asked(NamedTuple):
 
 
 def _show(call: Invocation, asked: _Asked) -> ExitCode:
-    from git_blackbird.controller.reviews import view_review  # noqa: PLC0415  # as --help must not pay for it
-
     workspace = open_workspace(call.world)
     view = view_review(workspace, asked.parent)
     for line in review_lines(view):
@@ -35,7 +34,7 @@ def _show(call: Invocation, asked: _Asked) -> ExitCode:
 
 
 def _run(call: Invocation, asked: _Asked) -> ExitCode:
-    # Loaded here: only this action starts an agent.
+    # Loaded here: who shows a review needs nothing of what makes one.
     from git_blackbird.cli.run_commands import given_flags, run_prepared  # noqa: PLC0415
     from git_blackbird.controller.reviews import review_loop  # noqa: PLC0415
 

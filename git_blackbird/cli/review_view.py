@@ -11,7 +11,7 @@ from git_blackbird.cli.runs_view import run_row
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import shown_moment
 from git_blackbird.controller.review_stops import dismiss_command
-from git_blackbird.controller.reviews import ReviewView
+from git_blackbird.controller.review_views import ReviewView
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.gate import GateState, lets_go
 from git_blackbird.model.plan import Status

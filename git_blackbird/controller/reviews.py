@@ -1,4 +1,4 @@
-"""``review show``, ``review run`` and ``review dismiss``: a parent's review as a person asks for it."""
+"""``review run`` and ``review dismiss``: a parent's review as a person asks for it."""
 
 from typing import NamedTuple
 
@@ -8,84 +8,21 @@ from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.numbering import number_run
 from git_blackbird.controller.parent_review import order_review
 from git_blackbird.controller.review_files import finish_reviews
+from git_blackbird.controller.review_views import find_parent
 from git_blackbird.controller.statuses import save_statuses
-from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.settings import person_name
-from git_blackbird.model.commands import task_command
 from git_blackbird.model.due import Call
-from git_blackbird.model.gate import GateState, is_complete, last_word, lets_go, present_review
+from git_blackbird.model.gate import last_word, lets_go, present_review
 from git_blackbird.model.graph import ancestors
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import resume_command
 from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.review import Dismissal, Feedback, completion_signature
+from git_blackbird.model.review import Dismissal, completion_signature
 from git_blackbird.model.run import RECORDER, Run, RunStatus, RunType
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.store import Image, Transaction
-
-
-class OwedFeedback(NamedTuple):
-    """What a leaf below a parent is owed, and the command that carries it there."""
-
-    task: Task
-    feedback: Feedback
-    command: str
-
-
-class ReviewView(NamedTuple):
-    """How the review of one parent stands.
-
-    ``gate`` is None while a child is not ``done``, as ``open_children`` names them. ``said`` is the review
-    that counts, whether or not the children have changed since (``is_present``); ``attempts`` are the later
-    ones without a verdict.
-    """
-
-    parent: Task
-    gate: GateState | None
-    open_children: tuple[TaskId, ...]
-    said: Run | None
-    is_present: bool
-    attempts: tuple[Run, ...]
-    owed: tuple[OwedFeedback, ...]
-    reviews: tuple[Run, ...]
-
-
-def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
-    """Show how a parent's review stands.
-
-    Raises RequestError for what is no parent.
-    """
-    standing = workspace.standing()
-    parent = _find_parent(standing, parent_id)
-    tasks, history = standing.plan.tasks, standing.history(parent.id)
-    said = last_word(history)
-    complete = is_complete(tasks, parent)
-    later = history.reviews if said is None else history.reviews[history.reviews.index(said) + 1 :]
-    return ReviewView(
-        parent,
-        standing.gate.state(tasks, parent) if complete else None,
-        tuple(child for child in parent.children if tasks[child].status != Status.DONE),
-        said,
-        complete and said is not None and present_review(tasks, parent, history) is said,
-        tuple(run for run in later if run.status is not RunStatus.RUNNING),
-        tuple(
-            OwedFeedback(tasks[task_id], feedback, resume_command(standing, tasks[task_id]))
-            for task_id, feedback in sorted(standing.feedback.items())
-            if feedback.parent_task_id == parent.id
-        ),
-        tuple(run for run in history.runs if run.run_type is RunType.REVIEW),
-    )
-
-
-def _find_parent(standing: Standing, parent_id: str) -> Task:
-    parent = find_task(standing.plan, parent_id)
-    if not parent.children:
-        raise RequestError(
-            f"{parent.id} has no children; only parents are reviewed",
-            hint=task_command("runs", parent.id, remark="what its agent did"),
-        )
-    return parent
 
 
 def review_loop(workspace: Workspace, face: Face, asked: str) -> tuple[Loop, Opening]:
@@ -98,7 +35,7 @@ def review_loop(workspace: Workspace, face: Face, asked: str) -> tuple[Loop, Ope
 
     def check(image: Image) -> None:
         standing = workspace.standing(image)
-        parent = _find_parent(standing, asked)
+        parent = find_parent(standing, asked)
         order_review(standing, parent)
         _require_nothing_of_others(standing, parent)
         probe(workspace, require_reviewer(workspace))
@@ -139,7 +76,7 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
     with workspace.transaction() as transaction:
         image = transaction.image()
         standing = workspace.standing(image)
-        parent = _find_parent(standing, parent_id)
+        parent = find_parent(standing, parent_id)
         run = _to_dismiss(workspace, standing, parent)
         now = workspace.world.timestamp()
         dismissal = Dismissal(reason=reason.strip(), at=now, by=person_name(workspace.repo))

@@ -61,12 +61,14 @@ def start(repo: Path, *args: str) -> subprocess.Popen[str]:
         ["runs", "t1"],
         ["runs", "t1", FIRST_RUN],
         ["runs", "t1", "--log"],
+        ["review", "show", "p"],
         ["config"],
     ],
 )
 def test_readers_load_nothing_heavy(repo: Path, args: list[str]) -> None:
     own: dict[str, Any] = {"pid": os.getpid(), "process_identity": "x"}
-    save(repo, [task("t1")], [run("t1"), run("t1", "019b7c4e52000009", RunStatus.RUNNING, **own)])
+    tasks = [task("t1"), task("p", children=("kid",)), task("kid", parent="p")]
+    save(repo, tasks, [run("t1"), run("t1", "019b7c4e52000009", RunStatus.RUNNING, **own)])
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", LISTING.format(heavy=HEAVY), *args],

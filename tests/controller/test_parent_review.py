@@ -19,7 +19,8 @@ from git_blackbird.controller.requests import (
     resume_loop,
     set_status,
 )
-from git_blackbird.controller.reviews import dismiss_review, review_loop, view_review
+from git_blackbird.controller.review_views import view_review
+from git_blackbird.controller.reviews import dismiss_review, review_loop
 from git_blackbird.controller.task_edits import edit_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.gate import GateState
