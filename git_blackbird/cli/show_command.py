@@ -44,7 +44,7 @@ def _show_task(call: Invocation, workspace: Workspace, task_id: str) -> None:
     for line in show_lines(view, call.output, list(commit_lines(commits))):
         call.output.say(line)
     call.output.data({**show_data(view, call.world.timestamp()), "commits": commits_data(commits)})
-    warn_faults(call.output, view.history.faults)
+    warn_faults(call.output, view.unreadable)
 
 
 def _show_prompt(call: Invocation, workspace: Workspace, task_id: str) -> None:

@@ -114,5 +114,5 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "owedTexts": list(view.words.texts),
         "owedAnswers": [plain(answer) for answer in view.words.answers],
         "runs": [run_row(run, now) for run in reversed(view.history.runs)],
-        "unreadable": [{"path": fault.path, "what": fault.what} for fault in view.history.faults],
+        "unreadable": [{"path": fault.path, "what": fault.what} for fault in view.unreadable],
     }

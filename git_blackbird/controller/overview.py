@@ -194,7 +194,7 @@ class TaskView(NamedTuple):
     """One task with everything that follows for it.
 
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
-    how a parent waits for its review.
+    how a parent waits for its review, ``unreadable`` what cannot be read of all that is recorded of it.
     """
 
     task: Task
@@ -206,6 +206,7 @@ class TaskView(NamedTuple):
     owed: Owed | None
     words: OwedWords
     unreviewed: WaitingParent | None = None
+    unreadable: tuple[RecordFault, ...] = ()
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -227,4 +228,10 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
         next((one for one in owed_by_person(standing) if one.task is task), None),
         standing.owed_words(task.id),
         next((one for one in waiting_parents(standing) if one.task.id == task.id), None),
+        (*history.faults, *_feedback_faults(workspace, task)),
     )
+
+
+def _feedback_faults(workspace: Workspace, task: Task) -> tuple[RecordFault, ...]:
+    place = str(workspace.layout.feedback_file(task.id))
+    return tuple(fault for fault in workspace.store.feedback.load_all()[1] if fault.path == place)
