@@ -2,13 +2,20 @@
 
 from git_blackbird.cli.amounts import render_cost, render_duration, render_totals
 from git_blackbird.cli.review_text import render_review_end
+from git_blackbird.messages.merged_review import render_merged_text
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.conversation import Progress, ProgressKind
-from git_blackbird.model.events import Decided, Event, Notice, RunEnded, RunStarted, Weight
+from git_blackbird.model.events import Decided, Event, Notice, ReviewsEnded, RunEnded, RunStarted, Weight
 from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.text import clean, clean_line
 
 _DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})
+_REVIEWED = {RunType.SPEC_REVIEW: "spec review", RunType.CODE_REVIEW: "code review"}
+_REVIEWS = {
+    RunType.REVIEW: "running parent review for",
+    RunType.SPEC_REVIEW: "running spec review of",
+    RunType.CODE_REVIEW: "running code review of",
+}
 _DECIDED = {
     DecisionState.APPROVED_CONTINUE: "approved {}",
     DecisionState.APPROVED_QUIT: "approved {}",
@@ -29,6 +36,8 @@ def render_event(event: Event) -> str | None:
             return f"{_verb(event)} {event.task_id} (run {event.run_id}, {clean_line(event.provider)})"
         case RunEnded():
             return render_end(event.run, event.seconds)
+        case ReviewsEnded():
+            return clean(render_merged_text(event.merged)).rstrip("\n")
         case Decided() if event.state in _DECIDED:
             elsewhere = " elsewhere" if event.elsewhere else ""
             return f"{_DECIDED[event.state].format(event.task_id)}{elsewhere}{render_commit(event.commit)}"
@@ -39,13 +48,15 @@ def render_event(event: Event) -> str | None:
 
 
 def _verb(event: RunStarted) -> str:
-    if event.run_type is RunType.REVIEW:
-        return "running parent review for"
+    if event.run_type in _REVIEWS:
+        return _REVIEWS[event.run_type]
     return "starting" if event.resumes is None else "resuming"
 
 
 def render_end(run: Run, seconds: float) -> str:
     """Say how a run ended, in one line; of a review that failed, in three."""
+    if run.is_of_change:
+        return _render_reviewer_end(run, seconds)
     if run.run_type is RunType.REVIEW:
         return "\n".join(render_review_end(run, seconds))
     match run.status:
@@ -60,6 +71,14 @@ def render_end(run: Run, seconds: float) -> str:
             # What its agent refused to do is not the task's failure.
             word = "failed" if run.superseded_by is None else "could not run"
             return f"{word} {run.task_id}: {clean_line(run.error or 'no reason was given')}"
+
+
+def _render_reviewer_end(run: Run, seconds: float) -> str:
+    """Say that one of the two reviewers of a change is done; what both found is told together."""
+    what = f"{_REVIEWED[run.run_type]} of {run.task_id}"
+    if run.status is RunStatus.SUCCESS:
+        return f"{what} is there: {render_duration(seconds)}"
+    return f"{what} gave no result: {clean_line(run.error or 'it was stopped')}"
 
 
 def render_figures(run: Run, seconds: float) -> str:

@@ -15,6 +15,7 @@ from git_blackbird.model.events import (
     Decided,
     Event,
     Notice,
+    ReviewsEnded,
     RunEnded,
     RunPrinted,
     RunProgressed,
@@ -62,6 +63,8 @@ class JsonFace:
 def describe(event: Event) -> tuple[str, dict[str, Any]]:
     """Give an event's name and fields; raw output is text, U+FFFD where it was not UTF-8."""
     match event:
+        case ReviewsEnded() | RunEnded():
+            return _describe_end(event)
         case RunStarted():
             return "run_started", {
                 "task": event.task_id,
@@ -85,8 +88,6 @@ def describe(event: Event) -> tuple[str, dict[str, Any]]:
         case RunPrinted():
             text = event.data.decode(errors="replace")
             return "output", {"task": event.task_id, "run": event.run_id, "text": text}
-        case RunEnded():
-            return "run_ended", {**_describe_run(event), "seconds": round(event.seconds, 3)}
         case Decided():
             return "decided", {
                 "task": event.task_id,
@@ -96,12 +97,28 @@ def describe(event: Event) -> tuple[str, dict[str, Any]]:
                 "commit": None if event.commit is None else event.commit.oid,
             }
         case Notice():
-            return "notice", {
-                "weight": event.weight.value,
-                "text": event.text,
-                "hint": event.hint,
-                "task": event.task_id,
-            }
+            return "notice", _describe_notice(event)
+
+
+def _describe_notice(event: Notice) -> dict[str, Any]:
+    return {
+        "weight": event.weight.value,
+        "text": event.text,
+        "hint": event.hint,
+        "task": event.task_id,
+    }
+
+
+def _describe_end(event: ReviewsEnded | RunEnded) -> tuple[str, dict[str, Any]]:
+    if isinstance(event, RunEnded):
+        return "run_ended", {**_describe_run(event), "seconds": round(event.seconds, 3)}
+    return "reviews_ended", {
+        "task": event.task_id,
+        "run": event.run.id,
+        "round": event.run.review_round,
+        "decisionState": event.run.decision_state,
+        "review": plain(event.merged),
+    }
 
 
 def _describe_run(event: RunEnded) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """Which agent does the work, and what the configuration tells it."""
 
+from dataclasses import replace
+
 from git_blackbird.agents.protocol import Agent, AgentSettings
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.commands import restart_command
+from git_blackbird.model.findings import Source
 from git_blackbird.model.run import Run
 
 _KEEPS_TO_SCHEMA = (
@@ -48,6 +51,17 @@ def require_reviewer(workspace: Workspace) -> Agent:
             hint=_OTHER_REVIEWERS if agent.name != "command" else f"{_KEEPS_TO_SCHEMA}\n{_OTHER_REVIEWERS}",
         )
     return agent
+
+
+def reviewer_of(workspace: Workspace, source: Source) -> Agent:
+    """Give the agent that makes one of the two reviews of a change.
+
+    Raises RequestError when there is no agent of the configured name.
+    """
+    settings = workspace.settings
+    name = settings.text(f"reviews.{source}.agent") or settings.text("agent") or "claude"
+    told, model = agent_settings(workspace), settings.text(f"reviews.{source}.model")
+    return load_agent(name, replace(told, claude_model=model, codex_model=model) if model else told)
 
 
 def agent_settings(workspace: Workspace) -> AgentSettings:

@@ -22,6 +22,7 @@ from git_blackbird.model.run import (
     OVERTAKEN_BY_LOST_SESSION,
     OVERTAKEN_BY_UNAVAILABLE,
     DecisionState,
+    ReviewState,
     Run,
     RunStatus,
     StreamCut,
@@ -33,6 +34,7 @@ LIMIT_REASONS = {
     EndCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
     EndCause.INTERRUPTED: TerminalReason.INTERRUPTED,
 }
+REVIEWS_ON = "parallel"
 _GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 
 
@@ -104,7 +106,10 @@ def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> R
         "head_tree": head_tree,
         "review_summary": summary,
     }
-    if closing.gated and outcome.status in _GATED and outcome.overtaken_by is None:
+    if outcome.status is RunStatus.SUCCESS and workspace.settings.text("reviews.mode") == REVIEWS_ON:
+        # Whoever ends the reviews says what is to be decided.
+        fields |= {"review_state": ReviewState.DUE, "decision_required": closing.gated or None}
+    elif closing.gated and outcome.status in _GATED and outcome.overtaken_by is None:
         fields |= pending_fields(now)
     return save_closed(workspace, face, run, fields)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from git_blackbird.agents import processes
 from git_blackbird.model.run import Run
 from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.records import record_path
 
 
 def is_alive(run: Run) -> bool:
@@ -23,7 +24,7 @@ def is_copied(layout: Layout, run: Run) -> bool:
     """Whether a record came here with a copy of its worktree: what works for it works there, not here."""
     if run.repo_root is None:
         return False
-    here = layout.record(run.task_id, run.id)
+    here = record_path(layout, run)
     try:
         return not here.samefile(Path(run.repo_root) / here.relative_to(layout.state_root))
     except OSError:

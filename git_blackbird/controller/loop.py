@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from git_blackbird.agents.protocol import Agent
-from git_blackbird.controller.agents import agent_of, chosen_agent, probe, require_reviewer
+from git_blackbird.controller.agents import agent_of, chosen_agent, probe, require_reviewer, reviewer_of
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
+from git_blackbird.controller.closing import REVIEWS_ON
 from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
+from git_blackbird.controller.elsewhere import or_elsewhere
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.finishing import Done, finish, interrupted, refused, refused_session
 from git_blackbird.controller.leg import NoLongerReadyError, run_leg
@@ -20,6 +22,13 @@ from git_blackbird.controller.parent_review import ReviewMovedError, order_revie
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.review_stops import reviews_required
 from git_blackbird.controller.summons import Summoning
+from git_blackbird.controller.task_reviews import (
+    end_reviews,
+    merge_sides,
+    order_change_review,
+    review_change,
+    skip_reviews,
+)
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, LockedError
@@ -35,13 +44,15 @@ from git_blackbird.model.due import (
     Decide,
     Due,
     Nothing,
+    ReviewChange,
     ReviewParent,
     ReviewsRequired,
     Start,
     next_due,
     parents_to_review,
 )
-from git_blackbird.model.events import Decided, Notice, Weight
+from git_blackbird.model.events import Decided, Notice, ReviewsEnded, Weight
+from git_blackbird.model.findings import MergedReview, Source
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person
@@ -51,7 +62,6 @@ from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.storage.store import Image
 
-_WATCH_SECONDS = 0.2
 _MAX_REFUSALS = 10
 T = TypeVar("T")
 
@@ -150,6 +160,8 @@ class Loop:
         match due:
             case CarryOut() | CarryFeedback():
                 step = self._leg(self._order(due, image, standing))
+            case ReviewChange(task, run):
+                step = self._review_change(image, task, run)
             case Decide(task, run):
                 step = self._decide(image, task, run)
             case Ask(task, run):
@@ -182,6 +194,32 @@ class Loop:
         except NoLongerReadyError as error:
             self._face.notify(Notice(Weight.WARNING, error.message, task_id=task.id))
             return None
+
+    async def _review_change(self, image: Image, task: Task, run: Run) -> Stop | None:
+        """Have the change of a run reviewed by two reviewers side by side (DESIGN.md 7)."""
+        workspace = self._workspace
+        if workspace.settings.text("reviews.mode") != REVIEWS_ON:
+            skip_reviews(workspace, run)
+            return None
+        crews = {source: self._crew(reviewer_of(workspace, source)) for source in Source}
+        elsewhere = not all(crew.agent.abilities.read_only for crew in crews.values())
+        order = await asyncio.to_thread(
+            order_change_review, workspace, image, task, run, told_where=elsewhere
+        )
+        merged = MergedReview()
+        if order is not None:
+            self._at_work = task
+            sides = await self._stoppable(review_change(crews, order, self._hurry))
+            self._at_work = None
+            if sides is None:
+                return Stop(StopReason.INTERRUPTED, "interrupted", ("git blackbird execute",), task.id)
+            for side in sides.values():
+                if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+                    return refused(side.run)
+            merged = merge_sides(sides)
+        ended = end_reviews(workspace, run, 1 if order is None else order.round_number, merged)
+        self._face.notify(ReviewsEnded(task.id, ended, merged))
+        return None
 
     async def _review(self, standing: Standing, parent: Task) -> Stop | None:
         """Have a parent reviewed; without a verdict it is tried once more, told what was wrong."""
@@ -268,7 +306,7 @@ class Loop:
 
     async def _decide(self, image: Image, task: Task, run: Run) -> Stop | None:
         checkpoint = await asyncio.to_thread(build_checkpoint, self._workspace, image, task, run)
-        reply = await self._stoppable(self._or_elsewhere(self._face.decide(checkpoint), run))
+        reply = await self._stoppable(or_elsewhere(self._workspace, self._face.decide(checkpoint), run))
         if isinstance(reply, Decision):
             return await self._record(task, run, reply)
         if isinstance(reply, Run):
@@ -303,7 +341,7 @@ class Loop:
 
     async def _ask(self, standing: Standing, task: Task, run: Run) -> Stop | None:
         questions = questions_of(run)
-        reply = await self._stoppable(self._or_elsewhere(self._face.answer(task, questions), run))
+        reply = await self._stoppable(or_elsewhere(self._workspace, self._face.answer(task, questions), run))
         if isinstance(reply, Run):
             return None
         if isinstance(reply, Mapping):
@@ -320,31 +358,6 @@ class Loop:
             (task_command("resume", task.id, answer_options(questions)),),
             task.id,
         )
-
-    async def _or_elsewhere(self, asking: Awaitable[T], run: Run) -> T | Run:
-        """Ask, and watch the record: who answers first is taken, the other is cancelled."""
-        asked: asyncio.Future[T] = asyncio.ensure_future(asking)
-        watched = asyncio.ensure_future(self._changed(run))
-        try:
-            both: set[asyncio.Future[Any]] = {asked, watched}
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-            return asked.result() if asked.done() else watched.result()
-        finally:
-            asked.cancel()
-            watched.cancel()
-            await asyncio.gather(asked, watched, return_exceptions=True)
-
-    async def _changed(self, run: Run) -> Run:
-        while True:
-            await asyncio.sleep(_WATCH_SECONDS)
-            history = self._workspace.store.records.history(run.task_id)
-            stored = history.find(run.id)
-            if stored is not None and (
-                stored.decision_state != run.decision_state
-                or stored.superseded_at is not None
-                or stored.head_tree != run.head_tree
-            ):
-                return stored
 
     async def _stoppable(self, work: Awaitable[T]) -> T | None:
         """Await one step so that an interrupt cancels it alone; None when it had nothing to give then."""

@@ -5,17 +5,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from git_blackbird.agents.runner import EndCause, Ended
-from git_blackbird.controller.closing import LIMIT_REASONS, Outcome, ending_fields
+from git_blackbird.agents.runner import Ended
+from git_blackbird.controller.closing import ending_fields
 from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.review_files import finish_reviews
-from git_blackbird.controller.reviewers import Errand, look_again, open_review, send_reviewer
+from git_blackbird.controller.reviewers import (
+    Errand,
+    judge_answer,
+    look_again,
+    open_review,
+    send_reviewer,
+)
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.refs import save_run_ref
-from git_blackbird.messages.review_answer import ReviewAnswerError, parse_review_answer
+from git_blackbird.messages.review_answer import parse_review_answer
 from git_blackbird.messages.review_context import ReviewedChild, build_review_context, render_review_prompt
 from git_blackbird.messages.review_schema import build_review_schema
 from git_blackbird.model.events import RunEnded
@@ -24,11 +30,9 @@ from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.review import Verdict, completion_signature
 from git_blackbird.model.run import (
     OVERTAKEN_BY_PLAN,
-    OVERTAKEN_BY_UNAVAILABLE,
     Run,
     RunStatus,
     RunType,
-    TerminalReason,
 )
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.store import Transaction
@@ -129,7 +133,7 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
     """
     with workspace.transaction() as transaction:
         parent = transaction.plan().tasks.get(run.task_id)
-        outcome, verdict = judge_review(ended, parent)
+        outcome, verdict = judge_answer(ended, lambda text: _read_verdict(text, parent))
         now = workspace.world.timestamp()
         fields = ending_fields(ended, outcome, now) | _verdict_fields(verdict)
         if head_tree is not None and head_tree != run.base_tree:
@@ -150,29 +154,10 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
     return closed
 
 
-def judge_review(ended: Ended, parent: Task | None) -> tuple[Outcome, Verdict | None]:
-    """Say what a reviewer's end means. Only a valid answer is a verdict; nothing else ever passes."""
-    reading = ended.reading
-    if ended.cause is not EndCause.EXITED:
-        return Outcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=_CUT_OFF[ended.cause]), None
-    if reading.refusal is not None:
-        return Outcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, OVERTAKEN_BY_UNAVAILABLE), None
-    if reading.questions:
-        asked = reading.questions[0].prompt
-        return Outcome(RunStatus.FAILED, error=f"the reviewer asked instead of judging: {asked}"), None
-    if not reading.succeeded or parent is None:
-        return Outcome(RunStatus.FAILED), None
-    try:
-        return Outcome(RunStatus.SUCCESS), parse_review_answer(reading.final_text, parent)
-    except ReviewAnswerError as error:
-        return Outcome(RunStatus.FAILED, error=str(error)), None
-
-
-_CUT_OFF = {
-    EndCause.WALL_LIMIT: "the review took too long",
-    EndCause.IDLE_LIMIT: "the reviewer said nothing for too long",
-    EndCause.INTERRUPTED: "the review was interrupted",
-}
+def _read_verdict(text: str, parent: Task | None) -> Verdict:
+    if parent is None:
+        raise ValueError("the parent is no longer in the plan")
+    return parse_review_answer(text, parent)
 
 
 def _verdict_fields(verdict: Verdict | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from git_blackbird.model.conversation import Reading
 from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.storage.store import Image
 
 
@@ -33,7 +33,8 @@ def repair(workspace: Workspace, face: Face) -> Image:
     Gives what is there then. Raises SaveError, UnusableError.
     """
     # By the records alone: an agent whose program was killed may have broken the plan as well.
-    for run in running_records(workspace.store.records.histories()):
+    histories = workspace.store.records.histories()
+    for run in [*running_records(histories), *_running_reviews(workspace, histories)]:
         _close_lost(workspace, face, run)
     forget_noted(workspace)
     _mend_approval(workspace, face)
@@ -65,6 +66,14 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
         for run in histories[task_id].runs:
             if run.status == RunStatus.RUNNING:
                 yield run
+
+
+def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
+    """Every review of a change that says a reviewer is at work; there are none where none is due."""
+    for task_id, history in histories.items():
+        if history.latest is not None and history.latest.review_state is ReviewState.DUE:
+            reviews = workspace.store.records.reviews(task_id).runs
+            yield from (run for run in reviews if run.status is RunStatus.RUNNING)
 
 
 def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:

@@ -5,9 +5,11 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from git_blackbird.agents.protocol import Assignment, JsonObject
-from git_blackbird.agents.runner import Ended
+from git_blackbird.agents.runner import EndCause, Ended
+from git_blackbird.controller.closing import LIMIT_REASONS, Outcome
 from git_blackbird.controller.conduct import Crew, Post, follow_agent, hold_agent
 from git_blackbird.controller.numbering import number_run
 from git_blackbird.controller.snapshots import snapshot
@@ -19,9 +21,23 @@ from git_blackbird.git.snapshot import SnapshotError
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.events import Notice, RunStarted, Weight
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import RECORDER, Run, RunStatus, RunType
+from git_blackbird.model.run import (
+    OVERTAKEN_BY_UNAVAILABLE,
+    RECORDER,
+    Run,
+    RunStatus,
+    RunType,
+    TerminalReason,
+)
+
+T = TypeVar("T")
 
 _CHECKOUT = "review"
+_CUT_OFF = {
+    EndCause.WALL_LIMIT: "the review took too long",
+    EndCause.IDLE_LIMIT: "the reviewer said nothing for too long",
+    EndCause.INTERRUPTED: "the review was interrupted",
+}
 
 
 @dataclass(frozen=True)
@@ -113,6 +129,27 @@ def _place(crew: Crew, errand: Errand, folder: Path) -> Path:
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, checkout / name)
     return checkout
+
+
+def judge_answer(ended: Ended, parse: Callable[[str], T]) -> tuple[Outcome, T | None]:
+    """Say what a reviewer's end means. Only an answer that ``parse`` can read is one; nothing else passes.
+
+    ``parse`` raises ValueError for any other.
+    """
+    reading = ended.reading
+    if ended.cause is not EndCause.EXITED:
+        return Outcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=_CUT_OFF[ended.cause]), None
+    if reading.refusal is not None:
+        return Outcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, OVERTAKEN_BY_UNAVAILABLE), None
+    if reading.questions:
+        asked = reading.questions[0].prompt
+        return Outcome(RunStatus.FAILED, error=f"the reviewer asked instead of judging: {asked}"), None
+    if not reading.succeeded:
+        return Outcome(RunStatus.FAILED), None
+    try:
+        return Outcome(RunStatus.SUCCESS), parse(reading.final_text)
+    except ValueError as error:
+        return Outcome(RunStatus.FAILED, error=str(error)), None
 
 
 def look_again(crew: Crew, run: Run) -> str | None:

@@ -9,7 +9,7 @@ from git_blackbird.model.graph import ancestors, blockers, is_ready, subtree_lea
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
 
 REVIEW_TRIES = 2
@@ -52,6 +52,14 @@ class Call:
 @dataclass(frozen=True)
 class CarryOut:
     """A change request to carry to the session that did the work."""
+
+    task: Task
+    run: Run
+
+
+@dataclass(frozen=True)
+class ReviewChange:
+    """The change of a run that succeeded, to be reviewed before anyone decides on it."""
 
     task: Task
     run: Run
@@ -118,13 +126,17 @@ class Nothing:
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
 
 
-Due = CarryOut | Decide | Ask | CarryFeedback | ReviewParent | ReviewsRequired | Start | Nothing
+Due = (
+    CarryOut | ReviewChange | Decide | Ask | CarryFeedback | ReviewParent | ReviewsRequired | Start | Nothing
+)
 
 
 def next_due(standing: Standing, call: Call) -> Due:
     """Give the next thing to happen in this call."""
     if (request := _change_request(standing, call)) is not None:
         return request
+    if (review := _review_of_change(standing, call)) is not None:
+        return review
     for decision in pending_decisions(standing):
         if call.covers(decision.task.id):
             return decision
@@ -153,6 +165,14 @@ def _change_request(standing: Standing, call: Call) -> CarryOut | None:
             and not is_session_lost(history, run)
         ):
             return CarryOut(plan.tasks[task_id], run)
+    return None
+
+
+def _review_of_change(standing: Standing, call: Call) -> ReviewChange | None:
+    for task_id in sorted(standing.histories.keys() & standing.plan.tasks.keys()):
+        run = standing.latest(task_id)
+        if run is not None and run.review_state is ReviewState.DUE and call.covers(task_id):
+            return ReviewChange(standing.plan.tasks[task_id], run)
     return None
 
 

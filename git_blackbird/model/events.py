@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.conversation import Progress
+from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.run import DecisionState, Run, RunType
 
@@ -64,6 +65,15 @@ class Decided:
     commit: ApprovalCommit | None = None
 
 
+@dataclass(frozen=True)
+class ReviewsEnded:
+    """Both reviews of a change are over; ``run`` is the run whose change it is, as it stands after them."""
+
+    task_id: TaskId
+    run: Run
+    merged: MergedReview
+
+
 class Weight(StrEnum):
     """How much a notice wants to be seen."""
 
@@ -82,4 +92,4 @@ class Notice:
     task_id: TaskId | None = None
 
 
-Event = RunStarted | RunProgressed | RunPrinted | RunEnded | Decided | Notice
+Event = RunStarted | RunProgressed | RunPrinted | RunEnded | ReviewsEnded | Decided | Notice

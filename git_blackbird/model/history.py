@@ -13,6 +13,7 @@ from git_blackbird.model.run import (
     APPROVALS,
     OVERTAKEN_BY_STATUS,
     DecisionState,
+    ReviewState,
     Run,
     RunStatus,
     RunType,
@@ -68,6 +69,8 @@ def finished_the_task(run: Run) -> bool:
     """Whether the task was ``done`` after this run: nothing before it is owed or belongs to a new change."""
     if run.superseded_by == f"{OVERTAKEN_BY_STATUS}done":
         return True
+    if run.review_state is ReviewState.DUE:
+        return False
     if run.decision_state is not None:
         return run.decision_state in APPROVALS
     return run.status == RunStatus.SUCCESS

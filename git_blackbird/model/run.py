@@ -34,6 +34,14 @@ class RunStatus(StrEnum):
     PAUSED = "paused"
 
 
+class ReviewState(StrEnum):
+    """How the reviews of a run's change stand (DESIGN.md 7); a run without one is not reviewed."""
+
+    DUE = "due"
+    DONE = "done"
+    SKIPPED = "skipped"
+
+
 class DecisionState(StrEnum):
     """What was decided at the checkpoint of a run (spec 2)."""
 
@@ -80,7 +88,9 @@ class StreamCut(Recorded):
 class Run(Recorded):
     """One record. The first block is the Go program's, in its order; the second is ours.
 
-    ``commits`` are the commits made in the run or by its approval, oldest first.
+    ``commits`` are the commits made in the run or by its approval, oldest first. ``merged_review`` and
+    ``review_result`` are those of ``model.findings`` as they are written; ``reviewed_run`` is the run whose
+    change a spec or code review looked at, ``requested_by`` says who asked for changes if no person did.
     """
 
     id: RunId
@@ -137,6 +147,12 @@ class Run(Recorded):
     plan_changes: tuple[str, ...] = ()
     decided_trees: dict[str, str] | None = None
     parent_review_dismissed: Dismissal | None = None
+    review_state: ReviewState | None = None
+    review_round: int | None = None
+    merged_review: dict[str, Any] | None = None
+    requested_by: str | None = None
+    reviewed_run: RunId | None = None
+    review_result: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -148,6 +164,11 @@ class Run(Recorded):
     def is_review(self) -> bool:
         """Whether a reviewer made this run; those decide no status of a leaf."""
         return self.run_type in REVIEWER_TYPES
+
+    @property
+    def is_of_change(self) -> bool:
+        """Whether this is the spec or code review of one run's change."""
+        return self.run_type in {RunType.SPEC_REVIEW, RunType.CODE_REVIEW}
 
     @property
     def is_pending(self) -> bool:

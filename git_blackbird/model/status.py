@@ -7,7 +7,7 @@ from git_blackbird.model.graph import ancestors, depth_first
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task, with_status
-from git_blackbird.model.run import OVERTAKEN_BY_UNAVAILABLE, DecisionState, Run, RunStatus
+from git_blackbird.model.run import OVERTAKEN_BY_UNAVAILABLE, DecisionState, ReviewState, Run, RunStatus
 
 _GATED = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 _LEFT_BY_GO = frozenset({Status.DONE, Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
@@ -27,6 +27,8 @@ def status_of_run(run: Run) -> Status:
 
 
 def _status_of_success(run: Run) -> Status:
+    if run.review_state is ReviewState.DUE:
+        return Status.IN_PROGRESS
     if run.decision_state in _GATED:
         return Status.WAITING_USER
     if run.decision_state == DecisionState.REJECTED:

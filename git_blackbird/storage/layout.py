@@ -98,7 +98,7 @@ class Layout:
         return self.task_runs(task_id) / f"{run_id}.json"
 
     def review_record(self, task_id: TaskId, run_id: RunId) -> Path:
-        """Give the record file of a spec or code review: the Go program would take it for a run of the task."""
+        """Give the record file of a spec or code review: elsewhere Go would take it for a run."""
         return self.task_runs(task_id) / "reviews" / f"{run_id}.json"
 
     def log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:

@@ -70,6 +70,16 @@ class Records:
         }
         return {task_id: history for task_id, history in found.items() if history.runs or history.faults}
 
+    def reviews(self, task_id: TaskId) -> History:
+        """Give the spec and code reviews of one task's changes."""
+        folder = self._layout.task_runs(task_id) / "reviews"
+        try:
+            return _read_folder(folder, task_id)
+        except (FileNotFoundError, NotADirectoryError):
+            return History()
+        except OSError as error:
+            return History(faults=(RecordFault(str(folder), _reason(error)),))
+
     def _unchanged(self, task_id: TaskId, changed: int) -> History | None:
         """Give what was read of a folder before, if it has not changed since."""
         kept = self._kept.get(task_id)
@@ -130,6 +140,12 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return str(error)
+
+
+def record_path(layout: Layout, run: Run) -> Path:
+    """Say where the record of a run lies."""
+    place = layout.review_record if run.is_of_change else layout.record
+    return place(run.task_id, run.id)
 
 
 def render_record(run: Run) -> bytes:

@@ -20,7 +20,7 @@ from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import run_being_approved, store_lock
 from git_blackbird.storage.plan_format import parse_plan, render_plan
 from git_blackbird.storage.reading import load_bytes
-from git_blackbird.storage.records import Records, render_record
+from git_blackbird.storage.records import Records, record_path, render_record
 
 BROKEN_BY_AGENT = (
     "this happened while an agent worked: the plan is restored at the end of its run, "
@@ -160,7 +160,7 @@ class Transaction:
 
         Raises SaveError.
         """
-        path = self._store.layout.record(run.task_id, run.id)
+        path = record_path(self._store.layout, run)
         write_atomic(self._store.layout, path, render_record(run), mode=0o600)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:

@@ -1,0 +1,37 @@
+"""A question that may be answered elsewhere meanwhile: by another command, on the record."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.run import Run
+
+_WATCH_SECONDS = 0.2
+T = TypeVar("T")
+
+
+async def or_elsewhere(workspace: Workspace, asking: Awaitable[T], run: Run) -> T | Run:
+    """Ask, and watch the record: who answers first is taken, the other is cancelled."""
+    asked: asyncio.Future[T] = asyncio.ensure_future(asking)
+    watched = asyncio.ensure_future(_changed(workspace, run))
+    try:
+        both: set[asyncio.Future[Any]] = {asked, watched}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        return asked.result() if asked.done() else watched.result()
+    finally:
+        asked.cancel()
+        watched.cancel()
+        await asyncio.gather(asked, watched, return_exceptions=True)
+
+
+async def _changed(workspace: Workspace, run: Run) -> Run:
+    while True:
+        await asyncio.sleep(_WATCH_SECONDS)
+        stored = workspace.store.records.history(run.task_id).find(run.id)
+        if stored is not None and (
+            stored.decision_state != run.decision_state
+            or stored.superseded_at is not None
+            or stored.head_tree != run.head_tree
+        ):
+            return stored

@@ -1,0 +1,210 @@
+"""The reviews of a change: spec and code side by side, merged by rule (spec 4, DESIGN.md 7)."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from git_blackbird.controller.checkpoints import change_of, request_obstacle
+from git_blackbird.controller.closing import ending_fields, pending_fields
+from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.reviewers import (
+    Errand,
+    judge_answer,
+    look_again,
+    open_review,
+    send_reviewer,
+)
+from git_blackbird.controller.statuses import save_status
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.git.changes import diff_text
+from git_blackbird.messages.context import build_context
+from git_blackbird.messages.merged_review import render_fix_request
+from git_blackbird.messages.review_package import build_package, render_package
+from git_blackbird.messages.reviewer_prompts import REVIEWER_SYSTEM, render_reviewer_prompt
+from git_blackbird.messages.reviewer_xml import parse_reviewer_answer
+from git_blackbird.model.events import RunEnded
+from git_blackbird.model.findings import MergedReview, ReviewResult, Source
+from git_blackbird.model.history import since_done
+from git_blackbird.model.merge import merge
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.recorded import plain
+from git_blackbird.model.run import (
+    DecisionState,
+    ReviewState,
+    Run,
+    RunType,
+    TerminalReason,
+)
+from git_blackbird.model.task_review import BY_REVIEWERS, Next, next_after, round_of, written
+from git_blackbird.storage.store import Image
+
+TRIES = 2
+_TYPES = {Source.SPEC: RunType.SPEC_REVIEW, Source.CODE: RunType.CODE_REVIEW}
+_NOT_TRIED_AGAIN = frozenset({TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE})
+
+
+@dataclass(frozen=True)
+class ChangeReview:
+    """The change of a run to be reviewed: what both reviewers are told of it, made once, and the round."""
+
+    task: Task
+    run: Run
+    package: str
+    tree: str
+    plan: Plan
+    round_number: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one reviewer came to: its last record, and its result where it gave one."""
+
+    run: Run
+    result: ReviewResult | None
+
+
+def order_change_review(
+    workspace: Workspace, image: Image, task: Task, run: Run, *, told_where: bool
+) -> ChangeReview | None:
+    """Order the reviews of a run's change; None where no snapshots say what that is.
+
+    ``told_where``: a reviewer works elsewhere, and is told where the worktree is. Raises UnusableError.
+    """
+    runs = since_done(image.history(task.id))
+    pair, summary = change_of(workspace, image, run, runs)
+    if pair is None:
+        return None
+    threshold = workspace.settings.number("reviews.diffThresholdLines")
+    diff = diff_text(workspace.repo, pair)
+    package = build_package(task, summary.diffstat, diff, pair, threshold)
+    top = str(workspace.repo.top) if told_where else None
+    text = render_package(package, top)
+    return ChangeReview(task, run, text, pair.head, image.plan, round_of(runs, run))
+
+
+async def review_change(
+    crews: Mapping[Source, Crew], order: ChangeReview, hurry: asyncio.Event
+) -> Mapping[Source, Side]:
+    """Let both reviewers look at the change at the same time; each is tried a second time, told its fault.
+
+    Cancelling it stops both, and closes their records. Raises SaveError, AgentUnavailableError.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            works = {
+                source: group.create_task(_review_side(crews[source], order, source, hurry))
+                for source in Source
+            }
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    sides = {source: work.result() for source, work in works.items()}
+    await asyncio.to_thread(look_again, crews[Source.SPEC], sides[Source.SPEC].run)
+    return sides
+
+
+async def _review_side(crew: Crew, order: ChangeReview, source: Source, hurry: asyncio.Event) -> Side:
+    side = await _try(crew, order, source, None, hurry)
+    for _ in range(TRIES - 1):
+        if side.result is not None or side.run.terminal_reason in _NOT_TRIED_AGAIN:
+            break
+        side = await _try(crew, order, source, side.run.error, hurry)
+    return side
+
+
+async def _try(
+    crew: Crew, order: ChangeReview, source: Source, fault: str | None, hurry: asyncio.Event
+) -> Side:
+    prompt = render_reviewer_prompt(source, order.package, fault)
+    opening = open_review(crew, order.task, _TYPES[source], order.tree).with_fields(
+        context=_context(order, source, prompt),
+        reviewed_run=order.run.id,
+        review_round=order.round_number,
+    )
+    seconds = float(crew.workspace.settings.number("reviews.timeoutSeconds"))
+    errand = Errand(opening, order.task.title, prompt, wall_seconds=seconds)
+    run, ended = await send_reviewer(crew, errand, lambda run: _keep(crew.workspace, run), hurry)
+    outcome, result = judge_answer(ended, lambda text: parse_reviewer_answer(text, source))
+    fields = ending_fields(ended, outcome, crew.workspace.world.timestamp())
+    told = {
+        "error": outcome.error or fields["error"],
+        "review_result": None if result is None else plain(result),
+    }
+    closed = run.with_fields(**fields | told)
+    _keep(crew.workspace, closed)
+    crew.face.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
+    return Side(closed, result)
+
+
+def _context(order: ChangeReview, source: Source, prompt: str) -> dict[str, Any]:
+    """Tell agents that read JSON what the others are told in prose."""
+    told = build_context(order.plan, order.task, None)
+    review = {"kind": source.value, "round": order.round_number, "ofRun": order.run.id, "prompt": prompt}
+    return {**told, "systemPrompt": REVIEWER_SYSTEM, "review": review}
+
+
+def _keep(workspace: Workspace, run: Run) -> None:
+    with workspace.transaction() as transaction:
+        transaction.save_run(run)
+
+
+def merge_sides(sides: Mapping[Source, Side]) -> MergedReview:
+    """Merge what both reviewers found, naming the runs that say so."""
+    spec, code = sides[Source.SPEC], sides[Source.CODE]
+    return merge(spec.result, code.result).with_runs(spec.run.id, code.run.id)
+
+
+def end_reviews(workspace: Workspace, run: Run, round_number: int, merged: MergedReview) -> Run:
+    """Write what both reviews came to on the run's record, and what is due after it, in one save.
+
+    A run that was overtaken meanwhile stays as it is. Raises SaveError.
+    """
+    most = workspace.settings.number("reviews.maxIterations")
+    follows = next_after(merged, round_number=round_number, max_rounds=most)
+    with workspace.transaction() as transaction:
+        history = transaction.history(run.task_id)
+        stored = history.find(run.id) or run
+        if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
+            return stored
+        if follows is Next.FIX and request_obstacle(workspace, history, stored) is not None:
+            follows = Next.ASK
+        now = workspace.world.timestamp()
+        fields = {
+            "review_state": ReviewState.DONE,
+            "review_round": round_number,
+            "merged_review": written(merged),
+        }
+        ended = stored.with_fields(**fields, **_decision(stored, follows, merged, now))
+        transaction.save_run(ended)
+        save_status(workspace, transaction, run.task_id)
+    return ended
+
+
+def _decision(run: Run, follows: Next, merged: MergedReview, now: str) -> dict[str, Any]:
+    if follows is Next.FIX:
+        return {
+            "decision_required": run.decision_required,
+            "decision_state": DecisionState.CHANGES_REQUESTED,
+            "decision_requested_at": now,
+            "decision_resolved_at": now,
+            "decision_feedback": render_fix_request(merged),
+            "requested_by": BY_REVIEWERS,
+        }
+    return pending_fields(now) if follows is Next.ASK or run.decision_required else {}
+
+
+def skip_reviews(workspace: Workspace, run: Run) -> Run:
+    """Let a run's change go unreviewed, where reviews were switched off; a decision may be due then.
+
+    Raises SaveError.
+    """
+    with workspace.transaction() as transaction:
+        stored = transaction.history(run.task_id).find(run.id) or run
+        if stored.review_state is not ReviewState.DUE:
+            return stored
+        now = workspace.world.timestamp()
+        pending = pending_fields(now) if stored.decision_required else {}
+        ended = stored.with_fields(review_state=ReviewState.SKIPPED, **pending)
+        transaction.save_run(ended)
+        save_status(workspace, transaction, run.task_id)
+    return ended
