@@ -1,0 +1,145 @@
+"""XML elements of a known form that stand somewhere in an agent's text, mended by rule and parsed safely."""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from git_blackbird.model.text import clean_line, visible
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+MAX_CHARACTERS = 256 * 1024
+MAX_TAGS = 5000
+MAX_DEPTH = 8
+# Each may be searched for its end through the whole text.
+_MAX_HIDING = 200
+_HIDING = re.compile(r"<!\[CDATA\[|<!--")
+_DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)\b")
+_REFERENCE = r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});"
+_BARE_AMPERSAND = re.compile(rf"(?!{_REFERENCE})&")
+_ESCAPES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+
+
+class XmlFault(ValueError):  # noqa: N818  # a fault of an answer, not of the program
+    """What keeps a text from holding elements of the form."""
+
+
+class XmlForm:
+    """The tags that an answer may use; whatever else looks like a tag is text.
+
+    The rules by which an answer is mended: what stands around a root element, prose or a code fence, is
+    passed over unless it has tags of the form or declares a document type or entities; a ``<``, ``>`` or
+    ``&`` that begins or ends no tag of the form and no reference to a character is text. CDATA sections and
+    comments may not hold tags of the form.
+    """
+
+    def __init__(self, roots: Collection[str], names: Collection[str]) -> None:
+        self._roots = frozenset(roots)
+        tags = "|".join(sorted({*roots, *names}, key=len, reverse=True))
+        tag = rf"""</?(?:{tags})(?=[\s/>])(?:[^<>"']|"[^"<]*"|'[^'<]*')*+>"""
+        self._named = re.compile(rf"</?\s*(?:{tags})\b", re.IGNORECASE)
+        self._token = re.compile(
+            rf"<!\[CDATA\[(?P<cdata>.*?)\]\]>|<!--(?P<comment>.*?)-->|(?P<tag>{tag})"
+            rf"|(?P<reference>{_REFERENCE})|(?P<mark>[<>&])",
+            re.DOTALL,
+        )
+
+    def is_named_in(self, text: str) -> bool:
+        """Whether something in the text looks like a tag of the form, whole or not."""
+        return self._named.search(text) is not None
+
+    def parse(self, text: str) -> list["Element"]:
+        """Give the root elements in the text, in their order. Raises XmlFault for what is no such form."""
+        if len(text) > MAX_CHARACTERS:
+            raise XmlFault(f"the answer is longer than {MAX_CHARACTERS} characters")
+        whole = _legible(text)
+        if len(_HIDING.findall(whole)) > _MAX_HIDING:
+            raise XmlFault("the answer has too many comments or CDATA sections")
+        spans = list(self._spans(whole))
+        _check_declarations(whole, spans)
+        return [_parse(self._token.sub(_mended, whole[start:end])) for start, end in spans]
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Find where root elements begin and end."""
+        start = 0
+        open_tags: list[str] = []
+        for match in self._tags(text):
+            name, is_closing, is_empty = _read_tag(match["tag"])
+            if not open_tags and name not in self._roots:
+                raise XmlFault(f"<{name}> stands outside of <{'> and <'.join(sorted(self._roots))}>")
+            if not open_tags and (is_closing or is_empty):
+                raise XmlFault(f"<{name}> is closed where it is not open")
+            if is_closing:
+                self._close(open_tags, name)
+                if not open_tags:
+                    yield start, match.end()
+            elif not is_empty:
+                start = start if open_tags else match.start()
+                self._open(open_tags, name)
+        if open_tags:
+            raise XmlFault(f"<{open_tags[0]}> is not closed: the answer is cut off, or a tag is broken")
+
+    def _open(self, open_tags: list[str], name: str) -> None:
+        if open_tags and name in self._roots:
+            raise XmlFault(f"<{name}> stands inside <{open_tags[0]}>")
+        if len(open_tags) >= MAX_DEPTH:
+            raise XmlFault("the elements of the answer are nested too deeply")
+        open_tags.append(name)
+
+    def _close(self, open_tags: list[str], name: str) -> None:
+        if open_tags[-1] != name:
+            raise XmlFault(f"<{open_tags[-1]}> is closed as </{name}>")
+        open_tags.pop()
+
+    def _tags(self, text: str) -> Iterator[re.Match[str]]:
+        found = 0
+        for match in self._token.finditer(text):
+            hidden = match["cdata"] or match["comment"]
+            if hidden and self.is_named_in(hidden):
+                raise XmlFault("a comment or CDATA section holds tags of the form")
+            if match["tag"]:
+                found += 1
+                yield match
+            if found > MAX_TAGS:
+                raise XmlFault(f"the answer has more than {MAX_TAGS} tags")
+
+
+def _legible(text: str) -> str:
+    """Make every character one that XML can hold, hiding none."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return visible(lines).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+
+
+def _read_tag(tag: str) -> tuple[str, bool, bool]:
+    """Give the name of a tag, and whether it closes an element or is an empty one."""
+    name = re.split(r"[\s/>]", tag.lstrip("</"), maxsplit=1)[0]
+    return name, tag.startswith("</"), tag.endswith("/>")
+
+
+def _mended(match: re.Match[str]) -> str:
+    if match["tag"]:
+        return _BARE_AMPERSAND.sub("&amp;", match["tag"])
+    if match["mark"]:
+        return _ESCAPES[match["mark"]]
+    return "" if match["comment"] is not None else match[0]
+
+
+def _check_declarations(text: str, spans: list[tuple[int, int]]) -> None:
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    for start, end in zip([0, *ends], [*starts, len(text)], strict=True):
+        if spans and _DECLARATION.search(text, start, end):
+            raise XmlFault("the answer declares a document type or entities")
+
+
+def _parse(xml: str) -> "Element":
+    from xml.etree.ElementTree import ParseError  # noqa: PLC0415  # only where an answer is read
+
+    from defusedxml import DefusedXmlException  # noqa: PLC0415
+    from defusedxml.ElementTree import fromstring  # noqa: PLC0415
+
+    try:
+        element: Element = fromstring(xml, forbid_dtd=True)
+    except (ParseError, DefusedXmlException) as error:
+        raise XmlFault(f"the XML is not well-formed: {clean_line(str(error))}") from None
+    return element

@@ -1,0 +1,501 @@
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_blackbird.messages.reviewer_xml import (
+    MAX_TEXT_CHARACTERS,
+    ReviewerAnswerError,
+    parse_reviewer_answer,
+)
+from git_blackbird.messages.xml_in_prose import MAX_CHARACTERS, MAX_TAGS
+from git_blackbird.model.findings import (
+    Confidence,
+    Finding,
+    MinorNote,
+    ReviewerVerdict,
+    ReviewResult,
+    Severity,
+    Source,
+)
+
+SPEC = """\
+<spec-review>
+  <verdict>ISSUES</verdict>
+  <confidence>high</confidence>
+
+  <issues>
+    <issue type="missing_requirement" severity="critical">
+      <location file="src/auth.ts" line="45"/>
+      <description>Missing OAuth flow implementation</description>
+      <requirement>Support OAuth 2.0 login</requirement>
+    </issue>
+    <issue type="extra_feature"
+           severity="important">
+      <location file="src/auth.ts" line="78"/>
+      <description>Extra feature not in spec</description>
+    </issue>
+  </issues>
+
+  <checked>
+    <item>Requirement 1</item>
+    <item>Requirement 2</item>
+  </checked>
+
+  <summary>The login is not there.</summary>
+</spec-review>"""
+CODE = """\
+<code-review>
+  <verdict>APPROVED_WITH_MINOR</verdict>
+  <confidence>medium</confidence>
+
+  <issues>
+  </issues>
+
+  <minor>
+    <note>
+      <location file="src/auth.ts" line="30"/>
+      <description>Magic number could be constant</description>
+    </note>
+  </minor>
+
+  <checked>
+    <item>Error handling</item>
+  </checked>
+
+  <summary>Clean.</summary>
+</code-review>"""
+MISSING = Finding(
+    source=Source.SPEC,
+    type="missing_requirement",
+    severity=Severity.CRITICAL,
+    description="Missing OAuth flow implementation",
+    file="src/auth.ts",
+    line=45,
+    requirement="Support OAuth 2.0 login",
+)
+EXTRA = Finding(
+    source=Source.SPEC,
+    type="extra_feature",
+    severity=Severity.IMPORTANT,
+    description="Extra feature not in spec",
+    file="src/auth.ts",
+    line=78,
+)
+SPEC_RESULT = ReviewResult(
+    source=Source.SPEC,
+    verdict=ReviewerVerdict.ISSUES,
+    confidence=Confidence.HIGH,
+    findings=(MISSING, EXTRA),
+    checked=("Requirement 1", "Requirement 2"),
+    summary="The login is not there.",
+)
+CODE_RESULT = ReviewResult(
+    source=Source.CODE,
+    verdict=ReviewerVerdict.APPROVED_WITH_MINOR,
+    confidence=Confidence.MEDIUM,
+    minor=(MinorNote(description="Magic number could be constant", file="src/auth.ts", line=30),),
+    checked=("Error handling",),
+    summary="Clean.",
+)
+
+
+def _spec(text: str) -> ReviewResult:
+    return parse_reviewer_answer(text, Source.SPEC)
+
+
+def _code(text: str) -> ReviewResult:
+    return parse_reviewer_answer(text, Source.CODE)
+
+
+def _fault(text: str, source: Source = Source.SPEC) -> str:
+    with pytest.raises(ReviewerAnswerError) as caught:
+        parse_reviewer_answer(text, source)
+    return str(caught.value)
+
+
+def _result(text: str, source: Source = Source.SPEC) -> ReviewResult | None:
+    """The review in a text, None where it is refused as it should be."""
+    try:
+        return parse_reviewer_answer(text, source)
+    except ReviewerAnswerError:
+        return None
+
+
+def _issue(inside: str, attributes: str = 'type="bug" severity="critical"') -> Finding:
+    """The one issue of a code review with this inside it."""
+    answer = (
+        f"<code-review><verdict>ISSUES</verdict><issues><issue {attributes}>{inside}</issue></issues>"
+        "</code-review>"
+    )
+    (found,) = _code(answer).findings
+    return found
+
+
+def _described(text: str) -> str:
+    return _issue(f"<description>{text}</description>").description
+
+
+def test_the_forms_of_the_document_are_read_whole() -> None:
+    assert _spec(SPEC) == SPEC_RESULT
+    assert _code(CODE) == CODE_RESULT
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "I looked at it all; 3 < 4 && a > b.\n{}\nThat is my review.",
+        "```xml\n{}\n```\n",
+        '<?xml version="1.0" encoding="UTF-8"?>\n{}',
+        "<thinking>fine</thinking>{}<br>",
+        "{0}\n\nOnce more:\n\n{0}",
+    ],
+)
+def test_prose_a_fence_and_the_same_once_more_are_passed_over(around: str) -> None:
+    assert _spec(around.format(SPEC)) == SPEC_RESULT
+    assert _code(around.format(CODE.replace("\n", "\r\n"))) == CODE_RESULT
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("a && b", "a && b"),
+        ("a &amp;&amp; b &lt; c", "a && b < c"),
+        ("Map<string, T[]> & <div> at i < 3 > 2 ]]> x", "Map<string, T[]> & <div> at i < 3 > 2 ]]> x"),
+        ("&nbsp; and &lol; stay text", "&nbsp; and &lol; stay text"),
+        ("&#65;&#x42;", "AB"),
+        ("<![CDATA[if (a < b && c) {}]]>", "if (a < b && c) {}"),
+        ("seen <!-- not --> here", "seen  here"),
+        ("<!DOCTYPE html> is missing", "<!DOCTYPE html> is missing"),
+        ("\n      first\n        second\n      third\n    ", "first\n  second\nthird"),
+        ("a\x1b[31mred\x00\u202eb", "a^[[31mred^@\ufffdb"),
+        ("over &#x202E; there", "over \ufffd there"),
+        ("x" * 5000, "x" * (MAX_TEXT_CHARACTERS - 3) + "..."),
+        ("", "(not described)"),
+    ],
+)
+def test_what_a_description_may_hold(written: str, read: str) -> None:
+    assert _described(written) == read
+
+
+def test_an_ampersand_in_an_attribute_is_one() -> None:
+    assert _issue('<location file="R&D/x.ts" line="3"/>').file == "R&D/x.ts"
+    assert _issue("<location file='./a>b.ts'/>").file == "a>b.ts"
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        *[("45", 45), (" 7 ", 7), ("007", 7)],
+        *((text, None) for text in ("0", "-3", "45-50", "", "x", "9" * 40, "٣", "1.5")),
+    ],
+)
+def test_a_line_that_is_no_positive_number_is_none(line: str, read: int | None) -> None:
+    found = _issue(f'<location file="a.py" line="{line}"/>')
+    assert (found.file, found.line) == ("a.py", read)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kind", "severity"),
+    [
+        ('type="bug" severity="critical"', "bug", Severity.CRITICAL),
+        ('type="bug" severity=" Critical "', "bug", Severity.CRITICAL),
+        ('type="race" severity="blocker"', "race", Severity.IMPORTANT),
+        ('severity="minor" extra="1"', "unspecified", Severity.IMPORTANT),
+        ("", "unspecified", Severity.IMPORTANT),
+    ],
+)
+def test_an_unknown_severity_is_important_and_an_unknown_type_stays(
+    attributes: str, kind: str, severity: Severity
+) -> None:
+    found = _issue("", attributes)
+    assert (found.type, found.severity) == (kind, severity)
+
+
+def test_issues_without_an_issue_is_one_made_of_the_summary() -> None:
+    answer = "<spec-review><verdict>ISSUES</verdict>{}</spec-review>"
+    for inside, description in {
+        "<issues/><summary>It is late.</summary>": "It is late.",
+        "": "The reviewer found issues and named none.",
+    }.items():
+        (found,) = _spec(answer.format(inside)).findings
+        assert found == Finding(
+            source=Source.SPEC, type="unspecified", severity=Severity.IMPORTANT, description=description
+        )
+
+
+def test_an_approval_with_issues_counts_by_its_issues() -> None:
+    result = _spec(SPEC.replace(">ISSUES<", ">APPROVED<"))
+    assert (result.verdict, result.counted_verdict) == (ReviewerVerdict.APPROVED, ReviewerVerdict.ISSUES)
+    assert result.findings == SPEC_RESULT.findings
+
+
+def test_an_unknown_confidence_is_none() -> None:
+    assert _spec(SPEC.replace(">high<", ">very<")).confidence is None
+    assert _spec(SPEC.replace("<confidence>high</confidence>", "")).confidence is None
+
+
+OPEN = "<spec-review><verdict>APPROVED</verdict>"
+CLOSE = "</spec-review>"
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ("", "the answer has no <spec-review> element"),
+        ("Looks fine to me. APPROVED.", "the answer has no <spec-review> element"),
+        (CODE, "the answer is a <code-review>; expected a <spec-review>"),
+        (SPEC + CODE, "the answer is a <code-review>; expected a <spec-review>"),
+        (SPEC + OPEN + CLOSE, "the answer has 2 different reviews; expected exactly one"),
+        (SPEC[:-5], "<spec-review> is not closed: the answer is cut off, or a tag is broken"),
+        (SPEC[20:], "<verdict> stands outside of <code-review> and <spec-review>"),
+        ("<spec-review/>", "<spec-review> is closed where it is not open"),
+        (CLOSE + SPEC, "<spec-review> is closed where it is not open"),
+        (f"<spec-review>{CLOSE}", "<verdict> is missing"),
+        (f"<spec-review>{OPEN}{CLOSE}{CLOSE}", "<spec-review> stands inside <spec-review>"),
+        (f"{OPEN}<issues><issue></issues></issue>{CLOSE}", "<issue> is closed as </issues>"),
+        (
+            SPEC.replace(">ISSUES<", ">APPROVED_WITH_MINOR<"),
+            'the verdict is "APPROVED_WITH_MINOR"; expected one of: APPROVED, ISSUES',
+        ),
+        (SPEC.replace(">ISSUES<", "><"), 'the verdict is ""; expected one of: APPROVED, ISSUES'),
+        (
+            SPEC.replace(">ISSUES<", ">APPROVED | ISSUES<"),
+            'the verdict is "APPROVED | ISSUES"; expected one of: APPROVED, ISSUES',
+        ),
+        (f"{OPEN}<verdict>ISSUES</verdict>{CLOSE}", "<verdict> stands twice in one <spec-review>"),
+        (f"{OPEN}<issues/><issues/>{CLOSE}", "<issues> stands twice in one <spec-review>"),
+        (f"{OPEN}<issue/>{CLOSE}", "<issue> stands in <spec-review>, where it does not belong"),
+        (
+            f"{OPEN}<summary>see <issue/></summary>{CLOSE}",
+            "<issue> stands in <summary>, where it does not belong",
+        ),
+        (
+            f"{OPEN}<issues><isue>It leaks.</isue></issues>{CLOSE}",
+            '<issues> holds "<isue>It leaks.</isue>", which is no element of the form',
+        ),
+        (
+            f'{OPEN}<issues><issue type="bug severity="critical"/></issues>{CLOSE}',
+            '<issues> holds "<issue type="bug severity="critical"/>", which is no element of the form',
+        ),
+        (
+            f"{OPEN}No, it is bad.{CLOSE}",
+            '<spec-review> holds "No, it is bad.", which is no element of the form',
+        ),
+        (
+            f"{OPEN}<!-- <issues><issue/></issues> -->{CLOSE}",
+            "a comment or CDATA section holds tags of the form",
+        ),
+        (
+            f"{OPEN}<summary><![CDATA[</summary><issues/>]]></summary>{CLOSE}",
+            "a comment or CDATA section holds tags of the form",
+        ),
+        (
+            '<!DOCTYPE spec-review SYSTEM "file:///etc/passwd">' + SPEC,
+            "the answer declares a document type or entities",
+        ),
+        (
+            f'{SPEC}<!DOCTYPE x [<!ENTITY lol "lol">]>',
+            "the answer declares a document type or entities",
+        ),
+        (
+            f'{OPEN}<!ENTITY a SYSTEM "http://x/">{CLOSE}',
+            '<spec-review> holds "<!ENTITY a SYSTEM "http://x/">", which is no element of the form',
+        ),
+        (
+            f"{OPEN}<summary>&#0;</summary>{CLOSE}",
+            "the XML is not well-formed: reference to invalid character number: line 1, column 49",
+        ),
+        (
+            f'{OPEN}<issues><issue type="a" type="b"/></issues>{CLOSE}',
+            "the XML is not well-formed: duplicate attribute: line 1, column 64",
+        ),
+        ("x" * (MAX_CHARACTERS + 1), f"the answer is longer than {MAX_CHARACTERS} characters"),
+        (OPEN + "<item>" * 50, "the elements of the answer are nested too deeply"),
+        (OPEN + "<item/>" * MAX_TAGS, f"the answer has more than {MAX_TAGS} tags"),
+        (OPEN + "<![CDATA[" * 300 + CLOSE, "the answer has too many comments or CDATA sections"),
+    ],
+)
+def test_an_answer_without_one_sound_review_is_none(answer: str, fault: str) -> None:
+    assert _fault(answer) == fault
+
+
+def test_a_bomb_is_no_review() -> None:
+    levels = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(9))
+    bomb = f'<!DOCTYPE z [<!ENTITY l0 "lol">{levels}]>{OPEN}<summary>&l9;</summary>{CLOSE}'
+    assert _fault(bomb) == "the answer declares a document type or entities"
+
+
+def test_the_old_form() -> None:
+    approved = ReviewResult(source=Source.CODE, verdict=ReviewerVerdict.APPROVED, summary="All is well.")
+    assert _code("\nAPPROVED: All is well.\n") == approved
+    assert _code("APPROVED:").summary == ""
+    result = _spec("ISSUES:\nThese:\n- No login.\n- No logout,\n  neither at the door\n\n  - A third.\n")
+    assert result == ReviewResult(
+        source=Source.SPEC,
+        verdict=ReviewerVerdict.ISSUES,
+        findings=tuple(
+            Finding(source=Source.SPEC, type="unspecified", severity=Severity.IMPORTANT, description=text)
+            for text in ("No login.", "No logout,\nneither at the door", "A third.")
+        ),
+    )
+    (only,) = _spec("ISSUES: It is late.").findings
+    assert only.description == "It is late."
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ("Well: APPROVED: yes", "the answer has no <spec-review> element"),
+        ("APPROVED", "the answer has no <spec-review> element"),
+        ("approved: yes", "the answer has no <spec-review> element"),
+        ("APPROVED: yes\n\nISSUES:\n- no", "the answer says more than one of APPROVED: and ISSUES:"),
+        ("APPROVED: yes\n<SPEC-REVIEW>", "the answer has no <spec-review> element"),
+        ("APPROVED: yes\n<spec-review <", "the answer has no <spec-review> element"),
+        ("APPROVED: yes\n<verdict>ISSUES", "<verdict> stands outside of <code-review> and <spec-review>"),
+    ],
+)
+def test_what_is_neither_form_is_refused(answer: str, fault: str) -> None:
+    assert _fault(answer) == fault
+
+
+PIECE = re.compile(r"<[^<>]*>|[^<>]+")
+INSERTED = [
+    *[
+        "&",
+        "<",
+        ">",
+        "&lol;",
+        "&#0;",
+        "&#xD800;",
+        '"',
+        "'",
+        "]]>",
+        "<![CDATA[",
+        "<!--",
+        "-->",
+        "<?php",
+        "<b>",
+    ],
+    *['<!ENTITY x "y">', "<!DOCTYPE x>", "\x00", "\ud800", "\uffff", "\x1bP", "</", "<issue", "APPROVED"],
+    *["<spec-review>", "</spec-review>", "<code-review>", "<verdict>", "<issues/>", "<verdict/>"],
+]
+Mutation = Callable[[random.Random, list[str]], list[str]]
+
+
+def _cut_end(chance: random.Random, pieces: list[str]) -> list[str]:
+    return pieces[: chance.randrange(1, len(pieces))]
+
+
+def _cut_piece(chance: random.Random, pieces: list[str]) -> list[str]:
+    return [one for one in pieces if one is not chance.choice(pieces)]
+
+
+def _cut_letters(chance: random.Random, pieces: list[str]) -> list[str]:
+    text = "".join(pieces)
+    start = chance.randrange(len(text))
+    return [text[:start], text[start + chance.randrange(1, 9) :]]
+
+
+def _double_piece(chance: random.Random, pieces: list[str]) -> list[str]:
+    at = chance.randrange(len(pieces))
+    return [*pieces[: at + 1], *pieces[at:]]
+
+
+def _double_all(chance: random.Random, pieces: list[str]) -> list[str]:
+    return [*pieces, chance.choice(["", "\n", " and ", "\n```\n"]), *pieces]
+
+
+def _swap(chance: random.Random, pieces: list[str]) -> list[str]:
+    one, other = chance.sample(range(len(pieces)), 2)
+    swapped = list(pieces)
+    swapped[one], swapped[other] = pieces[other], pieces[one]
+    return swapped
+
+
+def _insert(chance: random.Random, pieces: list[str]) -> list[str]:
+    at = chance.randrange(len(pieces))
+    what = chance.choice(INSERTED)
+    return [*pieces[:at], what, *pieces[at:]]
+
+
+def _nest(chance: random.Random, pieces: list[str]) -> list[str]:
+    at = chance.randrange(len(pieces))
+    return [*pieces[:at], *pieces, *pieces[at:]]
+
+
+def _break_attribute(chance: random.Random, pieces: list[str]) -> list[str]:
+    text = "".join(pieces)
+    at = chance.choice([found.start() for found in re.finditer(r'["=]', text)])
+    return [text[:at], chance.choice(["", "'", '""', "<", ">", " "]), text[at + 1 :]]
+
+
+MUTATIONS: list[Mutation] = [
+    _cut_end,
+    _cut_piece,
+    _cut_letters,
+    _double_piece,
+    _double_all,
+    _swap,
+    _insert,
+    _nest,
+    _break_attribute,
+]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_no_mutated_answer_is_a_false_approval(seed: int) -> None:
+    chance = random.Random(seed)
+    for mutate in chance.choices(MUTATIONS, k=10):
+        pieces = PIECE.findall(SPEC)
+        for change in [mutate, *chance.choices(MUTATIONS, k=chance.randrange(3))]:
+            pieces = PIECE.findall("".join(change(chance, pieces))) or [" ", " "]
+            if len(pieces) < 2 or '"' not in "".join(pieces):
+                break
+        text = "".join(pieces)
+        result = _result(text)
+        if result is not None:
+            assert result.counted_verdict is ReviewerVerdict.ISSUES, text
+            assert result.findings
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [*PIECE.findall(SPEC), *PIECE.findall(CODE), "APPROVED:", "ISSUES:", "- x", "\n", "&"]
+        )
+        | st.text(max_size=20),
+        max_size=30,
+    )
+)
+def test_any_text_is_a_review_or_refused(pieces: list[str]) -> None:
+    for source in Source:
+        result = _result("".join(pieces), source)
+        assert result is None or result.source is source
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<",
+        "&",
+        "<!--",
+        "<![CDATA[",
+        "<spec-review ",
+        '<issue a="',
+        "<issue '",
+        "\n",
+        "< ",
+        "- ",
+        "\x1b]",
+        "</",
+    ],
+)
+def test_no_text_takes_long(piece: str) -> None:
+    text = piece * (MAX_CHARACTERS // len(piece) - 20)
+    for answer in (text, "ISSUES:" + text[:-60], OPEN[:13] + text[:-60]):
+        result = _result(answer)
+        assert result is None or result.findings
