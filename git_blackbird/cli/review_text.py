@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from git_blackbird.cli.amounts import render_cost, render_duration
-from git_blackbird.model.review import ChildStatus, excerpt
+from git_blackbird.model.review import ChildResult, ChildStatus, excerpt
 from git_blackbird.model.run import OVERTAKEN_BY_PLAN, OVERTAKEN_BY_UNAVAILABLE, Run
 from git_blackbird.model.text import clean, clean_line
 
@@ -43,16 +43,24 @@ def render_no_verdict(task_id: str, fault: str) -> str:
 
 def verdict_lines(run: Run) -> Iterator[str]:
     """Write what a review says of each child, and of all; nothing for a run without a verdict."""
-    results = sorted((run.parent_review_results or {}).items())
-    width = max((len(task_id) for task_id, _ in results), default=0)
-    for task_id, result in results:
+    results = _results(run)
+    width = max((len(result.task_id) for result in results), default=0)
+    for result in results:
         word, color = _MARKS[result.status]
-        yield f"{clean_line(task_id).ljust(width)}  {click.style(word, fg=color)}"
+        yield f"{clean_line(result.task_id).ljust(width)}  {click.style(word, fg=color)}"
         yield from (f"    {line}" for line in clean(result.feedback or "").splitlines())
-    said = {result.feedback for _, result in results}
+    said = {result.feedback for result in results}
     if run.parent_review_feedback and run.parent_review_feedback not in said:
         yield "of all"
         yield from (f"    {line}" for line in clean(run.parent_review_feedback).splitlines())
+
+
+def _results(run: Run) -> list[ChildResult]:
+    """Give what is said of each child; early records only name those that are to be resumed."""
+    if run.parent_review_results:
+        return [result for _, result in sorted(run.parent_review_results.items())]
+    flagged = run.parent_review_resume_task_ids
+    return [ChildResult(task_id=task_id, status=ChildStatus.FAILED) for task_id in flagged]
 
 
 def verdict_word(run: Run) -> str:

@@ -61,7 +61,7 @@ def _state(view: ReviewView) -> str:
     if view.gate is None:
         return f"not due before they are done: {', '.join(view.open_children)}"
     if view.gate is GateState.OWED and view.parent.status is Status.DONE:
-        return "none; it was done without one"
+        return "none of its children as they are; it is done all the same"
     return _STATES.get(view.gate) or _open_state(view.said if view.is_present else None)
 
 

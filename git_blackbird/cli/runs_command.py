@@ -1,5 +1,6 @@
 """``runs``: what happened, what it cost, what it changed; the saved streams; the diff."""
 
+import json
 import sys
 
 import click
@@ -157,7 +158,11 @@ def told_text(run: Run) -> str:
 
     quiet = {"systemPrompt", "projectSnapshot"}
     told = {name: value for name, value in run.context.items() if name not in quiet}
-    return render_review_prompt(told) if "parentReview" in told else render_prompt(told)
+    try:
+        return render_review_prompt(told) if "parentReview" in told else render_prompt(told)
+    except (AttributeError, KeyError, TypeError):
+        # A record of another program, or one that a hand edited.
+        return json.dumps(told, ensure_ascii=False, indent=2)
 
 
 def _show_mode(

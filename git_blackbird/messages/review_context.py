@@ -157,7 +157,7 @@ def render_review_prompt(context: Mapping[str, Any]) -> str:
     task, review = context["task"], context["parentReview"]
     parts = [
         context.get("systemPrompt", ""),
-        f"# Review of {task['id']}: {task['title']}",
+        f"# Review of {task['id']}: {task.get('title', '')}",
         render_section("What was to be done", [task.get("description", ""), task.get("prompt", "")]),
         render_section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())]),
         render_section("How to judge", [review.get("reviewerInstructions", "")]),
@@ -172,7 +172,7 @@ def _render_child(child: Mapping[str, Any]) -> str:
     record, *files = child.get("artifactRefs") or [None]
     command = child.get("changeCommand")
     parts = [
-        f"### {child['childId']}: {child['childTitle']}",
+        f"### {child['childId']}: {child.get('childTitle', '')}",
         child.get("note", ""),
         f"Record of its latest run: {record}" if record else "",
         f"What that run changed, earlier runs of the task apart: `{command}`" if command else "",

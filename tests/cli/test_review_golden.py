@@ -3,8 +3,10 @@
 import os
 from pathlib import Path
 
-from tests.cli.golden_harness import Program, program
-from tests.support import commit, git
+from git_blackbird.model.plan import Status
+from tests.cli.golden_harness import Program, program, save
+from tests.cli.plans import run, task
+from tests.support import commit, git, write
 
 __all__ = ["program"]
 
@@ -172,3 +174,38 @@ def test_a_feedback_file_that_cannot_be_read_is_named(program: Program) -> None:
     program.run("show", "docs-b")
     program.check("review_feedback_unreadable")
     assert os.listdir(folder) == ["docs-b.json"]
+
+
+def test_what_the_go_program_left(program: Program) -> None:
+    """A failing review that did not keep its parent from being done, and what it left owed."""
+    children = [task(name, status=Status.DONE, parent="p") for name in ("a", "b")]
+    review = {
+        "run_type": "review",
+        "provider": "claude",
+        "recorder": None,
+        "parent_review_passed": False,
+        "parent_review_resume_task_ids": ["a"],
+        "parent_review_feedback": "Mend a.",
+        "parent_review_completion_signature": "parent-review:v1:" + "a" * 64,
+    }
+    contexts = (
+        {"task": {"id": "p"}, "parentReview": {"parentTaskId": "p", "children": [{"childId": "a"}]}},
+        {"task": "p", "parentReview": 5},
+    )
+    runs = [
+        run("a", "run-a"),
+        *(run("p", f"run-p{number}", context=one, **review) for number, one in enumerate(contexts)),
+    ]
+    save(program.cwd, [task("p", status=Status.DONE, children=("a", "b")), *children], runs)
+    feedback = '{"parentTaskId":"p","reviewRunId":"run-p1","feedback":"Mend a.",'
+    feedback += '"createdAt":"2026-01-01T00:03:00Z","updatedAt":"2026-01-01T00:03:00Z"}'
+    write(program.cwd, {".blackbird/parent-review-feedback/a.json": feedback})
+    program.run("status")
+    program.run("review", "show", "p")
+    program.run("runs", "p")
+    program.run("runs", "p", "run-p0")
+    program.run("runs", "p", "run-p1")
+    program.run("execute", "--no-input")
+    program.run("review", "dismiss", "p", "--reason", "seen by hand")
+    program.run("review", "show", "p")
+    program.check("review_of_the_go_program")
