@@ -26,6 +26,15 @@ As the reviewer of a parent it does these lines of the parent's prompt, beside `
     review-say TEXT...                           prose before the verdict
     review-answer TEXT...                        the answer, in the place of a verdict
     review-answer-once TEXT...                   the same, unless told what was wrong with an answer
+
+As one of the two reviewers of a change it does the lines of the task's prompt that begin with ``spec-`` or
+``code-``, and answers with its XML:
+
+    spec-wants PATH TEXT... [| SEVERITY [| DESCRIPTION]]  an issue at PATH unless the file has the text
+    code-notes PATH TEXT...                               a minor note
+    spec-answer TEXT...                                   the answer, in the place of XML
+    spec-answer-once TEXT...                              the same, unless told what was wrong with one
+    spec-sleep SECONDS, spec-fail CODE, spec-ask ID PROMPT
 """
 
 import json
@@ -36,6 +45,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 INTERRUPTED_STATUS = 130
 REFUSED_STATUS = 1
@@ -221,6 +231,76 @@ class Review(Session):
         }
 
 
+class ChangeReview(Session):
+    """One of the two reviews of a change: what its spec or its code wants."""
+
+    def __init__(self, context: dict[str, Any]) -> None:
+        super().__init__(context)
+        self.kind = str(context["review"]["kind"])
+        self.issues: list[str] = []
+        self.notes: list[str] = []
+        self.replaced: str | None = None
+        verbs: dict[str, Callable[[str], None]] = {
+            "wants": self._wants,
+            "notes": self._notes,
+            "answer": self._answer,
+            "answer-once": self._answer_once,
+            "sleep": self._sleep,
+            "fail": self._fail,
+            "ask": self._ask,
+        }
+        self.directives = {f"{self.kind}-{verb}": do for verb, do in verbs.items()}
+
+    @property
+    def answer(self) -> str:
+        """The final message: what was asked, or the review."""
+        if self.questions:
+            return super().answer
+        return self._review() if self.replaced is None else self.replaced
+
+    def run(self) -> None:
+        """Do the lines that are for this reviewer; raises Ending when one of them ends the session."""
+        self._perform(str(self.task.get("prompt") or "").splitlines())
+
+    def _wants(self, rest: str) -> None:
+        wanted, severity, told = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
+        path, text = _split_text(wanted)
+        name = wanted.partition(" ")[0]
+        emit("progress", kind="reads", text=name)
+        if not path.is_file() or text not in path.read_text(encoding="utf-8", errors="replace"):
+            kind = "missing_requirement" if self.kind == "spec" else "bug"
+            self.issues.append(
+                f"<issue type={quoteattr(kind)} severity={quoteattr(severity or 'important')}>"
+                f'<location file={quoteattr(name)} line="1"/>'
+                f"<description>{escape(told or f'{name} has to contain: {text}')}</description></issue>"
+            )
+
+    def _notes(self, rest: str) -> None:
+        name, _, text = rest.partition(" ")
+        place = f'<location file={quoteattr(name)} line="1"/>'
+        self.notes.append(f"<note>{place}<description>{escape(text)}</description></note>")
+
+    def _answer(self, rest: str) -> None:
+        self.replaced = rest
+
+    def _answer_once(self, rest: str) -> None:
+        if not self.context["review"].get("fault"):
+            self._answer(rest)
+
+    def _review(self) -> str:
+        minor = f"<minor>{''.join(self.notes)}</minor>" if self.kind == "code" else ""
+        verdict = "ISSUES" if self.issues else ("APPROVED_WITH_MINOR" if self.notes else "APPROVED")
+        found = f"<issues>{''.join(self.issues)}</issues>{minor}<summary>Looked at it.</summary>"
+        told = f"<verdict>{verdict}</verdict><confidence>high</confidence>{found}"
+        return f"<{self.kind}-review>{told}</{self.kind}-review>"
+
+
+def _session_of(context: dict[str, Any]) -> Session:
+    if "parentReview" in context:
+        return Review(context)
+    return ChangeReview(context) if "review" in context else Session(context)
+
+
 def _feedback(context: dict[str, Any]) -> str:
     """Give what is to be changed: what a person said, and what a parent's review did."""
     review = context.get("parentReviewFeedback") or {}
@@ -275,7 +355,7 @@ def main() -> int:
     told = sys.stdin.read()
     try:
         context = json.loads(told)
-        session = Review(context) if "parentReview" in context else Session(context)
+        session = _session_of(context)
         session.run()
     except Ending as ending:
         emit("result", ok=False, error=str(ending))

@@ -117,7 +117,7 @@ async def _try(
 ) -> Side:
     prompt = render_reviewer_prompt(source, order.package, fault)
     opening = open_review(crew, order.task, _TYPES[source], order.tree).with_fields(
-        context=_context(order, source, prompt),
+        context=_context(order, source, prompt, fault),
         reviewed_run=order.run.id,
         review_round=order.round_number,
     )
@@ -136,10 +136,12 @@ async def _try(
     return Side(closed, result)
 
 
-def _context(order: ChangeReview, source: Source, prompt: str) -> dict[str, Any]:
+def _context(order: ChangeReview, source: Source, prompt: str, fault: str | None) -> dict[str, Any]:
     """Tell agents that read JSON what the others are told in prose."""
     told = build_context(order.plan, order.task, None)
     review = {"kind": source.value, "round": order.round_number, "ofRun": order.run.id, "prompt": prompt}
+    if fault is not None:
+        review["fault"] = fault
     return {**told, "systemPrompt": REVIEWER_SYSTEM, "review": review}
 
 

@@ -1,0 +1,170 @@
+"""Spec review and code review of a change, side by side (spec 4, DESIGN.md 7)."""
+
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.requests import execute_loop, set_status
+from git_blackbird.model.findings import Action, Overall
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.stop import StopReason
+from git_blackbird.model.task_review import merged_of
+from tests.controller.support import (
+    APPROVE,
+    Person,
+    changes,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    put_plan,
+    run_to_stop,
+    status,
+)
+from tests.support import commit
+
+CLEAR = "write x.txt one"
+WANTS_MORE = (
+    "write x.txt one\non-feedback append x.txt two\nspec-wants x.txt two | critical | x.txt has no two"
+)
+
+
+@pytest.fixture
+def demo(repo: Path) -> Path:
+    commit(repo, {"README.md": "x\n"})
+    configure(repo, agent="demo", reviews__mode="parallel", execution__stopGraceSeconds="0")
+    return repo
+
+
+def runs_of(repo: Path, task_id: str = "a") -> tuple[Run, ...]:
+    return open_at(repo).store.records.history(TaskId(task_id)).own
+
+
+def reviews(repo: Path, task_id: str = "a") -> list[Run]:
+    return list(open_at(repo).store.records.reviews(TaskId(task_id)).runs)
+
+
+def test_a_clear_change_is_done_without_a_word(demo: Path) -> None:
+    put_plan(demo, leaf("a", CLEAR), leaf("b", "write y.txt one", deps=["a"]))
+    assert execute(demo).text == "every task is done"
+    (run,) = runs_of(demo)
+    merged = merged_of(run)
+    assert merged is not None
+    assert (merged.overall, merged.action) == (Overall.APPROVED, Action.PROCEED)
+    assert (run.review_state, run.decision_state) == (ReviewState.DONE, None)
+    found = reviews(demo)
+    assert {one.run_type for one in found} == {RunType.SPEC_REVIEW, RunType.CODE_REVIEW}
+    assert [(one.status, one.reviewed_run, one.review_round) for one in found] == [
+        (RunStatus.SUCCESS, run.id, 1)
+    ] * 2
+    assert merged.spec is not None
+    assert merged.code is not None
+    assert {merged.spec.run_id, merged.code.run_id} == {one.id for one in found}
+
+
+def test_what_the_reviewers_want_is_carried_to_the_implementers_session(demo: Path) -> None:
+    put_plan(demo, leaf("a", WANTS_MORE))
+    assert execute(demo).text == "every task is done"
+    first, second = runs_of(demo)
+    assert (first.decision_state, first.requested_by) == (DecisionState.CHANGES_REQUESTED, "reviewers")
+    assert "x.txt has no two" in (first.decision_feedback or "")
+    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert [one.review_round for one in (first, second)] == [1, 2]
+    assert sorted(one.review_round or 0 for one in reviews(demo)) == [1, 1, 2, 2]
+    assert (demo / "x.txt").read_text() == "one\ntwo\n"
+
+
+def test_with_checkpoints_the_checkpoint_comes_after_the_rounds(demo: Path) -> None:
+    put_plan(demo, leaf("a", WANTS_MORE))
+    configure(demo, execution__stopAfterEachTask="true")
+    person = Person([APPROVE])
+    assert execute(demo, person).text == "every task is done"
+    (checkpoint,) = person.checkpoints
+    assert checkpoint.run.review_round == 2
+
+
+def test_what_does_not_clear_is_for_a_person_also_without_checkpoints(demo: Path) -> None:
+    put_plan(demo, leaf("a", "write x.txt one\non-feedback append x.txt more\nspec-wants x.txt never"))
+    configure(demo, reviews__maxIterations="2")
+    stop = execute(demo)
+    assert stop.reason is StopReason.DECISION_REQUIRED
+    assert [run.review_round for run in runs_of(demo)] == [1, 2]
+    assert runs_of(demo)[-1].is_pending
+    assert status(demo, "a") is Status.WAITING_USER
+
+
+def test_a_person_who_asks_for_changes_begins_the_rounds_anew(demo: Path) -> None:
+    put_plan(demo, leaf("a", "write x.txt one\non-feedback append x.txt more\nspec-wants x.txt never"))
+    configure(demo, reviews__maxIterations="1")
+    execute(demo, Person([changes("again")]))
+    assert [run.review_round for run in runs_of(demo)] == [1, 1]
+
+
+@pytest.mark.parametrize("line", ["code-fail 3", "code-answer I approve.", "code-ask q Sure?"])
+def test_a_missing_reviewer_is_tried_twice_and_is_never_an_approval(demo: Path, line: str) -> None:
+    put_plan(demo, leaf("a", f"{CLEAR}\n{line}"))
+    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+    found = reviews(demo)
+    assert sorted(one.run_type for one in found) == ["code_review", "code_review", "spec_review"]
+    merged = merged_of(runs_of(demo)[0])
+    assert merged is not None
+    assert (merged.overall, merged.action, merged.code) == (None, None, None)
+
+
+def test_the_second_try_hears_what_was_wrong_with_the_first(demo: Path) -> None:
+    put_plan(demo, leaf("a", f"{CLEAR}\nspec-answer-once <spec-review>"))
+    assert execute(demo).text == "every task is done"
+    assert [one.run_type for one in reviews(demo)].count(RunType.SPEC_REVIEW) == 2
+
+
+def test_minor_notes_block_nothing(demo: Path) -> None:
+    put_plan(demo, leaf("a", f"{CLEAR}\ncode-notes x.txt could be nicer"))
+    assert execute(demo).text == "every task is done"
+    merged = merged_of(runs_of(demo)[0])
+    assert merged is not None
+    assert (merged.overall, merged.action) == (Overall.APPROVED_WITH_MINOR, Action.PROCEED_WITH_NOTES)
+
+
+def test_with_reviews_off_nothing_is_reviewed_and_what_was_due_is_let_go(demo: Path) -> None:
+    put_plan(demo, leaf("a", CLEAR))
+    configure(demo, reviews__mode="off")
+    execute(demo)
+    (run,) = runs_of(demo)
+    assert (run.review_state, reviews(demo)) == (None, [])
+    with open_at(demo).store.transaction() as transaction:
+        transaction.save_run(run.with_fields(review_state=ReviewState.DUE))
+    assert execute(demo).text == "every task is done"
+    assert runs_of(demo)[0].review_state is ReviewState.SKIPPED
+
+
+def test_failed_runs_are_not_reviewed(demo: Path) -> None:
+    put_plan(demo, leaf("a", "fail 3"))
+    assert execute(demo).reason is StopReason.FAILED
+    assert reviews(demo) == []
+
+
+def test_both_reviewers_stop_when_interrupted_and_both_review_again(demo: Path) -> None:
+    put_plan(demo, leaf("a", f"{CLEAR}\nspec-sleep 600\ncode-sleep 600"))
+
+    class Impatient(Person):
+        def notify(self, event: object) -> None:
+            if type(event).__name__ == "RunProgressed" and len(reviews(demo)) == 2:
+                loop.interrupt()
+
+    workspace = open_at(demo)
+    prepared = execute_loop(workspace, Impatient(), [], None)
+    loop = prepared[0]
+    stop = run_to_stop(workspace, prepared)
+    assert (stop.reason, stop.next_steps) == (StopReason.INTERRUPTED, ("git blackbird execute",))
+    assert [(one.status, one.terminal_reason) for one in reviews(demo)] == [
+        (RunStatus.FAILED, TerminalReason.INTERRUPTED)
+    ] * 2
+    assert (runs_of(demo)[0].review_state, status(demo, "a")) == (ReviewState.DUE, Status.IN_PROGRESS)
+    configure(
+        demo, reviews__timeoutSeconds="5", reviews__spec__agent="claude", claude__path="/nowhere/claude"
+    )
+    assert execute(demo).reason is StopReason.AGENT_UNAVAILABLE
+    set_status(open_at(demo), "a", Status.DONE)
+    assert runs_of(demo)[0].superseded_at is not None
