@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from git_blackbird.model.plan import Status
 from tests.cli.golden_harness import Program, program, save
@@ -179,7 +180,7 @@ def test_a_feedback_file_that_cannot_be_read_is_named(program: Program) -> None:
 def test_what_the_go_program_left(program: Program) -> None:
     """A failing review that did not keep its parent from being done, and what it left owed."""
     children = [task(name, status=Status.DONE, parent="p") for name in ("a", "b")]
-    review = {
+    review: dict[str, Any] = {
         "run_type": "review",
         "provider": "claude",
         "recorder": None,
