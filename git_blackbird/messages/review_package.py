@@ -88,7 +88,7 @@ def _listed(criteria: Sequence[str]) -> str:
 def _how_to_see(package: ReviewPackage, top: str | None) -> str:
     """Say where the change is to be had: spec 4's note when it is not told here."""
     git = f"git -C {shell_word(top)}" if top else "git"
-    command = f"{git} diff --no-ext-diff --no-textconv {package.trees.base} {package.trees.head}"
+    command = f"{git} diff {package.trees.base} {package.trees.head}"
     if package.diff is None:
         return (
             f"Diff is {package.lines} lines. Fetch specific files as needed. The change lies between the "
