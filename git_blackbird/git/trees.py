@@ -79,8 +79,10 @@ class Trees:
         while pending:
             prefix, old, new = pending.pop()
             before, after = (self.load(oid) if oid is not None else {} for oid in (old, new))
-            for name in {name for name, _ in before.items() ^ after.items()}:
+            for name in before.keys() | after.keys():
                 one, other = before.get(name), after.get(name)
+                if one == other:
+                    continue
                 below = [entry.oid if entry and entry.mode == DIRECTORY else None for entry in (one, other)]
                 if any(below):
                     pending.append((prefix + name + b"/", below[0], below[1]))
