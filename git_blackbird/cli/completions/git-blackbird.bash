@@ -46,6 +46,14 @@ key execution.idleMinutes text longest silence of an agent
 key execution.logMegabytes text kept of each output stream of a run
 key execution.stopGraceSeconds text an agent'\''s time to stop by itself
 key notify.command text a shell command to run when you are needed
+key reviews.mode words:off|parallel review what each task changed: spec and code side by side
+key reviews.maxIterations text most rounds of reviews and fixes
+key reviews.diffThresholdLines text longest diff told whole
+key reviews.timeoutSeconds text a reviewer'\''s time for one try
+key reviews.spec.agent text who reviews against the task; the agent when unset
+key reviews.spec.model text the model of that reviewer
+key reviews.code.agent text who reviews the code; the agent when unset
+key reviews.code.model text the model of that reviewer
 key snapshot.timeoutSeconds text longest time for one snapshot
 key snapshot.maxUntrackedBytes text largest untracked file a snapshot keeps
 key tui.runDataRefreshIntervalSeconds text kept for the Go program
