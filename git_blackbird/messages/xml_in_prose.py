@@ -30,8 +30,8 @@ class XmlForm:
 
     The rules by which an answer is mended: what stands around a root element, prose or a code fence, is
     passed over unless it has tags of the form or declares a document type or entities; a ``<``, ``>`` or
-    ``&`` that begins or ends no tag of the form and no reference to a character is text. CDATA sections and
-    comments may not hold tags of the form.
+    ``&`` that begins or ends no tag of the form and no reference to a character is text, and so is a tag
+    between backticks. CDATA sections and comments may not hold tags of the form.
     """
 
     def __init__(self, roots: Collection[str], names: Collection[str]) -> None:
@@ -40,8 +40,8 @@ class XmlForm:
         tag = rf"""</?(?:{tags})(?=[\s/>])(?:[^<>"']|"[^"<]*"|'[^'<]*')*+>"""
         self._named = re.compile(rf"</?\s*(?:{tags})\b", re.IGNORECASE)
         self._token = re.compile(
-            rf"<!\[CDATA\[(?P<cdata>.*?)\]\]>|<!--(?P<comment>.*?)-->|(?P<tag>{tag})"
-            rf"|(?P<reference>{_REFERENCE})|(?P<mark>[<>&])",
+            rf"<!\[CDATA\[(?P<cdata>.*?)\]\]>|<!--(?P<comment>.*?)-->|(?P<quoted>(?<=`){tag}(?=`))"
+            rf"|(?P<tag>{tag})|{_REFERENCE}|(?P<text>[<>&])",
             re.DOTALL,
         )
 
@@ -120,9 +120,10 @@ def _read_tag(tag: str) -> tuple[str, bool, bool]:
 def _mended(match: re.Match[str]) -> str:
     if match["tag"]:
         return _BARE_AMPERSAND.sub("&amp;", match["tag"])
-    if match["mark"]:
-        return _ESCAPES[match["mark"]]
-    return "" if match["comment"] is not None else match[0]
+    if match["comment"] is not None:
+        return ""
+    is_text = match["text"] or match["quoted"]
+    return "".join(_ESCAPES.get(char, char) for char in match[0]) if is_text else match[0]
 
 
 def _check_declarations(text: str, spans: list[tuple[int, int]]) -> None:

@@ -1,10 +1,5 @@
-import random
-import re
-from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from git_blackbird.messages.reviewer_xml import (
     MAX_TEXT_CHARACTERS,
@@ -117,14 +112,6 @@ def _fault(text: str, source: Source = Source.SPEC) -> str:
     return str(caught.value)
 
 
-def _result(text: str, source: Source = Source.SPEC) -> ReviewResult | None:
-    """The review in a text, None where it is refused as it should be."""
-    try:
-        return parse_reviewer_answer(text, source)
-    except ReviewerAnswerError:
-        return None
-
-
 def _issue(inside: str, attributes: str = 'type="bug" severity="critical"') -> Finding:
     """The one issue of a code review with this inside it."""
     answer = (
@@ -151,6 +138,7 @@ def test_the_forms_of_the_document_are_read_whole() -> None:
         "```xml\n{}\n```\n",
         '<?xml version="1.0" encoding="UTF-8"?>\n{}',
         "<thinking>fine</thinking>{}<br>",
+        "Here is the `<spec-review>` that you asked for, with `<issues>`:\n`{}`",
         "{0}\n\nOnce more:\n\n{0}",
     ],
 )
@@ -170,6 +158,7 @@ def test_prose_a_fence_and_the_same_once_more_are_passed_over(around: str) -> No
         ("<![CDATA[if (a < b && c) {}]]>", "if (a < b && c) {}"),
         ("seen <!-- not --> here", "seen  here"),
         ("<!DOCTYPE html> is missing", "<!DOCTYPE html> is missing"),
+        ("no `<summary>`, no `</item>` & co", "no `<summary>`, no `</item>` & co"),
         ("\n      first\n        second\n      third\n    ", "first\n  second\nthird"),
         ("a\x1b[31mred\x00\u202eb", "a^[[31mred^@\ufffdb"),
         ("over &#x202E; there", "over \ufffd there"),
@@ -360,142 +349,3 @@ def test_the_old_form() -> None:
 )
 def test_what_is_neither_form_is_refused(answer: str, fault: str) -> None:
     assert _fault(answer) == fault
-
-
-PIECE = re.compile(r"<[^<>]*>|[^<>]+")
-INSERTED = [
-    *[
-        "&",
-        "<",
-        ">",
-        "&lol;",
-        "&#0;",
-        "&#xD800;",
-        '"',
-        "'",
-        "]]>",
-        "<![CDATA[",
-        "<!--",
-        "-->",
-        "<?php",
-        "<b>",
-    ],
-    *['<!ENTITY x "y">', "<!DOCTYPE x>", "\x00", "\ud800", "\uffff", "\x1bP", "</", "<issue", "APPROVED"],
-    *["<spec-review>", "</spec-review>", "<code-review>", "<verdict>", "<issues/>", "<verdict/>"],
-]
-Mutation = Callable[[random.Random, list[str]], list[str]]
-
-
-def _cut_end(chance: random.Random, pieces: list[str]) -> list[str]:
-    return pieces[: chance.randrange(1, len(pieces))]
-
-
-def _cut_piece(chance: random.Random, pieces: list[str]) -> list[str]:
-    return [one for one in pieces if one is not chance.choice(pieces)]
-
-
-def _cut_letters(chance: random.Random, pieces: list[str]) -> list[str]:
-    text = "".join(pieces)
-    start = chance.randrange(len(text))
-    return [text[:start], text[start + chance.randrange(1, 9) :]]
-
-
-def _double_piece(chance: random.Random, pieces: list[str]) -> list[str]:
-    at = chance.randrange(len(pieces))
-    return [*pieces[: at + 1], *pieces[at:]]
-
-
-def _double_all(chance: random.Random, pieces: list[str]) -> list[str]:
-    return [*pieces, chance.choice(["", "\n", " and ", "\n```\n"]), *pieces]
-
-
-def _swap(chance: random.Random, pieces: list[str]) -> list[str]:
-    one, other = chance.sample(range(len(pieces)), 2)
-    swapped = list(pieces)
-    swapped[one], swapped[other] = pieces[other], pieces[one]
-    return swapped
-
-
-def _insert(chance: random.Random, pieces: list[str]) -> list[str]:
-    at = chance.randrange(len(pieces))
-    what = chance.choice(INSERTED)
-    return [*pieces[:at], what, *pieces[at:]]
-
-
-def _nest(chance: random.Random, pieces: list[str]) -> list[str]:
-    at = chance.randrange(len(pieces))
-    return [*pieces[:at], *pieces, *pieces[at:]]
-
-
-def _break_attribute(chance: random.Random, pieces: list[str]) -> list[str]:
-    text = "".join(pieces)
-    at = chance.choice([found.start() for found in re.finditer(r'["=]', text)])
-    return [text[:at], chance.choice(["", "'", '""', "<", ">", " "]), text[at + 1 :]]
-
-
-MUTATIONS: list[Mutation] = [
-    _cut_end,
-    _cut_piece,
-    _cut_letters,
-    _double_piece,
-    _double_all,
-    _swap,
-    _insert,
-    _nest,
-    _break_attribute,
-]
-
-
-@pytest.mark.parametrize("seed", range(100))
-def test_no_mutated_answer_is_a_false_approval(seed: int) -> None:
-    chance = random.Random(seed)
-    for mutate in chance.choices(MUTATIONS, k=10):
-        pieces = PIECE.findall(SPEC)
-        for change in [mutate, *chance.choices(MUTATIONS, k=chance.randrange(3))]:
-            pieces = PIECE.findall("".join(change(chance, pieces))) or [" ", " "]
-            if len(pieces) < 2 or '"' not in "".join(pieces):
-                break
-        text = "".join(pieces)
-        result = _result(text)
-        if result is not None:
-            assert result.counted_verdict is ReviewerVerdict.ISSUES, text
-            assert result.findings
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            [*PIECE.findall(SPEC), *PIECE.findall(CODE), "APPROVED:", "ISSUES:", "- x", "\n", "&"]
-        )
-        | st.text(max_size=20),
-        max_size=30,
-    )
-)
-def test_any_text_is_a_review_or_refused(pieces: list[str]) -> None:
-    for source in Source:
-        result = _result("".join(pieces), source)
-        assert result is None or result.source is source
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "<",
-        "&",
-        "<!--",
-        "<![CDATA[",
-        "<spec-review ",
-        '<issue a="',
-        "<issue '",
-        "\n",
-        "< ",
-        "- ",
-        "\x1b]",
-        "</",
-    ],
-)
-def test_no_text_takes_long(piece: str) -> None:
-    text = piece * (MAX_CHARACTERS // len(piece) - 20)
-    for answer in (text, "ISSUES:" + text[:-60], OPEN[:13] + text[:-60]):
-        result = _result(answer)
-        assert result is None or result.findings
