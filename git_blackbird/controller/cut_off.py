@@ -1,10 +1,27 @@
 """What readers say of an approval that was cut off; who writes next mends it (DESIGN.md 10)."""
 
+from dataclasses import dataclass
+
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.model.checkpoint import CutOffApproval
 from git_blackbird.model.commands import task_command
+from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.storage.approval_note import load_note
 from git_blackbird.storage.locks import run_being_approved
+
+
+@dataclass(frozen=True)
+class CutOffApproval:
+    """An approval that was killed on its way: ``command`` finishes it.
+
+    ``commit`` is what HEAD has of it, None where nothing was committed; the index may not follow it, and
+    with ``is_recorded`` that is all that is left to do.
+    """
+
+    task_id: TaskId
+    run_id: RunId
+    commit: str | None
+    is_recorded: bool
+    command: str
 
 
 def find_cut_off(workspace: Workspace) -> CutOffApproval | None:

@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from git_blackbird.controller.cut_off import find_cut_off
+from git_blackbird.controller.cut_off import CutOffApproval, find_cut_off
 from git_blackbird.controller.held_parents import WaitingParent, waiting_parents
 from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.model.checkpoint import CutOffApproval
 from git_blackbird.model.graph import (
     Readiness,
     blockers,

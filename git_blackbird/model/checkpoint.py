@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.choices import CHOICES, Choice, ChoiceText
-from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
 
@@ -34,21 +33,6 @@ class ApprovalCommit:
     paths: int = 0
     moved: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class CutOffApproval:
-    """An approval that was killed on its way: ``command`` finishes it.
-
-    ``commit`` is what HEAD has of it, None where nothing was committed; the index may not follow it, and
-    with ``is_recorded`` that is all that is left to do.
-    """
-
-    task_id: TaskId
-    run_id: RunId
-    commit: str | None
-    is_recorded: bool
-    command: str
 
 
 @dataclass(frozen=True)
