@@ -9,6 +9,7 @@ from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import compose, differs, summarize, touched
+from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.model.change import Between, Summary, TreePair
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.due import is_session_lost
@@ -16,6 +17,7 @@ from git_blackbird.model.history import History, since_done, total_cost
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
+from git_blackbird.model.task_review import merged_of
 from git_blackbird.storage.store import Image
 
 
@@ -28,6 +30,7 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
     runs = since_done(image.history(task.id))
     pair, summary = change_of(workspace, image, run, runs)
     worktree = None if pair is None else _worktree(workspace, pair)
+    merged = merged_of(run)
     return Checkpoint(
         task=task,
         run=run,
@@ -38,6 +41,8 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         cost_usd=total_cost(runs),
         no_request=request_obstacle(workspace, image.history(task.id), run),
         commit=foresee(workspace, pair, worktree),
+        merged=merged,
+        suggestion=render_fix_request(merged) if merged is not None and merged.findings else None,
     )
 
 

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 from git_blackbird.model.commands import restart_command, task_command
 from git_blackbird.model.due import Call, Nothing
+from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.graph import ready
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person, stuck_tasks
-from git_blackbird.model.plan import Plan, Status
+from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.model.task_review import Next, next_after
 from git_blackbird.model.text import clean_line
 
 _LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
@@ -65,6 +67,14 @@ def refused(run: Run) -> Stop:
         (run.way_out, again) if run.way_out else (again,),
         run.task_id,
     )
+
+
+def looked_at(task: Task, merged: MergedReview) -> Stop:
+    """Say how reviews by hand ended of a change that nobody is to decide on: nothing follows by itself."""
+    if next_after(merged, round_number=1, max_rounds=1) is Next.PROCEED:
+        return Stop(StopReason.COMPLETED, f"the reviews of {task.id} approve it", task_id=task.id)
+    steps = (task_command("review show", task.id), task_command("resume", task.id, " -m TEXT"))
+    return Stop(StopReason.FAILED, f"the reviews of {task.id} do not approve it", steps, task.id)
 
 
 def interrupted(run: Run) -> Stop:

@@ -15,7 +15,7 @@ from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
 from git_blackbird.controller.elsewhere import or_elsewhere
 from git_blackbird.controller.face import Face, LeftOpen
-from git_blackbird.controller.finishing import Done, finish, interrupted, refused, refused_session
+from git_blackbird.controller.finishing import Done, finish, interrupted, looked_at, refused, refused_session
 from git_blackbird.controller.leg import NoLongerReadyError, run_leg
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.parent_review import ReviewMovedError, order_review, run_review
@@ -25,7 +25,9 @@ from git_blackbird.controller.summons import Summoning
 from git_blackbird.controller.task_reviews import (
     end_reviews,
     merge_sides,
+    note_reviews,
     order_change_review,
+    review_again,
     review_change,
     skip_reviews,
 )
@@ -34,7 +36,7 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
-from git_blackbird.model.choices import Decision
+from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.commands import answer_options, restart_command, task_command
 from git_blackbird.model.due import (
     Ask,
@@ -57,7 +59,7 @@ from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.storage.store import Image
@@ -198,7 +200,8 @@ class Loop:
     async def _review_change(self, image: Image, task: Task, run: Run) -> Stop | None:
         """Have the change of a run reviewed by two reviewers side by side (DESIGN.md 7)."""
         workspace = self._workspace
-        if workspace.settings.text("reviews.mode") != REVIEWS_ON:
+        by_hand = task.id == self._call.review
+        if workspace.settings.text("reviews.mode") != REVIEWS_ON and not by_hand:
             skip_reviews(workspace, run)
             return None
         crews = {source: self._crew(reviewer_of(workspace, source)) for source in Source}
@@ -217,9 +220,12 @@ class Loop:
                 if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
                     return refused(side.run)
             merged = merge_sides(sides)
-        ended = end_reviews(workspace, run, 1 if order is None else order.round_number, merged)
+        round_number = 1 if order is None else order.round_number
+        self._call = replace(self._call, is_reviewed=self._call.is_reviewed or by_hand)
+        keep = end_reviews if run.review_state is ReviewState.DUE else note_reviews
+        ended = keep(workspace, run, round_number, merged)
         self._face.notify(ReviewsEnded(task.id, ended, merged))
-        return None
+        return None if run.review_state is ReviewState.DUE else looked_at(task, merged)
 
     async def _review(self, standing: Standing, parent: Task) -> Stop | None:
         """Have a parent reviewed; without a verdict it is tried once more, told what was wrong."""
@@ -309,6 +315,11 @@ class Loop:
         reply = await self._stoppable(or_elsewhere(self._workspace, self._face.decide(checkpoint), run))
         if isinstance(reply, Decision):
             return await self._record(task, run, reply)
+        if isinstance(reply, ReviewAgain):
+            review_again(self._workspace, task)
+            # Asked for by hand, it is done whatever the configuration says.
+            self._call = replace(self._call, review=task.id, is_reviewed=True)
+            return None
         if isinstance(reply, Run):
             if reply.is_pending:
                 # Its commit was amended: what was shown is not what would be approved.

@@ -10,7 +10,8 @@ from git_blackbird.controller.parent_review import order_review
 from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.review_views import find_parent
 from git_blackbird.controller.statuses import save_statuses
-from git_blackbird.controller.workspace import Workspace
+from git_blackbird.controller.task_reviews import review_again
+from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.git.settings import person_name
 from git_blackbird.model.due import Call
@@ -26,22 +27,27 @@ from git_blackbird.storage.store import Image, Transaction
 
 
 def review_loop(workspace: Workspace, face: Face, asked: str) -> tuple[Loop, Opening]:
-    """Prepare a review of a parent by hand, also of one that was reviewed before; then that of its ancestors.
+    """Prepare a review by hand: of the change of a leaf, or of a parent and then its ancestors.
 
-    Raises RequestError when a child is not done, or has not heard yet what another review found.
+    What was reviewed before is reviewed again. Raises RequestError when a leaf has no change, and when a
+    child is not done, or has not heard yet what another review found.
     """
     workspace.require_settings()
-    workspace.require_person("have a parent reviewed")
+    workspace.require_person("have work reviewed")
 
     def check(image: Image) -> None:
         standing = workspace.standing(image)
+        task = find_task(standing.plan, asked)
+        if task.is_leaf:
+            review_again(workspace, task)
+            return
         parent = find_parent(standing, asked)
         order_review(standing, parent)
         _require_nothing_of_others(standing, parent)
         probe(workspace, require_reviewer(workspace))
 
-    parent_id = TaskId(asked)
-    call = Call(only=frozenset({parent_id}), starts_left=0, review=parent_id)
+    task_id = TaskId(asked)
+    call = Call(only=frozenset({task_id}), starts_left=0, review=task_id)
     return Loop(workspace, face, call), Opening(check)
 
 

@@ -17,12 +17,14 @@ from git_blackbird.controller.reviewers import (
 )
 from git_blackbird.controller.statuses import save_status
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import RequestError
 from git_blackbird.git.changes import diff_text
 from git_blackbird.messages.context import build_context
 from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.messages.review_package import build_package, render_package
 from git_blackbird.messages.reviewer_prompts import REVIEWER_SYSTEM, render_reviewer_prompt
 from git_blackbird.messages.reviewer_xml import parse_reviewer_answer
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.events import RunEnded
 from git_blackbird.model.findings import MergedReview, ReviewResult, Source
 from git_blackbird.model.history import since_done
@@ -33,6 +35,7 @@ from git_blackbird.model.run import (
     DecisionState,
     ReviewState,
     Run,
+    RunStatus,
     RunType,
     TerminalReason,
 )
@@ -193,6 +196,41 @@ def _decision(run: Run, follows: Next, merged: MergedReview, now: str) -> dict[s
             "requested_by": BY_REVIEWERS,
         }
     return pending_fields(now) if follows is Next.ASK or run.decision_required else {}
+
+
+def review_again(workspace: Workspace, task: Task) -> Run:
+    """Put the reviews of a task's change before the decision on it; gives the run whose change it is.
+
+    A change that was decided on, or that nobody is asked about, stays as it is: it is only looked at. Raises
+    RequestError where there is none, SaveError.
+    """
+    with workspace.transaction() as transaction:
+        run = transaction.history(task.id).latest
+        if run is None or run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
+            raise RequestError(
+                f"{task.id} has no change of an agent to review", hint=task_command("runs", task.id)
+            )
+        if run.decision_state is DecisionState.CHANGES_REQUESTED:
+            raise RequestError(
+                f"changes are requested of {task.id}: they are made first",
+                hint=task_command("resume", task.id),
+            )
+        if run.is_pending:
+            run = run.with_fields(
+                review_state=ReviewState.DUE, decision_state=None, decision_requested_at=None
+            )
+            transaction.save_run(run)
+            save_status(workspace, transaction, task.id)
+    return run
+
+
+def note_reviews(workspace: Workspace, run: Run, round_number: int, merged: MergedReview) -> Run:
+    """Write on a record what reviews by hand found where nobody is to decide. Raises SaveError."""
+    with workspace.transaction() as transaction:
+        stored = transaction.history(run.task_id).find(run.id) or run
+        noted = stored.with_fields(review_round=round_number, merged_review=written(merged))
+        transaction.save_run(noted)
+    return noted
 
 
 def skip_reviews(workspace: Workspace, run: Run) -> Run:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from git_blackbird.model.change import Summary, TreePair
-from git_blackbird.model.choices import CHOICES, Choice, ChoiceText
+from git_blackbird.model.choices import CHOICES, REVIEW_AGAIN, Choice, ChoiceText
+from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
 
@@ -42,7 +43,8 @@ class Checkpoint:
     ``pair`` is the *change* as two trees, None when no snapshot could be taken. ``moved`` names the paths
     of the change that look different in the worktree by now. ``runs`` counts the runs the change is made
     of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested. ``commit`` is
-    None where an approval makes no commit.
+    None where an approval makes no commit. ``merged`` is what the reviewers of the change found, and
+    ``suggestion`` the change request that says so; None where the change was not reviewed.
     """
 
     task: Task
@@ -54,10 +56,12 @@ class Checkpoint:
     cost_usd: float | None = None
     no_request: str | None = None
     commit: CommitOutlook | None = None
+    merged: MergedReview | None = None
+    suggestion: str | None = None
 
     def offers(self) -> tuple[ChoiceText, ...]:
         """The choices in their fixed order and numbers."""
-        return CHOICES
+        return CHOICES if self.merged is None else (*CHOICES, REVIEW_AGAIN)
 
     def obstacle(self, choice: Choice) -> str | None:
         """Say why the choice cannot be carried out; None when it can."""

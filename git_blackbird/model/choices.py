@@ -1,5 +1,6 @@
 """The decisions of a checkpoint: label, key, and the command that says the same (spec 2)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,6 +16,7 @@ class Choice(StrEnum):
     REQUEST_CHANGES = "request_changes"
     REJECT = "reject"
     VIEW_DIFF = "view_diff"
+    REVIEW_AGAIN = "review_again"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ CHOICES = (
     ChoiceText(Choice.VIEW_DIFF, "View full diff", "runs", " --diff"),
 )
 
+REVIEW_AGAIN = ChoiceText(Choice.REVIEW_AGAIN, "Review again", "review run", "")
+
 STATE_OF = {
     Choice.APPROVE_CONTINUE: DecisionState.APPROVED_CONTINUE,
     Choice.APPROVE_QUIT: DecisionState.APPROVED_QUIT,
@@ -55,10 +59,15 @@ class Decision:
     feedback: str | None = None
 
 
-def parse_choice(text: str) -> Choice | None:
+@dataclass(frozen=True)
+class ReviewAgain:
+    """That the change is to be reviewed once more before it is decided on."""
+
+
+def parse_choice(text: str, offers: Sequence[ChoiceText] = CHOICES) -> Choice | None:
     """Read a number or a label in any letter case; None when it is neither."""
     wanted = text.strip().casefold()
-    for number, offer in enumerate(CHOICES, start=1):
+    for number, offer in enumerate(offers, start=1):
         if wanted in {str(number), offer.label.casefold()}:
             return offer.choice
     return None

@@ -20,9 +20,9 @@ class Call:
     """What one call asks for: which tasks it may touch, how many starts are left, what it has begun.
 
     ``only`` is None for a plain execute; ``asked`` holds the runs whose questions this call answers,
-    ``carries`` the leaves to which it is yet to carry what a review left owed, ``review`` a parent that a
-    person asked to be reviewed, until ``is_reviewed``, and ``tried`` the parents that were reviewed without a
-    verdict, once for each time.
+    ``carries`` the leaves to which it is yet to carry what a review left owed, ``review`` a parent, or a
+    leaf whose change, a person asked to be reviewed, until ``is_reviewed``, and ``tried`` the parents that
+    were reviewed without a verdict, once for each time.
     """
 
     only: frozenset[TaskId] | None = None
@@ -171,7 +171,10 @@ def _change_request(standing: Standing, call: Call) -> CarryOut | None:
 def _review_of_change(standing: Standing, call: Call) -> ReviewChange | None:
     for task_id in sorted(standing.histories.keys() & standing.plan.tasks.keys()):
         run = standing.latest(task_id)
-        if run is not None and run.review_state is ReviewState.DUE and call.covers(task_id):
+        if run is None or not call.covers(task_id):
+            continue
+        by_hand = task_id == call.review and not call.is_reviewed
+        if run.review_state is ReviewState.DUE or by_hand:
             return ReviewChange(standing.plan.tasks[task_id], run)
     return None
 
@@ -230,10 +233,10 @@ def _due_of_parents(standing: Standing, call: Call) -> ReviewParent | ReviewsReq
     """Give the review that is owed, nearest ancestor first; or that a person must go on (spec 0)."""
     tries = Counter(call.tried)
     by_hand = standing.plan.tasks.get(call.review) if call.review is not None else None
-    if by_hand is not None and not call.is_reviewed:
+    if by_hand is not None and by_hand.children and not call.is_reviewed:
         is_tried = tries[by_hand.id] >= REVIEW_TRIES
         return ReviewsRequired((Unreviewed(by_hand, None),), ()) if is_tried else ReviewParent(by_hand)
-    if by_hand is None and not standing.is_gated:
+    if not standing.is_gated and (by_hand is None or by_hand.is_leaf):
         return None
     held: list[Unreviewed] = []
     for one in unreviewed(standing):

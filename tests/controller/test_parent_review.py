@@ -437,7 +437,7 @@ def test_a_review_by_hand_needs_done_children(demo: Path) -> None:
     family(demo)
     with pytest.raises(RequestError, match="p cannot be reviewed: not done: a, b"):
         review(demo, "p")
-    with pytest.raises(RequestError, match="z has no children; only parents are reviewed"):
+    with pytest.raises(RequestError, match="z has no change of an agent to review"):
         review(demo, "z")
 
 

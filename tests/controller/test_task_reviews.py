@@ -4,12 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.requests import execute_loop, set_status
+from git_blackbird.controller.reviews import review_loop
+from git_blackbird.errors import RequestError
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.findings import Action, Overall
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus, RunType, TerminalReason
-from git_blackbird.model.stop import StopReason
+from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.task_review import merged_of
 from tests.controller.support import (
     APPROVE,
@@ -168,3 +173,54 @@ def test_both_reviewers_stop_when_interrupted_and_both_review_again(demo: Path) 
     assert execute(demo).reason is StopReason.AGENT_UNAVAILABLE
     set_status(open_at(demo), "a", Status.DONE)
     assert runs_of(demo)[0].superseded_at is not None
+
+
+def by_hand(repo: Path, task_id: str = "a", person: Person | None = None) -> Stop:
+    workspace = open_at(repo)
+    return run_to_stop(workspace, review_loop(workspace, person or Person(), task_id))
+
+
+def test_a_person_may_have_the_change_reviewed_again_before_deciding(demo: Path) -> None:
+    put_plan(demo, leaf("a", f"{CLEAR}\ncode-fail 3"))
+    person = Person()
+    replies: list[Decision | ReviewAgain] = [ReviewAgain(), APPROVE]
+
+    class Patient(Person):
+        async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+            person.checkpoints.append(checkpoint)
+            return replies.pop(0)
+
+    assert execute(demo, Patient()).text == "every task is done"
+    assert len(reviews(demo)) == 6
+    assert [offer.label for offer in person.checkpoints[0].offers()][-1] == "Review again"
+
+
+def test_a_pending_change_is_reviewed_by_hand_and_decided_by_the_rule(demo: Path) -> None:
+    put_plan(demo, leaf("a", f"{CLEAR}\ncode-notes x.txt fine"))
+    configure(demo, reviews__mode="off", execution__stopAfterEachTask="true")
+    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+    person = Person([APPROVE])
+    assert by_hand(demo, person=person).text == "every task is done"
+    (checkpoint,) = person.checkpoints
+    assert checkpoint.merged is not None
+    assert checkpoint.merged.overall is Overall.APPROVED_WITH_MINOR
+
+
+def test_a_change_that_is_done_is_only_looked_at(demo: Path) -> None:
+    put_plan(demo, leaf("a", f"{CLEAR}\nspec-wants x.txt two"))
+    configure(demo, reviews__mode="off")
+    execute(demo)
+    stop = by_hand(demo)
+    assert (stop.reason, stop.text, stop.next_steps) == (
+        StopReason.FAILED,
+        "the reviews of a do not approve it",
+        ("git blackbird review show a", "git blackbird resume a -m TEXT"),
+    )
+    (run,) = runs_of(demo)
+    merged = merged_of(run)
+    assert merged is not None
+    assert merged.overall is Overall.ISSUES
+    assert (run.decision_state, status(demo, "a")) == (None, Status.DONE)
+    put_plan(demo, leaf("a"), leaf("b"))
+    with pytest.raises(RequestError, match="b has no change of an agent to review"):
+        by_hand(demo, "b")
