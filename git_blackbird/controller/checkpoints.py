@@ -12,7 +12,7 @@ from git_blackbird.git.changes import compose, differs, summarize, touched
 from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.model.change import Between, Summary, TreePair
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.due import is_session_lost
+from git_blackbird.model.decisions import is_session_lost
 from git_blackbird.model.history import History, since_done, total_cost
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task

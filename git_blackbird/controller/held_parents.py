@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from git_blackbird.controller.review_stops import dismiss_command, held_parent
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.due import Unreviewed, unreviewed
 from git_blackbird.model.gate import GateState
 from git_blackbird.model.graph import subtree_leaves
+from git_blackbird.model.held import Unreviewed, unreviewed
 from git_blackbird.model.plan import Task
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import HeldParent

@@ -38,12 +38,12 @@ from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.commands import answer_options, restart_command, task_command
+from git_blackbird.model.decisions import Decide
 from git_blackbird.model.due import (
     Ask,
     Call,
     CarryFeedback,
     CarryOut,
-    Decide,
     Due,
     Nothing,
     ReviewChange,
@@ -51,10 +51,10 @@ from git_blackbird.model.due import (
     ReviewsRequired,
     Start,
     next_due,
-    parents_to_review,
 )
 from git_blackbird.model.events import Decided, Notice, ReviewsEnded, Weight
 from git_blackbird.model.findings import MergedReview, Source
+from git_blackbird.model.held import parents_to_review
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person

@@ -1,7 +1,7 @@
 """Finding the run that a decision is about, before and under the store lock."""
 
 from git_blackbird.errors import LockedError, RequestError
-from git_blackbird.model.due import is_decision_alive
+from git_blackbird.model.decisions import is_decision_alive
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.run import Run
 from git_blackbird.storage.store import Image, Transaction

@@ -9,7 +9,7 @@ from git_blackbird.controller.checkpoints import change_of
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.due import is_session_lost
+from git_blackbird.model.decisions import is_session_lost
 from git_blackbird.model.history import History, OwedWords, since_done
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState, Run, RunStatus

@@ -1,7 +1,8 @@
 """How a call stops where a parent's review did not pass (spec 0, DESIGN.md 8)."""
 
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.due import ReviewsRequired, Unreviewed
+from git_blackbird.model.due import ReviewsRequired
+from git_blackbird.model.held import Unreviewed
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person, resume_command
 from git_blackbird.model.plan import Task

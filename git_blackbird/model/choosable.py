@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from git_blackbird.model.due import pending_decisions, unreviewed
+from git_blackbird.model.decisions import pending_decisions
 from git_blackbird.model.gate import is_complete
 from git_blackbird.model.graph import ancestors, ready, unmet
+from git_blackbird.model.held import unreviewed
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person
 from git_blackbird.model.plan import Plan, Status, Task

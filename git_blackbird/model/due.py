@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from git_blackbird.model.gate import GateState, is_complete, present_review
+from git_blackbird.model.decisions import Decide, is_decision_alive, is_session_lost, pending_decisions
 from git_blackbird.model.graph import ancestors, blockers, is_ready, subtree_leaves
-from git_blackbird.model.history import History
+from git_blackbird.model.held import Unreviewed, owing_leaves, unreviewed
 from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus, TerminalReason
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus
 from git_blackbird.model.standing import Standing
 
 REVIEW_TRIES = 2
@@ -66,14 +66,6 @@ class ReviewChange:
 
 
 @dataclass(frozen=True)
-class Decide:
-    """A decision to take on a run."""
-
-    task: Task
-    run: Run
-
-
-@dataclass(frozen=True)
 class Ask:
     """Questions that an agent asked in this call."""
 
@@ -94,14 +86,6 @@ class ReviewParent:
     """A parent whose children are all done, to be reviewed."""
 
     task: Task
-
-
-@dataclass(frozen=True)
-class Unreviewed:
-    """A parent that its review holds back: the failing verdict, or None where no reviewer gave one."""
-
-    task: Task
-    review: Run | None
 
 
 @dataclass(frozen=True)
@@ -179,31 +163,6 @@ def _review_of_change(standing: Standing, call: Call) -> ReviewChange | None:
     return None
 
 
-def is_session_lost(history: History, run: Run) -> bool:
-    """Whether the provider refused to go on with this run's conversation, or it never had one."""
-    return run.provider_session_ref is None or any(
-        later.resumes == run.id and later.terminal_reason == TerminalReason.SESSION_LOST
-        for later in history.own
-    )
-
-
-def pending_decisions(standing: Standing) -> tuple[Decide, ...]:
-    """Every decision owed on a task of this plan, oldest first."""
-    plan, histories = standing.plan, standing.histories
-    owed = [
-        Decide(plan.tasks[task_id], run)
-        for task_id, history in histories.items()
-        if task_id in plan.tasks and (run := history.latest) is not None
-        if run.is_pending and is_decision_alive(plan.tasks[task_id], run)
-    ]
-    return tuple(sorted(owed, key=lambda due: due.run.sort_key))
-
-
-def is_decision_alive(task: Task, run: Run) -> bool:
-    """Whether a pending decision still matters: the Go program resets tasks without touching their runs."""
-    return run.is_ours or task.status not in {Status.TODO, Status.QUEUED, Status.BLOCKED, Status.SKIPPED}
-
-
 def _question(standing: Standing, call: Call) -> Ask | None:
     plan, histories = standing.plan, standing.histories
     for task_id in sorted(histories):
@@ -249,44 +208,12 @@ def _due_of_parents(standing: Standing, call: Call) -> ReviewParent | ReviewsReq
     return ReviewsRequired(tuple(held), leaves) if held or leaves else None
 
 
-_GETTING_ON = frozenset({Status.TODO, Status.IN_PROGRESS})
-
-
-def owing_leaves(standing: Standing) -> tuple[Task, ...]:
-    """Give the leaves that nothing but a person gets on with what a review left owed, smallest id first."""
-    tasks = (standing.plan.tasks[task_id] for task_id in sorted(standing.feedback))
-    return tuple(task for task in tasks if task.status not in _GETTING_ON)
-
-
 def _is_about(call: Call, standing: Standing, leaf: Task) -> bool:
     """Whether the call is about a leaf, or about the parent whose review left it something."""
     if call.covers(leaf.id):
         return True
     parent = standing.plan.tasks.get(standing.feedback[leaf.id].parent_task_id)
     return parent is not None and call.covers_parent(standing.plan, parent)
-
-
-def unreviewed(standing: Standing) -> tuple[Unreviewed, ...]:
-    """Give every parent that only its review keeps from being ``done``, smallest id first.
-
-    There is never an ancestor of another among them: it is complete only when what is below it is done.
-    """
-    return tuple(
-        Unreviewed(task, present_review(standing.plan.tasks, task, standing.history(task_id)))
-        for task_id in sorted(standing.plan.tasks)
-        if is_complete(standing.plan.tasks, task := standing.plan.tasks[task_id])
-        if task.status != Status.DONE
-        if standing.gate.state(standing.plan.tasks, task) is not GateState.OPEN
-    )
-
-
-def parents_to_review(standing: Standing) -> tuple[Task, ...]:
-    """Give every parent that is not ``done``: each is reviewed before it is. None where nothing is gated."""
-    if not standing.is_gated:
-        return ()
-    return tuple(
-        task for task in standing.plan.tasks.values() if task.children and task.status != Status.DONE
-    )
 
 
 def _owes_feedback(standing: Standing, one: Unreviewed) -> bool:

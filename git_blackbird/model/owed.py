@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from git_blackbird.model.commands import answer_options, decide_run_command, restart_command, task_command
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.due import is_decision_alive, is_session_lost, pending_decisions
+from git_blackbird.model.decisions import is_decision_alive, is_session_lost, pending_decisions
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Status, Task

@@ -44,7 +44,8 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.due import Call, CarryOut, Decide, ReviewParent, ReviewsRequired, next_due
+from git_blackbird.model.decisions import Decide
+from git_blackbird.model.due import Call, CarryOut, ReviewParent, ReviewsRequired, next_due
 from git_blackbird.model.events import Event, RunProgressed, RunStarted
 from git_blackbird.model.gate import last_word, lets_go, present_review
 from git_blackbird.model.history import finished_the_task, since_done

@@ -5,17 +5,8 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.model.due import (
-    Ask,
-    Call,
-    CarryOut,
-    Decide,
-    Nothing,
-    Start,
-    is_session_lost,
-    next_due,
-    pending_decisions,
-)
+from git_blackbird.model.decisions import Decide, is_session_lost, pending_decisions
+from git_blackbird.model.due import Ask, Call, CarryOut, Nothing, Start, next_due
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.owed import OwedKind, owed_by_person

@@ -1,0 +1,46 @@
+"""Parents that only their review keeps from being ``done``, and leaves that owe what a review said."""
+
+from typing import NamedTuple
+
+from git_blackbird.model.gate import GateState, is_complete, present_review
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.run import Run
+from git_blackbird.model.standing import Standing
+
+_GETTING_ON = frozenset({Status.TODO, Status.IN_PROGRESS})
+
+
+class Unreviewed(NamedTuple):
+    """A parent that its review holds back: the failing verdict, or None where no reviewer gave one."""
+
+    task: Task
+    review: Run | None
+
+
+def unreviewed(standing: Standing) -> tuple[Unreviewed, ...]:
+    """Give every parent that only its review keeps from being ``done``, smallest id first.
+
+    There is never an ancestor of another among them: it is complete only when what is below it is done.
+    """
+    return tuple(
+        Unreviewed(task, present_review(standing.plan.tasks, task, standing.history(task_id)))
+        for task_id in sorted(standing.plan.tasks)
+        if is_complete(standing.plan.tasks, task := standing.plan.tasks[task_id])
+        if task.status != Status.DONE
+        if standing.gate.state(standing.plan.tasks, task) is not GateState.OPEN
+    )
+
+
+def parents_to_review(standing: Standing) -> tuple[Task, ...]:
+    """Give every parent that is not ``done``: each is reviewed before it is. None where nothing is gated."""
+    if not standing.is_gated:
+        return ()
+    return tuple(
+        task for task in standing.plan.tasks.values() if task.children and task.status != Status.DONE
+    )
+
+
+def owing_leaves(standing: Standing) -> tuple[Task, ...]:
+    """Give the leaves that nothing but a person gets on with what a review left owed, smallest id first."""
+    tasks = (standing.plan.tasks[task_id] for task_id in sorted(standing.feedback))
+    return tuple(task for task in tasks if task.status not in _GETTING_ON)
