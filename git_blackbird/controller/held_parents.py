@@ -3,14 +3,14 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from git_blackbird.controller.review_stops import dismiss_command, held_parent
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.gate import GateState
 from git_blackbird.model.graph import subtree_leaves
-from git_blackbird.model.held import Unreviewed, unreviewed
+from git_blackbird.model.held import HeldParent, Unreviewed, unreviewed
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
+from git_blackbird.model.review import excerpt
 from git_blackbird.model.standing import Standing
-from git_blackbird.model.stop import HeldParent
 
 
 class ReviewWait(StrEnum):
@@ -51,3 +51,23 @@ def _waiting(standing: Standing, one: Unreviewed) -> WaitingParent:
     first = task_command("resume --all", parent.id) if owes else first
     dismiss = () if wait is ReviewWait.OWED else (dismiss_command(parent.id),)
     return WaitingParent(parent, wait, held, (first, *dismiss))
+
+
+def dismiss_command(task_id: TaskId) -> str:
+    """Write the command line that lets a parent go without a passing verdict."""
+    return task_command("review dismiss", task_id, " --reason TEXT")
+
+
+def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
+    """Say how a parent is held back: by a failing verdict, or because no reviewer gave one."""
+    if one.review is not None:
+        return HeldParent(
+            one.task.id,
+            one.review.id,
+            one.review.parent_review_resume_task_ids,
+            excerpt(one.review.parent_review_feedback or ""),
+        )
+    tries = standing.history(one.task.id).reviews
+    if not tries:
+        return HeldParent(one.task.id, None, fault="it has not been reviewed yet")
+    return HeldParent(one.task.id, tries[-1].id, fault=excerpt(tries[-1].error or "it gave no verdict"))

@@ -1,14 +1,12 @@
 """How a call stops where a parent's review did not pass (spec 0, DESIGN.md 8)."""
 
-from git_blackbird.model.commands import task_command
+from git_blackbird.controller.held_parents import dismiss_command, held_parent
 from git_blackbird.model.due import ReviewsRequired
-from git_blackbird.model.held import Unreviewed
-from git_blackbird.model.ids import TaskId
+from git_blackbird.model.held import HeldParent
 from git_blackbird.model.owed import owed_by_person, resume_command
 from git_blackbird.model.plan import Task
-from git_blackbird.model.review import excerpt
 from git_blackbird.model.standing import Standing
-from git_blackbird.model.stop import HeldParent, Stop, StopReason
+from git_blackbird.model.stop import Stop, StopReason
 
 
 def reviews_required(standing: Standing, due: ReviewsRequired) -> Stop:
@@ -26,26 +24,6 @@ def reviews_required(standing: Standing, due: ReviewsRequired) -> Stop:
         held[0].task_id if held else due.leaves[0].parent,
         held=held,
     )
-
-
-def dismiss_command(task_id: TaskId) -> str:
-    """Write the command line that lets a parent go without a passing verdict."""
-    return task_command("review dismiss", task_id, " --reason TEXT")
-
-
-def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
-    """Say how a parent is held back: by a failing verdict, or because no reviewer gave one."""
-    if one.review is not None:
-        return HeldParent(
-            one.task.id,
-            one.review.id,
-            one.review.parent_review_resume_task_ids,
-            excerpt(one.review.parent_review_feedback or ""),
-        )
-    tries = standing.history(one.task.id).reviews
-    if not tries:
-        return HeldParent(one.task.id, None, fault="it has not been reviewed yet")
-    return HeldParent(one.task.id, tries[-1].id, fault=excerpt(tries[-1].error or "it gave no verdict"))
 
 
 def _text(held: tuple[HeldParent, ...], leaves: tuple[Task, ...]) -> str:

@@ -3,11 +3,26 @@
 from typing import NamedTuple
 
 from git_blackbird.model.gate import GateState, is_complete, present_review
+from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.standing import Standing
 
 _GETTING_ON = frozenset({Status.TODO, Status.IN_PROGRESS})
+
+
+class HeldParent(NamedTuple):
+    """A parent that its review holds back, as a person is told at the stop (spec 0).
+
+    ``resume`` are the children the verdict flags, sorted, ``feedback`` is an excerpt in one line. Where there
+    is no verdict, ``fault`` says why.
+    """
+
+    task_id: TaskId
+    run_id: RunId | None
+    resume: tuple[TaskId, ...] = ()
+    feedback: str = ""
+    fault: str | None = None
 
 
 class Unreviewed(NamedTuple):

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.held import HeldParent
+from git_blackbird.model.ids import TaskId
 
 
 class StopReason(StrEnum):
@@ -29,21 +30,6 @@ EXIT_CODES: Mapping[StopReason, ExitCode] = {
     StopReason.FAILED: ExitCode.FAILED,
     StopReason.COMPLETED: ExitCode.OK,
 }
-
-
-@dataclass(frozen=True)
-class HeldParent:
-    """A parent that its review holds back, as a person is told at the stop (spec 0).
-
-    ``resume`` are the children the verdict flags, sorted, ``feedback`` is an excerpt in one line. Where there
-    is no verdict, ``fault`` says why.
-    """
-
-    task_id: TaskId
-    run_id: RunId | None
-    resume: tuple[TaskId, ...] = ()
-    feedback: str = ""
-    fault: str | None = None
 
 
 @dataclass(frozen=True)
