@@ -308,6 +308,16 @@ def test_a_hook_that_changes_the_commit_is_told_of(gated: Path) -> None:
     assert clean(gated)
 
 
+def test_what_a_hook_adds_is_counted(waiting: Path) -> None:
+    hook(waiting, "pre-commit", "echo more >more.txt; git add more.txt; git rm -q --cached d/y.txt")
+    made = approve(waiting).commit
+    assert made is not None
+    assert (made.paths, made.warnings) == (
+        2,
+        ("a hook of this repository changed what was committed: d/y.txt, more.txt",),
+    )
+
+
 def test_an_index_that_is_locked_afterwards_is_brought_along_later(waiting: Path) -> None:
     lock = waiting / ".git/index.lock"
     hook(waiting, "post-commit", f": >{lock}")
@@ -453,11 +463,16 @@ def held(waiting: Path, tmp_path: Path) -> Iterator[Path]:
     go.touch()
 
 
-def decide_apart(repo: Path, held: Path) -> "subprocess.Popen[str]":
+def decide_apart(repo: Path, held: Path, *, start_new_session: bool = False) -> "subprocess.Popen[str]":
     """Start ``decide --approve`` and wait until the hook of its commit is at work."""
-    arguments = [sys.executable, *PROGRAM, "decide", "a", "--approve"]
     process = subprocess.Popen(
-        arguments, cwd=repo, env=program_environ(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, *PROGRAM, "decide", "a", "--approve"],
+        cwd=repo,
+        env=program_environ(),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=start_new_session,
     )
     wait_for(held)
     return process
@@ -501,6 +516,32 @@ def test_asked_to_end_it_ends_git_and_commits_nothing(waiting: Path, held: Path,
     hook(waiting, "pre-commit", "exit 0")
     approve(waiting)
     assert git(waiting, "status", "--porcelain") == "M  a.txt"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_asked_to_end_after_the_commit_it_is_approved_and_the_index_follows(
+    waiting: Path, tmp_path: Path, number: int
+) -> None:
+    held = tmp_path / "held"
+    hook(waiting, "post-commit", f"touch {held}; sleep 600")
+    write(waiting, {"a.txt": "staged\n"})
+    git(waiting, "add", "a.txt")
+    process = decide_apart(waiting, held, start_new_session=True)
+    os.killpg(process.pid, number)
+    out, said = process.communicate(timeout=PATIENCE_SECONDS)
+    made = git(waiting, "rev-parse", "HEAD")
+    assert out == f"approved a; committed {made[:12]} (2 paths)\n"
+    assert said == (
+        f"warning: commit {made[:12]} is made, but what comes after it in git was not finished: "
+        f"git was ended by signal {number:d}\n"
+    )
+    assert process.returncode == 0
+    assert (only_run(waiting).decision_state, only_run(waiting).commits) == (
+        DecisionState.APPROVED_CONTINUE,
+        (made,),
+    )
+    assert (subjects(waiting), git(waiting, "status", "--porcelain")) == (["Task a", "a commit"], "M  a.txt")
+    assert cut_off_lines(waiting) == []
 
 
 @pytest.fixture
