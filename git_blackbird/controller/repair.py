@@ -26,6 +26,8 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.storage.store import Image
 
+_UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
+
 
 def repair(workspace: Workspace, face: Face) -> Image:
     """Close runs whose process is gone, stop orphans, derive statuses, sweep; needs the controller lock.
@@ -69,9 +71,9 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
 
 
 def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
-    """Every review of a change that says a reviewer is at work; there are none where none is due."""
+    """Every review of a change that says a reviewer is at work, of changes that were overtaken as well."""
     for task_id, history in histories.items():
-        if history.latest is not None and history.latest.review_state is ReviewState.DUE:
+        if any(run.review_state in _UNDER_REVIEW for run in history.runs):
             reviews = workspace.store.records.reviews(task_id).runs
             yield from (run for run in reviews if run.status is RunStatus.RUNNING)
 
@@ -120,7 +122,7 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
 
 
 def _close_lost_review(workspace: Workspace, face: Face, run: Run) -> None:
-    """Close a review that nobody is left to read: it gave no verdict, and is owed again."""
+    """Close a review that nobody is left to read: it gave no verdict."""
     reading, files = read_log(workspace, run), _saved_streams(workspace, run)
     fields = {
         "completed_at": workspace.world.timestamp(),
@@ -133,8 +135,17 @@ def _close_lost_review(workspace: Workspace, face: Face, run: Run) -> None:
         "stderr": _tail(files.stderr),
     }
     save_closed(workspace, face, run, fields)
-    text = f"{run.task_id}: its review {run.id} was cut off; it is made again"
+    again = "; it is made again" if _is_owed(workspace, run) else ""
+    text = f"{run.task_id}: its review {run.id} was cut off{again}"
     face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
+
+
+def _is_owed(workspace: Workspace, review: Run) -> bool:
+    """Whether what a review was about is to be reviewed in any case."""
+    if review.reviewed_run is None:
+        return True
+    latest = workspace.store.records.history(review.task_id).latest
+    return latest is not None and (latest.id, latest.review_state) == (review.reviewed_run, ReviewState.DUE)
 
 
 def _stop_orphans(workspace: Workspace, face: Face, run: Run) -> None:

@@ -215,13 +215,17 @@ def review_again(workspace: Workspace, task: Task) -> Run:
                 f"changes are requested of {task.id}: they are made first",
                 hint=task_command("resume", task.id),
             )
-        if run.is_pending:
-            run = run.with_fields(
-                review_state=ReviewState.DUE, decision_state=None, decision_requested_at=None
-            )
-            transaction.save_run(run)
-            save_status(workspace, transaction, task.id)
+        run = run.with_fields(**_begin(run))
+        transaction.save_run(run)
+        save_status(workspace, transaction, task.id)
     return run
+
+
+def _begin(run: Run) -> dict[str, Any]:
+    if run.is_pending:
+        return {"review_state": ReviewState.DUE, "decision_state": None, "decision_requested_at": None}
+    # Due reviews stay due: nothing else could be done before them.
+    return {} if run.review_state is ReviewState.DUE else {"review_state": ReviewState.BY_HAND}
 
 
 def note_reviews(workspace: Workspace, run: Run, round_number: int, merged: MergedReview) -> Run:
