@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from git_blackbird.controller.approval_commits import Approval, commits_approvals, committed
 from git_blackbird.controller.checkpoints import change_of, moved_paths, request_obstacle
+from git_blackbird.controller.late_commits import record_late
 from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -42,6 +43,7 @@ def record_decision(
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
     workspace.require_person("decide")
+    record_late(workspace)
     image = workspace.store.image()
     task = find_task(image.plan, task_id)
     run = find_pending(image, task.id, run_id)

@@ -25,6 +25,7 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import APPROVALS, RECORDER, Run, RunStatus, RunType
 from git_blackbird.storage.layout import HIDDEN
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.store import Transaction
 
 _SHORT = 10
@@ -49,11 +50,14 @@ class _Noted(NamedTuple):
     is_new: bool
 
 
-def record_commit(workspace: Workspace, oid: str, replaced: str | None) -> tuple[str, ...]:
+def record_commit(
+    workspace: Workspace, oid: str, replaced: str | None, patience: float = STORE_PATIENCE_SECONDS
+) -> tuple[str, ...]:
     """Record a person's commit as a run of each task that its trailers name; gives a line for each.
 
     ``replaced`` is the commit that this one amends. Whether a task is ready is judged, and record and plan
-    are written, under one lock. Raises UnusableError, LockedError.
+    are written, under one lock. Raises UnusableError, and LockedError when it cannot be had within
+    ``patience`` seconds.
     """
     commit = read_commits(workspace.repo, [oid]).get(oid)
     if workspace.world.is_agent or commit is None or commit.runs:
@@ -62,7 +66,7 @@ def record_commit(workspace: Workspace, oid: str, replaced: str | None) -> tuple
     work = _look_at(workspace.repo, commit, replaced)
     noted: list[_Noted] = []
     said: list[str] = []
-    with workspace.transaction() as transaction:
+    with workspace.transaction(patience) as transaction:
         save_statuses(workspace, transaction)
         for name in dict.fromkeys(commit.tasks):
             try:

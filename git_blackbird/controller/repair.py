@@ -12,6 +12,7 @@ from git_blackbird.controller.assignments import recorded_assignment
 from git_blackbird.controller.claims import forget_noted
 from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.face import Face
+from git_blackbird.controller.late_commits import record_late
 from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.plan_guard import settle_plan
 from git_blackbird.controller.statuses import save_statuses
@@ -42,6 +43,8 @@ def repair(workspace: Workspace, face: Face) -> Image:
     _mend_approval(workspace, face)
     with workspace.transaction() as transaction:
         settle_plan(transaction)
+    _record_late(workspace, face)
+    with workspace.transaction() as transaction:
         settled = save_statuses(workspace, transaction)
         transaction.sweep()
     for task_id, (was, became) in sorted(settled.moved.items()):
@@ -49,6 +52,16 @@ def repair(workspace: Workspace, face: Face) -> Image:
         hint = f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand"
         face.notify(Notice(Weight.INFO, text, hint, task_id))
     return settled.image
+
+
+def _record_late(workspace: Workspace, face: Face) -> None:
+    """Record the commits for which their hook did not wait."""
+    try:
+        for text in record_late(workspace):
+            face.notify(Notice(Weight.INFO, text))
+    except UnusableError as error:
+        text = f"commits of yours cannot be recorded yet: {error.message}"
+        face.notify(Notice(Weight.WARNING, text, error.hint))
 
 
 def _mend_approval(workspace: Workspace, face: Face) -> None:

@@ -18,6 +18,7 @@ from git_blackbird.model.settings import KEYS, Given, Layer, Problem, Settings, 
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.store import Image, Store, Transaction
 
 _GIT_LAYERS = {
@@ -45,12 +46,12 @@ class Workspace:
         return self.store.layout
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[Transaction]:
         """Hold the store lock to change something; what a crash cut off of a review is finished first.
 
-        Raises SaveError.
+        Raises SaveError, and LockedError when it cannot be had within ``patience`` seconds.
         """
-        with self.store.transaction() as transaction:
+        with self.store.transaction(patience) as transaction:
             finish_reviews(transaction)
             yield transaction
 

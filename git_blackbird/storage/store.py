@@ -17,7 +17,7 @@ from git_blackbird.model.run import Run
 from git_blackbird.storage.atomic import SaveError, copy_private, move_aside, sweep_temporaries, write_atomic
 from git_blackbird.storage.feedback import FeedbackFiles
 from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.locks import run_being_approved, store_lock
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, run_being_approved, store_lock
 from git_blackbird.storage.plan_format import parse_plan, render_plan
 from git_blackbird.storage.reading import load_bytes
 from git_blackbird.storage.records import Records, record_path, render_record
@@ -101,9 +101,12 @@ class Store:
         return Image(plan, histories, *self.feedback.load_all())
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator["Transaction"]:
-        """Hold the store lock; what others changed is read again inside, so nothing of theirs is lost."""
-        with store_lock(self.layout):
+    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator["Transaction"]:
+        """Hold the store lock; what others changed is read again inside, so nothing of theirs is lost.
+
+        Raises LockedError when it cannot be had within ``patience`` seconds.
+        """
+        with store_lock(self.layout, patience):
             yield Transaction(self)
 
 
