@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from git_blackbird.controller.agents import require_reviewer
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.review_stops import reviews_required
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.due import Call, ReviewsRequired, next_due
 from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import depth_first, ready
+from git_blackbird.model.held import parents_to_review
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.status import apply_statuses, settled_parents
 from git_blackbird.model.stop import Stop
@@ -24,12 +26,15 @@ class Forecast(NamedTuple):
 def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -> Forecast:
     """Give the order in which an execute would start agents.
 
-    Raises RequestError for a task that is named and not ready, as the execute would.
+    Raises RequestError for a task that is named and not ready, AgentUnavailableError where nobody can review
+    the parents, as the execute would.
     """
     image = workspace.store.image()
     standing = workspace.standing(image)
     only = frozenset(require_ready(image, find_task(image.plan, task_id)).id for task_id in task_ids)
     call = Call(only=only or None, starts_left=limit)
+    if any(call.covers_parent(image.plan, parent) for parent in parents_to_review(standing)):
+        require_reviewer(workspace)
     due = next_due(standing, call)
     if isinstance(due, ReviewsRequired):
         return Forecast((), reviews_required(standing, due))

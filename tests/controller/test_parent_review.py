@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.forecast import forecast
 from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.loop import Loop
+from git_blackbird.controller.overview import build_overview
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.requests import (
     ResumeRequest,
@@ -22,7 +24,7 @@ from git_blackbird.controller.requests import (
 from git_blackbird.controller.review_views import view_review
 from git_blackbird.controller.reviews import dismiss_review, review_loop
 from git_blackbird.controller.task_edits import edit_task
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.gate import GateState
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
@@ -599,3 +601,66 @@ def test_an_unavailable_reviewer_charges_nothing(demo: Path) -> None:
     assert execute(demo).reason is StopReason.AGENT_UNAVAILABLE
     assert reviews(demo) == []
     assert status(demo, "p") is Status.WAITING_USER
+
+
+def waits(repo: Path) -> list[tuple[str, str, str | None, tuple[str, ...]]]:
+    return [
+        (one.task.id, one.wait.value, one.held.fault, one.commands)
+        for one in build_overview(open_at(repo)).unreviewed
+    ]
+
+
+def test_a_parent_whose_verdict_is_half_heard_is_said_to_wait_for_the_other_half(demo: Path) -> None:
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    execute(demo)
+    assert [wait for _, wait, _, _ in waits(demo)] == ["review_failing"]
+    resume(demo, "a")
+    assert waits(demo) == [
+        ("p", "review_owed", "b must hear first what a review found", ("git blackbird resume --all p",))
+    ]
+    assert review(demo, "p").next_steps == ("git blackbird resume b",)
+
+
+def test_a_review_by_hand_without_a_verdict_leaves_what_was_owed(demo: Path) -> None:
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    execute(demo)
+    resume(demo, "a")
+    edit_task(open_at(demo), "p", lambda now: replace(now, prompt="fail 3"))
+    stop = review(demo, "p")
+    assert (stop.reason, stop.next_steps) == (
+        REQUIRED,
+        (
+            "git blackbird resume b",
+            "git blackbird review run p",
+            "git blackbird review dismiss p --reason TEXT",
+        ),
+    )
+    assert owed(demo) == {"b": "b.txt needs more"}
+
+
+def test_a_failed_child_that_carries_feedback_is_gone_on_with_everywhere_the_same(demo: Path) -> None:
+    family(demo, feedback="fail 4")
+    execute(demo)
+    stop = resume(demo, "a")
+    (one,) = build_overview(open_at(demo)).owed
+    assert (one.command, stop.next_steps) == ("git blackbird resume a", ("git blackbird resume a",))
+
+
+def test_what_is_ready_elsewhere_is_started_by_name_while_a_review_stops_the_flow(demo: Path) -> None:
+    put_plan(
+        demo,
+        reviewer("p", ["a"], ASKS_FOR_LINE),
+        leaf("a", "write a.txt first", parent="p"),
+        leaf("x", "write x.txt x"),
+    )
+    execute(demo, None, "a")
+    assert build_overview(open_at(demo)).stops_at_review
+    assert execute(demo, None, "x").reason is StopReason.COMPLETED
+    assert status(demo, "x") is Status.DONE
+
+
+def test_a_dry_run_is_refused_as_the_execute_is(demo: Path) -> None:
+    family(demo)
+    configure(demo, agent="command", command__run="true")
+    with pytest.raises(AgentUnavailableError, match="command cannot be held to the form of a parent review"):
+        forecast(open_at(demo), [], None)
