@@ -1,15 +1,22 @@
-"""What is said of a parent's review, in lines; reviewers' words are cleaned of control sequences."""
+"""What is said of reviews, in lines; reviewers' words are cleaned of control sequences."""
 
 from collections.abc import Iterator, Sequence
 
 import click
 
 from git_blackbird.cli.amounts import render_cost, render_duration
+from git_blackbird.model.findings import MergedReview, ReviewerVerdict
 from git_blackbird.model.review import ChildResult, ChildStatus, excerpt
 from git_blackbird.model.run import OVERTAKEN_BY_PLAN, OVERTAKEN_BY_UNAVAILABLE, Run
+from git_blackbird.model.task_review import readable_merged, result_of
 from git_blackbird.model.text import clean, clean_line
 
 _MARKS = {ChildStatus.PASSED: ("passed", "green"), ChildStatus.FAILED: ("failed", "red")}
+_VERDICTS = {
+    ReviewerVerdict.APPROVED: "approved",
+    ReviewerVerdict.APPROVED_WITH_MINOR: "minor",
+    ReviewerVerdict.ISSUES: "issues",
+}
 NO_REASON = "it gave no verdict"
 
 
@@ -63,8 +70,37 @@ def _results(run: Run) -> list[ChildResult]:
     return [ChildResult(task_id=task_id, status=ChildStatus.FAILED) for task_id in flagged]
 
 
+def result_lines(run: Run) -> Iterator[str]:
+    """Write what one reviewer of a change found; nothing for a run without a result."""
+    result = result_of(run)
+    if result is not None:
+        # Only who looks at one run pays for loading it.
+        from git_blackbird.messages.merged_review import render_result_text  # noqa: PLC0415
+
+        yield from clean(render_result_text(result)).splitlines()
+
+
+def merged_lines(run: Run) -> Iterator[str]:
+    """Write what both reviewers of a run's change found (spec 4); nothing for a run without reviews."""
+    merged = readable_merged(run)
+    if merged is not None:
+        from git_blackbird.messages.merged_review import render_merged_text  # noqa: PLC0415  # as above
+
+        yield from clean(render_merged_text(merged)).splitlines()
+
+
+def overall_word(merged: MergedReview | None) -> str:
+    """Write what both reviews of a change came to in a word."""
+    if merged is None:
+        return "-"
+    return "a review is missing" if merged.missing else str(merged.overall)
+
+
 def verdict_word(run: Run) -> str:
     """Write what a review came to in a word; ``-`` where it gave no verdict."""
+    if run.is_of_change:
+        result = result_of(run)
+        return "-" if result is None else _VERDICTS[result.counted_verdict]
     if run.parent_review_dismissed is not None:
         return "dismissed"
     if run.parent_review_passed is None:

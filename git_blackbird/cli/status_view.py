@@ -9,7 +9,7 @@ from git_blackbird.cli.output import Output
 from git_blackbird.cli.tables import Cell, fit, render_table
 from git_blackbird.cli.wording import BAR, counted, run_seconds, shown_moment, shown_seconds
 from git_blackbird.controller.held_parents import ReviewWait, WaitingParent
-from git_blackbird.controller.overview import Overview, Running
+from git_blackbird.controller.overview import DueReview, Overview, Running
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.owed import Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
@@ -17,6 +17,8 @@ from git_blackbird.model.recorded import plain
 from git_blackbird.model.text import clean_line
 
 BAR_WIDTH = 60
+EXECUTE = "git blackbird execute"
+CHANGE_REVIEW = "its change is to be reviewed"
 MAX_LISTED = 8
 OWED_WORDS = {
     OwedKind.DECISION: "decision on run {run}",
@@ -104,7 +106,7 @@ def _working(overview: Overview, now: str) -> Iterator[str]:
 def _running_text(one: Running, holder: str | None, now: str) -> str:
     run = one.run
     since = shown_seconds(run_seconds(run, now))
-    word = "review" if run.is_review else "run"
+    word = run.run_type.value.replace("_", " ") if run.is_review else "run"
     what = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
     if one.alive and holder is not None:
         return what
@@ -120,6 +122,7 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
         yield from _owed_lines(owed, columns)
     if len(overview.owed) > MAX_LISTED:
         yield f"  and {len(overview.owed) - MAX_LISTED} more (`git blackbird list --status waiting_user`)"
+    yield from _changes(overview, columns)
     yield from _unreviewed(overview, columns)
     for one in overview.failed[:MAX_LISTED]:
         yield _headline(one.task, "failed", columns)
@@ -136,7 +139,7 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
         yield f"  and {len(overview.stuck) - MAX_LISTED} more without a run"
     if overview.ready:
         yield fit(f"  ready: {_ids(overview.ready)}", columns)
-        yield "      git blackbird execute"
+        yield f"      {_execute(overview)}"
 
 
 def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
@@ -146,6 +149,14 @@ def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
             options = f" ({', '.join(question.options)})" if question.options else ""
             yield fit(f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
     yield f"      {owed.command}"
+
+
+def _changes(overview: Overview, columns: int | None) -> Iterator[str]:
+    for one in overview.to_review[:MAX_LISTED]:
+        yield _headline(one.task, CHANGE_REVIEW, columns)
+        yield f"      {EXECUTE}"
+    if len(overview.to_review) > MAX_LISTED:
+        yield f"  and {len(overview.to_review) - MAX_LISTED} more whose change is to be reviewed"
 
 
 def _unreviewed(overview: Overview, columns: int | None) -> Iterator[str]:
@@ -226,11 +237,18 @@ def status_data(overview: Overview) -> dict[str, Any]:
         "counts": {status.value: overview.counts[status] for status in Status},
         "holder": overview.holder,
         "running": [
-            {"task": one.run.task_id, "run": one.run.id, "pid": one.run.pid, "alive": one.alive}
+            {
+                "task": one.run.task_id,
+                "run": one.run.id,
+                "type": one.run.run_type.value,
+                "pid": one.run.pid,
+                "alive": one.alive,
+            }
             for one in overview.running
         ],
         "due": [
             *map(_owed_data, overview.owed),
+            *map(_due_review_data, overview.to_review),
             *map(review_wait_data, overview.unreviewed),
             *_retries(overview),
             *_stuck_data(overview),
@@ -264,6 +282,17 @@ def _owed_data(owed: Owed) -> dict[str, Any]:
     asked = [plain(question) for question in owed.questions]
     data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run_id, "command": owed.command}
     return {**data, "questions": asked} if owed.kind is OwedKind.ANSWERS else data
+
+
+def _due_review_data(one: DueReview) -> dict[str, Any]:
+    return {"kind": "change_review", "task": one.task.id, "run": one.run.id, "command": EXECUTE}
+
+
+def _execute(overview: Overview) -> str:
+    """Give the command that starts what is ready; a plain execute stops where a review found something."""
+    if not overview.stops_at_review:
+        return "git blackbird execute"
+    return task_command("execute", overview.ready[0].id, remark="by name: a plain one stops at the review")
 
 
 def review_wait_data(waiting: WaitingParent) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.agents import agent_of, chosen_agent, probe, require_reviewer, reviewer_of
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
-from git_blackbird.controller.checkpoints import build_checkpoint, change_of
+from git_blackbird.controller.checkpoints import build_checkpoint, change_of, reasons_to_ask
 from git_blackbird.controller.closing import REVIEWS_ON
 from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.decide import record_decision
@@ -224,7 +224,9 @@ class Loop:
         self._call = replace(self._call, is_reviewed=self._call.is_reviewed or by_hand)
         keep = end_reviews if run.review_state is ReviewState.DUE else note_reviews
         ended = keep(workspace, run, round_number, merged)
-        self._face.notify(ReviewsEnded(task.id, ended, merged))
+        most = workspace.settings.number("reviews.maxIterations")
+        reasons = reasons_to_ask(workspace, image.history(task.id), ended)
+        self._face.notify(ReviewsEnded(task.id, ended, merged, most, reasons))
         return None if run.review_state is ReviewState.DUE else looked_at(task, merged)
 
     async def _review(self, standing: Standing, parent: Task) -> Stop | None:

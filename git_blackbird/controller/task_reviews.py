@@ -39,11 +39,10 @@ from git_blackbird.model.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.task_review import BY_REVIEWERS, Next, next_after, round_of, written
+from git_blackbird.model.task_review import BY_REVIEWERS, TYPES, Next, next_after, round_of, written
 from git_blackbird.storage.store import Image
 
 TRIES = 2
-_TYPES = {Source.SPEC: RunType.SPEC_REVIEW, Source.CODE: RunType.CODE_REVIEW}
 _NOT_TRIED_AGAIN = frozenset({TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE})
 
 
@@ -119,7 +118,7 @@ async def _try(
     crew: Crew, order: ChangeReview, source: Source, fault: str | None, hurry: asyncio.Event
 ) -> Side:
     prompt = render_reviewer_prompt(source, order.package, fault)
-    opening = open_review(crew, order.task, _TYPES[source], order.tree).with_fields(
+    opening = open_review(crew, order.task, TYPES[source], order.tree).with_fields(
         context=_context(order, source, prompt, fault),
         reviewed_run=order.run.id,
         review_round=order.round_number,

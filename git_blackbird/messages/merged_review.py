@@ -9,10 +9,11 @@ from git_blackbird.model.findings import (
     Group,
     MergedReview,
     MinorNote,
+    ReviewResult,
     SideResult,
     Source,
 )
-from git_blackbird.model.merge import EXTRA_FEATURE
+from git_blackbird.model.merge import EXTRA_FEATURE, merge
 from git_blackbird.model.text import clean, clean_line
 
 if TYPE_CHECKING:
@@ -63,6 +64,23 @@ def render_fix_request(merged: MergedReview) -> str:
         lists.issues("Issues to fix ({}):"),
         lists.conflicts("Conflicting findings ({}), not resolved:", _FIX_CONFLICT),
         lists.notes("Minor notes ({}), not blocking:", _FIX_MINOR),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def render_result_text(result: ReviewResult) -> str:
+    """Write what one reviewer found, in the same form."""
+    sides = (result, None) if result.source is Source.SPEC else (None, result)
+    merged = merge(*sides)
+    lists = _Lists(merged, indent="  ")
+    blocks = [
+        _side_text(merged.spec or merged.code),
+        clean(result.summary).strip(),
+        lists.issues("Issues ({}):"),
+        lists.notes("Minor Notes ({}):"),
+        "\n".join(["Checked:", *(f"  - {clean_line(one, len(one))}" for one in result.checked)])
+        if result.checked
+        else "",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
