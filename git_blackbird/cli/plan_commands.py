@@ -19,6 +19,8 @@ from git_blackbird.model.text import clean
 def init(call: Invocation, *, hooks: bool | None) -> ExitCode:
     """Make a plan to start from."""
     workspace = open_workspace(call.world)
+    if hooks:
+        call.world.require_person("change the hooks")
     made = init_plan(workspace)
     place = workspace.layout.plan
     call.output.say(f"{'created plan' if made else 'plan already exists'}: {clean(str(place))}")

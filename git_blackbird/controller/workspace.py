@@ -94,11 +94,7 @@ class Workspace:
 
         Raises RequestError.
         """
-        if self.world.is_agent:
-            raise RequestError(
-                f"an agent may not {what}: agents do not judge themselves",
-                hint="BLACKBIRD_RUN_ID is set here; run this from your own shell",
-            )
+        self.world.require_person(what)
 
 
 def open_workspace(world: World, flags: Iterable[Given] = ()) -> Workspace:

@@ -210,3 +210,13 @@ def test_an_execute_records_what_was_kept_before_it_starts_anything(trial: Trial
     assert f" of a is commit {head[:10]}; the task is done\n" in trial.expect(0, "execute", "--no-input")
     (record,) = trial.records("a")
     assert (record["commits"], trial.statuses()) == ([head], {"a": "done", "b": "done"})
+
+
+@pytest.mark.parametrize("action", ["install", "uninstall"])
+def test_an_agent_may_look_at_the_hook_and_not_change_it(trial: Trial, action: str) -> None:
+    hook = trial.repo / ".git/hooks/post-commit"
+    before = hook.read_bytes()
+    trial.environ["BLACKBIRD_RUN_ID"] = "0123456789abcdef"
+    assert trial.expect(1, "hooks", action).startswith("error: an agent may not change the hooks: ")
+    assert hook.read_bytes() == before
+    assert trial.expect(0, "hooks").startswith("installed: ")
