@@ -103,7 +103,7 @@ def show_recorded(output: Output, recorded: Recorded) -> ExitCode:
     run = recorded.run
     if run.decision_state is not None:
         output.say(_DECIDED[run.decision_state].format(run.task_id) + render_commit(recorded.commit))
-    for text in () if recorded.commit is None else recorded.commit.warnings:
+    for text in recorded.warnings:
         output.warn(text)
     for path in recorded.moved:
         output.say(f"  the worktree differs from the change in {clean_line(path)}")

@@ -8,7 +8,7 @@ from git_blackbird.controller.late_commits import record_late
 from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import restore_command
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit
@@ -19,18 +19,28 @@ from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, TerminalReason
 from git_blackbird.storage.store import Image
 
+_UNDO_IS_LOST = "the snapshots of the change are gone: no command is known that takes it back"
+
 
 @dataclass(frozen=True)
 class Recorded:
     """What a decision led to: the record, paths that differ by now, how a rejected change is undone.
 
-    ``commit`` is what an approval committed; None where it commits nothing.
+    ``commit`` is what an approval committed; None where it commits nothing. ``undo_is_lost`` says that
+    nobody knows any more how to undo the change.
     """
 
     run: Run
     moved: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
     commit: ApprovalCommit | None = None
+    undo_is_lost: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is not as it was meant."""
+        made = () if self.commit is None else self.commit.warnings
+        return (*made, _UNDO_IS_LOST) if self.undo_is_lost else made
 
 
 def record_decision(
@@ -61,7 +71,11 @@ def record_decision(
         return Recorded(decided, commit.moved, commit=commit)
     moved = moved_paths(workspace, pair)
     decided = _save(workspace, run, decision, pair)
-    return Recorded(decided, moved, _undo(workspace, decision, pair))
+    try:
+        return Recorded(decided, moved, _undo(workspace, decision, pair))
+    except BlackbirdError:
+        # The snapshots of the change are gone; what is rejected does not need them.
+        return Recorded(decided, moved, undo_is_lost=True)
 
 
 def _undo(workspace: Workspace, decision: Decision, pair: TreePair | None) -> tuple[str, ...]:

@@ -346,7 +346,7 @@ class Loop:
             # A pipe that says the same for ever is nobody.
             return None if self._refusals < _MAX_REFUSALS else decision_required(self._workspace, task, run)
         self._face.notify(Decided(task.id, run.id, decision.state, elsewhere=False, commit=recorded.commit))
-        for text in () if recorded.commit is None else recorded.commit.warnings:
+        for text in recorded.warnings:
             self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
         for line in recorded.undo:
             self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
