@@ -40,7 +40,9 @@ _SHELL_WORDS = frozenset(
     | {"alias", "local", "unalias", "wait", "while", "echo", "false", "true", "test", "printf", "."}
 )
 _REVIEWS = "runs with your rights, in a throw-away checkout of what is to be reviewed"
-_NO_REVIEWS = "nothing: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
+_NO_REVIEWS = (
+    f"{_REVIEWS}; reviews no parents: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
+)
 _HINT = (
     "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD, "
     "or choose another agent with --agent"

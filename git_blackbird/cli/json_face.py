@@ -143,6 +143,8 @@ def _describe_run(event: RunEnded) -> dict[str, Any]:
         "usage": None if run.usage is None else plain(run.usage),
         "changes": totals,
         "parentReview": review_data(run),
+        "reviewedRun": run.reviewed_run,
+        "reviewResult": run.review_result,
     }
 
 

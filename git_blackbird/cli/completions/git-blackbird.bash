@@ -50,9 +50,9 @@ key reviews.mode words:off|parallel review what each task changed: spec and code
 key reviews.maxIterations text most rounds of reviews and fixes
 key reviews.diffThresholdLines text longest diff told whole
 key reviews.timeoutSeconds text a reviewer'\''s time for one try
-key reviews.spec.agent text who reviews against the task; the agent when unset
+key reviews.spec.agent words:claude|codex|command|demo who reviews against the task; the agent when unset
 key reviews.spec.model text the model of that reviewer
-key reviews.code.agent text who reviews the code; the agent when unset
+key reviews.code.agent words:claude|codex|command|demo who reviews the code; the agent when unset
 key reviews.code.model text the model of that reviewer
 key snapshot.timeoutSeconds text longest time for one snapshot
 key snapshot.maxUntrackedBytes text largest untracked file a snapshot keeps
