@@ -130,8 +130,13 @@ def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Wo
     latest = history.latest
     if latest is not None and work.commit.oid in latest.commits:
         return None
-    if latest is not None and work.replaced in latest.commits and _is_approved(latest):
-        # What was judged stays; only the commit is found by its new name as well.
+    if latest is not None and work.replaced and work.replaced in latest.commits and _is_approved(latest):
+        # What was judged stays; only the commit is found by its new name as well, if it is the same.
+        if look_at_commit(workspace.repo, work.replaced, HIDDEN).pair != work.committed.pair:
+            raise RequestError(
+                f"commit {work.replaced[:_SHORT]} was approved, and {work.commit.oid[:_SHORT]} is another "
+                "change, on which nobody decided"
+            )
         transaction.save_run(latest.with_fields(commits=(*latest.commits, work.commit.oid)))
         return None
     amended = _amended_run(history, work)
