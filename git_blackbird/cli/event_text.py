@@ -86,6 +86,13 @@ def _reviews_lines(event: ReviewsEnded) -> Iterator[str]:
     yield from (render_reason(reason) for reason in event.reasons)
 
 
+def render_verdicts(event: ReviewsEnded) -> str:
+    """Say what both reviews came to in one line, where a checkpoint that shows them whole comes next."""
+    sides = {"spec": event.merged.spec, "code": event.merged.code}
+    told = (f"{name} {'missing' if side is None else side.verdict.value}" for name, side in sides.items())
+    return f"reviews of {event.task_id}: {', '.join(told)}"
+
+
 def render_reason(reason: str) -> str:
     """Say why a person is asked about a change that its reviews did not clear."""
     return f"a decision is due: {clean_line(reason, _LONGEST_REASON)}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from git_blackbird.cli.agent_output import AgentOutput
 from git_blackbird.cli.checkpoint_text import TITLE, render_checkpoint
-from git_blackbird.cli.event_text import render_event
+from git_blackbird.cli.event_text import render_event, render_verdicts
 from git_blackbird.cli.line_input import LineInput
 from git_blackbird.cli.writer import STDERR, STDOUT, Writer
 from git_blackbird.controller.face import LeftOpen
@@ -15,7 +15,15 @@ from git_blackbird.messages.answers import match_answer
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain, parse_choice
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, RunProgressed, Weight
+from git_blackbird.model.events import (
+    Event,
+    Notice,
+    ReviewsEnded,
+    RunEnded,
+    RunPrinted,
+    RunProgressed,
+    Weight,
+)
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean, clean_line
@@ -46,6 +54,8 @@ class LineFace:
                 self._agent.show(event)
             case RunProgressed() if self.wants_output:
                 self._agent.follow(event.progress)
+            case ReviewsEnded() if self._asks and event.run.is_pending:
+                self._say(render_verdicts(event))
             case RunEnded() if self.wants_output:
                 self._agent.finish(event.run)
                 self._print_line(event)

@@ -11,7 +11,7 @@ from typing import Any, Self
 from git_blackbird.cli.agent_output import AgentOutput
 from git_blackbird.cli.clean_stream import colored_pieces
 from git_blackbird.cli.display import Activity, Display
-from git_blackbird.cli.event_text import render_notice, render_step
+from git_blackbird.cli.event_text import render_notice, render_step, render_verdicts
 from git_blackbird.cli.figures import Meter
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.paging import signals_to_pager
@@ -25,7 +25,15 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, RunProgressed, RunStarted
+from git_blackbird.model.events import (
+    Event,
+    Notice,
+    ReviewsEnded,
+    RunEnded,
+    RunPrinted,
+    RunProgressed,
+    RunStarted,
+)
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import REVIEWER_TYPES, DecisionState
@@ -77,6 +85,8 @@ class TerminalFace:
                 self._follow(event)
             case RunEnded():
                 self._end(event)
+            case ReviewsEnded() if event.run.is_pending:
+                self._display.put(f"{render_verdicts(event)}\n")
             case Notice() if not sys.stderr.isatty():
                 self._display.put(f"{render_notice(event)}\n", STDERR)
             case _:

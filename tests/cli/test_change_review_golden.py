@@ -9,6 +9,7 @@ from git_blackbird.model.plan import Status
 from git_blackbird.model.run import RunStatus
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
+from tests.cli.review_order import in_order
 from tests.support import commit, git
 
 __all__ = ["program"]
@@ -61,7 +62,7 @@ def add(program: Program, prompt: str, task_id: str = "a") -> None:
 
 def check(program: Program, name: str) -> None:
     """Two reviewers work at the same time: which of them is told of first is nobody's promise."""
-    text = "".join(_in_order("".join(program.transcript)))
+    text = "".join(in_order("".join(program.transcript)))
     text = re.sub(r"(review of a is there): \d+s", r"\1: 0s", text)
     program.transcript[:] = [re.sub(r"\d+ tokens in", "0 tokens in", text)]
     program.check(name)
@@ -69,26 +70,6 @@ def check(program: Program, name: str) -> None:
 
 def records(program: Program) -> Path:
     return Path(program.cwd) / ".blackbird/runs/a"
-
-
-_OF_REVIEWERS = re.compile(r"(running )?(spec|code) review of ")
-
-
-def _in_order(text: str) -> list[str]:
-    lines = text.splitlines(keepends=True)
-    ordered: list[str] = []
-    block: list[str] = []
-    for line in lines:
-        if _OF_REVIEWERS.match(line):
-            block.append(line)
-            continue
-        ordered += [*sorted(block, key=_place), line]
-        block = []
-    return ordered + sorted(block, key=_place)
-
-
-def _place(line: str) -> tuple[bool, bool, str]:
-    return not line.startswith("running"), "spec review" not in line, line
 
 
 def test_issues_are_mended_in_the_session_and_approved(program: Program) -> None:

@@ -43,7 +43,8 @@ def reviewed(repo: Path) -> Path:
 def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed: Path) -> None:
     done = run(reviewed, "execute", told="6\n3\n\nreview AGAIN\n1\n")
     assert done.stderr == ""
-    assert done.stdout.count(SHOWN + WHY) == 8
+    assert done.stdout.count(SHOWN + WHY) == 4
+    assert done.stdout.count("reviews of a: spec ISSUES, code APPROVED\n\nTask review checkpoint\n") == 4
     assert "5) View full diff\n6) Review again\nSelect option: 6\nrunning " in done.stdout
     assert (
         "Select option: 3\nChange request (end with a blank line, /cancel to go back):\n"
