@@ -65,7 +65,9 @@ def validate(call: Invocation) -> ExitCode:
 @click.option("--description", type=TEXT, default="", help="What it is about.")
 @click.option("--prompt", type=TEXT, default="", help="What its agent is to do.")
 @click.option("--notes", type=TEXT, default=None, help="Notes for people.")
-@click.option("--ac", "criteria", type=TEXT, multiple=True, metavar="TEXT", help="An acceptance criterion; repeatable.")
+@click.option(
+    "--ac", "criteria", type=TEXT, multiple=True, metavar="TEXT", help="An acceptance criterion; repeatable."
+)
 @click.option(
     "--dep", "deps", multiple=True, metavar="ID", help="A task that must be done before; repeatable."
 )

@@ -12,6 +12,7 @@ from git_blackbird.cli.faces import ToldReviews, build_face
 from git_blackbird.cli.resets import show_reset
 from git_blackbird.cli.running import run_loop
 from git_blackbird.cli.stops import show_forecast, show_recorded, show_stop
+from git_blackbird.cli.text_option import TEXT
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.forecast import forecast
@@ -51,7 +52,7 @@ reviews_option = click.option(
 )
 stream_option = click.option("--stream", is_flag=True, help="Show what the agent does and says as it comes.")
 message_options = (
-    click.option("-m", "--message", help="What to tell the agent."),
+    click.option("-m", "--message", type=TEXT, help="What to tell the agent."),
     click.option(
         "-F",
         "--file",
@@ -106,7 +107,12 @@ def execute(
 @click.option("--all", "below", is_flag=True, help="TASK is a parent: all below it that its review flagged.")
 @with_message
 @click.option(
-    "--answer", "answers", multiple=True, metavar="ID=VALUE", help="Answer one question; repeatable."
+    "--answer",
+    "answers",
+    type=TEXT,
+    multiple=True,
+    metavar="ID=VALUE",
+    help="Answer one question; repeatable.",
 )
 @stop_option
 @reviews_option

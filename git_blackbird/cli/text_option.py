@@ -8,9 +8,7 @@ class Text(click.ParamType):
 
     name = "text"
 
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Give the text unchanged. Raises BadParameter, which names the option."""
         try:
             value.encode()
