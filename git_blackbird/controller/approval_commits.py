@@ -132,7 +132,7 @@ def _plan(workspace: Workspace, approval: Approval) -> tuple[CommitPlan, tuple[s
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
     if plan.edits and plan.obstacles:
-        raise ApprovalRefusedError(task, _listed(plan.obstacles), _WAY_PAST_EDITS)
+        raise ApprovalRefusedError(task, _listed(plan.obstacles), plan.way or _WAY_PAST_EDITS)
     return plan, moved
 
 

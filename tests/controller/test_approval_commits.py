@@ -84,6 +84,11 @@ def refused(repo: Path) -> ApprovalRefusedError:
     return caught.value
 
 
+def hint_of(repo: Path) -> str:
+    """Give what is said to do about an approval that is refused."""
+    return refused(repo).hint or ""
+
+
 def subjects(repo: Path) -> list[str]:
     return git(repo, "log", "--format=%s").splitlines()
 
@@ -227,6 +232,42 @@ def test_overlaps_leave_the_decision_pending(waiting: Path) -> None:
     assert "- x.txt: HEAD has another version than the change began with" in refused(waiting).message
 
 
+@pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick", "revert"])
+def test_in_the_middle_of_an_operation_the_way_out_is_to_end_that(waiting: Path, command: str) -> None:
+    commit(waiting, {"a.txt": "two\n"})
+    git(waiting, "checkout", "-q", "-b", "side", "HEAD~1")
+    commit(waiting, {"a.txt": "three\n"})
+    target = {"revert": "HEAD~1", "rebase": "main"}.get(command, "main")
+    if command == "revert":
+        commit(waiting, {"a.txt": "four\n"})
+    options = ["--no-edit"] if command == "revert" else []
+    subprocess.run(["git", command, *options, target], cwd=waiting, capture_output=True, check=False)
+    said = refused(waiting)
+    assert f"\n- a {command} is in progress\n" in said.message
+    assert (said.hint or "").startswith(
+        f"finish or abort it first (`git {command} --continue` or `git {command} --abort`) and approve again; "
+    )
+    git(waiting, command, "--abort")
+    approve(waiting)
+
+
+def test_in_the_middle_of_a_bisect_the_way_out_is_to_end_that(waiting: Path) -> None:
+    git(waiting, "bisect", "start")
+    assert hint_of(waiting).startswith("end it first (`git bisect reset`) and approve again; ")
+    git(waiting, "bisect", "reset")
+    approve(waiting)
+
+
+def test_a_conflict_is_to_be_resolved(waiting: Path) -> None:
+    write(waiting, {"a.txt": "mine\n"})
+    git(waiting, "stash", "-q", "--", "a.txt")
+    commit(waiting, {"a.txt": "two\n"})
+    subprocess.run(["git", "stash", "pop"], cwd=waiting, capture_output=True, check=False)
+    assert hint_of(waiting).startswith(
+        "resolve what is in conflict first (`git status` names it) and approve"
+    )
+
+
 def test_edits_from_before_the_run_are_committed_by_themselves_first(gated: Path) -> None:
     lines = "".join(f"{number}\n" for number in range(20))
     commit(gated, {"a.txt": lines})
@@ -251,6 +292,7 @@ def test_a_file_that_git_is_told_not_to_look_at_is_told_of_with_the_way_out(
     for mark in marks:
         git(gated, "update-index", f"--{mark}", "b$c.txt")
     said = refused(gated).message
+    assert hint_of(gated).startswith("take the marks away by the commands above first and approve again; ")
     name, _, way = said.partition("; to take that away: ")
     assert name.endswith(f"- b$c.txt: it is marked as {' and '.join(marks)}")
     subprocess.run(way.splitlines()[0], shell=True, cwd=gated, check=True)
