@@ -4,7 +4,7 @@ import click
 
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.resets import show_reset
-from git_blackbird.cli.text_option import TEXT
+from git_blackbird.cli.text_option import text
 from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan, plan_file_faults
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.errors import ExitCode
@@ -61,12 +61,12 @@ def validate(call: Invocation) -> ExitCode:
 
 @click.command()
 @click.option("--id", "task_id", metavar="ID", help="The id; made when not given.")
-@click.option("--title", type=TEXT, required=True, help="What the task is, in a line.")
-@click.option("--description", type=TEXT, default="", help="What it is about.")
-@click.option("--prompt", type=TEXT, default="", help="What its agent is to do.")
-@click.option("--notes", type=TEXT, default=None, help="Notes for people.")
+@click.option("--title", type=text, required=True, help="What the task is, in a line.")
+@click.option("--description", type=text, default="", help="What it is about.")
+@click.option("--prompt", type=text, default="", help="What its agent is to do.")
+@click.option("--notes", type=text, default=None, help="Notes for people.")
 @click.option(
-    "--ac", "criteria", type=TEXT, multiple=True, metavar="TEXT", help="An acceptance criterion; repeatable."
+    "--ac", "criteria", type=text, multiple=True, metavar="TEXT", help="An acceptance criterion; repeatable."
 )
 @click.option(
     "--dep", "deps", multiple=True, metavar="ID", help="A task that must be done before; repeatable."

@@ -8,7 +8,7 @@ import click
 from git_blackbird.cli.change_review_view import change_review_lines, change_review_view_data
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.review_view import review_lines, review_view_data
-from git_blackbird.cli.text_option import TEXT
+from git_blackbird.cli.text_option import text
 from git_blackbird.cli.troubles import warn_faults, warn_problems
 from git_blackbird.controller.review_views import view_change_review, view_review
 from git_blackbird.controller.workspace import Workspace, find_task, open_workspace
@@ -110,7 +110,7 @@ _ACTIONS: dict[str, Callable[[Invocation, _Asked], ExitCode]] = {
 @click.option("--agent", type=click.Choice(AGENT_NAMES), help="With run: the agent that reviews.")
 @click.option("--stream", is_flag=True, help="With run: show what the reviewer does and says as it comes.")
 @click.option("--format", "form", type=click.Choice(["text", _XML]), help="With show of a leaf: the form.")
-@click.option("--reason", type=TEXT, metavar="TEXT", help="With dismiss: why it may be done all the same.")
+@click.option("--reason", type=text, metavar="TEXT", help="With dismiss: why it may be done all the same.")
 @command_options
 def review(
     call: Invocation,

@@ -12,7 +12,7 @@ from git_blackbird.cli.faces import ToldReviews, build_face
 from git_blackbird.cli.resets import show_reset
 from git_blackbird.cli.running import run_loop
 from git_blackbird.cli.stops import show_forecast, show_recorded, show_stop
-from git_blackbird.cli.text_option import TEXT
+from git_blackbird.cli.text_option import text
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.forecast import forecast
@@ -52,7 +52,7 @@ reviews_option = click.option(
 )
 stream_option = click.option("--stream", is_flag=True, help="Show what the agent does and says as it comes.")
 message_options = (
-    click.option("-m", "--message", type=TEXT, help="What to tell the agent."),
+    click.option("-m", "--message", type=text, help="What to tell the agent."),
     click.option(
         "-F",
         "--file",
@@ -109,7 +109,7 @@ def execute(
 @click.option(
     "--answer",
     "answers",
-    type=TEXT,
+    type=text,
     multiple=True,
     metavar="ID=VALUE",
     help="Answer one question; repeatable.",

@@ -3,18 +3,13 @@
 import click
 
 
-class Text(click.ParamType):
-    """Text as it was typed; what is not UTF-8 would come out as another text."""
+def text(value: str) -> str:
+    """Give what was typed, unchanged; what is not UTF-8 would come out as another text.
 
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Give the text unchanged. Raises BadParameter, which names the option."""
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            self.fail("it is not UTF-8", param, ctx)
-        return value
-
-
-TEXT = Text()
+    Raises BadParameter, to which click adds the name of the option. Help shows this function's name.
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise click.BadParameter("it is not UTF-8") from error
+    return value

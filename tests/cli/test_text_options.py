@@ -1,6 +1,5 @@
 """Options that take a text refuse what is none; nothing is written then."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +55,6 @@ def test_bytes_that_are_no_text_are_refused_by_the_options_name(
 
 
 def test_other_text_is_kept_as_it_is(planned: Path) -> None:
-    told = [sys.executable, *PROGRAM, "edit", "a", "--prompt", os.fsencode("  café \U0001f600\n")]
+    told = [sys.executable, *PROGRAM, "edit", "a", "--prompt", "  café \U0001f600\n"]
     subprocess.run(told, cwd=planned, env=program_environ(), check=True, timeout=PATIENCE_SECONDS)
     assert '"  café \U0001f600\\n"' in (planned / "blackbird.plan.json").read_text(encoding="utf-8")

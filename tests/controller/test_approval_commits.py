@@ -244,9 +244,8 @@ def test_in_the_middle_of_an_operation_the_way_out_is_to_end_that(waiting: Path,
     subprocess.run(["git", command, *options, target], cwd=waiting, capture_output=True, check=False)
     said = refused(waiting)
     assert f"\n- a {command} is in progress\n" in said.message
-    assert (said.hint or "").startswith(
-        f"finish or abort it first (`git {command} --continue` or `git {command} --abort`) and approve again; "
-    )
+    ways = f"(`git {command} --continue` or `git {command} --abort`)"
+    assert (said.hint or "").startswith(f"finish or abort it first {ways} and approve again; ")
     git(waiting, command, "--abort")
     approve(waiting)
 
