@@ -15,7 +15,7 @@ from git_blackbird.controller.workspace import Workspace, find_task, open_worksp
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.plan import Task
-from git_blackbird.model.settings import AGENT_NAMES
+from git_blackbird.model.settings import AGENT_NAMES, Given, Layer
 
 _XML = "xml"
 
@@ -68,10 +68,16 @@ def _run(call: Invocation, asked: _Asked) -> ExitCode:
     from git_blackbird.cli.run_commands import given_flags, run_prepared  # noqa: PLC0415
     from git_blackbird.controller.reviews import review_loop  # noqa: PLC0415
 
-    workspace = open_workspace(call.world, given_flags(agent=asked.agent))
+    workspace = open_workspace(call.world, [*given_flags(agent=asked.agent), *_reviewers(asked.agent)])
     return run_prepared(
         call, workspace, lambda face: review_loop(workspace, face, asked.task), stream=asked.stream
     )
+
+
+def _reviewers(agent: str | None) -> list[Given]:
+    """Give the flags that let an agent make both reviews of a change, whatever the configuration says."""
+    keys = () if agent is None else ("reviews.spec.agent", "reviews.code.agent")
+    return [Given(key, agent, Layer.FLAG, "command line") for key in keys]
 
 
 def _dismiss(call: Invocation, asked: _Asked) -> ExitCode:
