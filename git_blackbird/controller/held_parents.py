@@ -66,6 +66,11 @@ def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
             one.review.parent_review_resume_task_ids,
             excerpt(one.review.parent_review_feedback or ""),
         )
+    broken = sorted(
+        leaf.id for leaf in subtree_leaves(standing.plan, one.task) if leaf.id in standing.unreadable
+    )
+    if broken:
+        return HeldParent(one.task.id, None, fault=f"what is owed to {', '.join(broken)} cannot be read")
     owing = owing_below(standing, one.task)
     if owing:
         named = ", ".join(leaf.id for leaf in owing)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from git_blackbird.controller.cut_off import CutOffApproval, find_cut_off
 from git_blackbird.controller.held_parents import WaitingParent, waiting_parents
 from git_blackbird.controller.liveness import processes_at_work
+from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.graph import (
     Readiness,
@@ -25,7 +26,6 @@ from git_blackbird.model.owed import Owed, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
-from git_blackbird.model.status import derive_leaves
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.store import Image
 
@@ -119,7 +119,7 @@ def build_overview(workspace: Workspace) -> Overview:
                 way for task_id in sorted(waits) for way in readiness(plan, plan.tasks[task_id]).ways_out
             )
         ),
-        drift=_drift(image),
+        drift=_drift(workspace, image),
         unreadable=(
             *(fault for task_id in sorted(image.histories) for fault in image.histories[task_id].faults),
             *image.feedback_faults,
@@ -162,9 +162,13 @@ def _is_skipped(plan: Plan, task_id: TaskId) -> bool:
     return plan.tasks[task_id].status == Status.SKIPPED
 
 
-def _drift(image: Image) -> dict[TaskId, tuple[Status, Status]]:
-    wanted = derive_leaves(image.plan, image.histories)
-    return {task_id: (image.plan.tasks[task_id].status, wanted[task_id]) for task_id in sorted(wanted)}
+def _drift(workspace: Workspace, image: Image) -> dict[TaskId, tuple[Status, Status]]:
+    before, after = image.plan, derived(image.plan, image.histories, workspace.moment(image.histories))[0]
+    return {
+        task_id: (before.tasks[task_id].status, after.tasks[task_id].status)
+        for task_id in (sorted(before.tasks) if after is not before else ())
+        if after.tasks[task_id].status != before.tasks[task_id].status
+    }
 
 
 def _elsewhere(image: Image) -> tuple[Run, ...]:

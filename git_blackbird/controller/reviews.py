@@ -15,7 +15,7 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.git.settings import person_name
 from git_blackbird.model.due import Call
-from git_blackbird.model.gate import last_word, lets_go, present_review
+from git_blackbird.model.gate import is_complete, last_word, lets_go, present_review
 from git_blackbird.model.graph import ancestors
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import resume_command
@@ -108,7 +108,8 @@ def _to_dismiss(workspace: Workspace, standing: Standing, parent: Task) -> Run:
     owes = any(owed.parent_task_id == parent.id for owed in standing.feedback.values())
     said = last_word(history)
     is_present = present_review(standing.plan.tasks, parent, history) is said
-    if said is not None and not lets_go(said) and (owes or is_present):
+    is_open = not is_complete(standing.plan.tasks, parent)
+    if said is not None and not lets_go(said) and (is_present or (owes and is_open)):
         return said
     if not owes:
         _require_owed_review(standing, parent)

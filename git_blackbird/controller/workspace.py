@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.world import World
@@ -60,9 +61,11 @@ class Workspace:
 
         Raises UnusableError when there is no plan to be read.
         """
-        plan, histories, feedback, _ = image or self.store.image()
+        plan, histories, feedback, faults = image or self.store.image()
         owed = owed_feedback(plan, histories, feedback)
-        return Standing(plan, histories, owed, self.settings.flag("execution.parentReviewEnabled"))
+        unreadable = {TaskId(Path(fault.path).stem) for fault in faults} & plan.tasks.keys() - owed.keys()
+        is_gated = self.settings.flag("execution.parentReviewEnabled")
+        return Standing(plan, histories, owed, is_gated, frozenset(unreadable))
 
     def standing_of(self, task_id: str) -> Standing:
         """Give the same as far as one task and the reviews of parents go: no other record is read.
@@ -72,7 +75,7 @@ class Workspace:
         plan, records = self.store.plan(), self.store.records
         names = [task.id for task in plan.tasks.values() if task.children or task.id == task_id]
         histories = {name: records.history(name) for name in names}
-        return self.standing(Image(plan, histories, self.store.feedback.load_all()[0]))
+        return self.standing(Image(plan, histories, *self.store.feedback.load_all()))
 
     def moment(self, histories: Mapping[TaskId, History]) -> Moment:
         """Give the moment of a change: now, and what decides over parents by these records."""

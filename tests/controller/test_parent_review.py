@@ -11,6 +11,7 @@ from git_blackbird.controller.forecast import forecast
 from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.loop import Loop
 from git_blackbird.controller.overview import build_overview
+from git_blackbird.controller.plan_edits import NewTask, add_task
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.requests import (
     ResumeRequest,
@@ -24,6 +25,7 @@ from git_blackbird.controller.requests import (
 from git_blackbird.controller.review_views import view_review
 from git_blackbird.controller.reviews import dismiss_review, review_loop
 from git_blackbird.controller.task_edits import edit_task
+from git_blackbird.controller.task_moves import Deletion, delete_task
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.gate import GateState
 from git_blackbird.model.ids import TaskId
@@ -664,3 +666,67 @@ def test_a_dry_run_is_refused_as_the_execute_is(demo: Path) -> None:
     configure(demo, agent="command", command__run="true")
     with pytest.raises(AgentUnavailableError, match="command cannot be held to the form of a parent review"):
         forecast(open_at(demo), [], None)
+
+
+def two_flagged(demo: Path) -> None:
+    """Both children are flagged, and a was resumed."""
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    execute(demo)
+    resume(demo, "a")
+
+
+def test_a_dismissal_halfway_lets_the_parent_go_as_it_is(demo: Path) -> None:
+    two_flagged(demo)
+    done = dismiss_review(open_at(demo), "p", "good enough")
+    assert (done.parent.status, done.dropped, on_disk(demo)) == (Status.DONE, ("b",), [])
+    assert execute(demo).text == "every task is done"
+
+
+def test_nothing_is_concluded_beside_feedback_that_cannot_be_read(demo: Path) -> None:
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    execute(demo)
+    (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
+    assert owed(demo)["b"] == "b.txt needs more"
+    resume(demo, "a")
+    (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
+    stop = execute(demo)
+    assert (stop.reason, len(reviews(demo)), runs_of(demo, "z")) == (REQUIRED, 1, ())
+    assert stop.text == "no verdict on p: what is owed to b cannot be read"
+
+
+def test_a_child_asked_for_by_name_starts_beside_one_that_owes_something(demo: Path) -> None:
+    two_flagged(demo)
+    add_task(open_at(demo), NewTask("another", id="c", parent="p", prompt="write c.txt c"))
+    stop = execute(demo, None, "c")
+    assert (status(demo, "c"), stop.reason, stop.next_steps) == (
+        Status.DONE,
+        REQUIRED,
+        ("git blackbird resume b",),
+    )
+
+
+def test_what_is_owed_to_a_deleted_task_goes_with_it(demo: Path) -> None:
+    two_flagged(demo)
+    delete_task(open_at(demo), Deletion("b"))
+    assert on_disk(demo) == []
+
+
+def test_a_done_child_does_not_lose_what_it_is_owed_by_being_called_done(demo: Path) -> None:
+    two_flagged(demo)
+    with pytest.raises(RequestError) as refused:
+        set_status(open_at(demo), "b", Status.DONE)
+    assert refused.value.message == "b is done and owes what the review of p found"
+    set_status(open_at(demo), "b", Status.TODO)
+    let_go = set_status(open_at(demo), "b", Status.DONE).let_go
+    assert let_go is not None
+    assert let_go.feedback == "b.txt needs more"
+
+
+def test_readers_say_that_a_parent_does_not_stay_done(demo: Path) -> None:
+    family(demo)
+    execute(demo)
+    workspace = open_at(demo)
+    with workspace.store.transaction() as transaction:
+        plan = transaction.plan()
+        transaction.save_plan(plan.replaced(replace(plan.tasks[TaskId("p")], status=Status.DONE)))
+    assert build_overview(open_at(demo)).drift == {"p": (Status.DONE, Status.WAITING_USER)}
