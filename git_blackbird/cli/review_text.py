@@ -105,4 +105,5 @@ def verdict_word(run: Run) -> str:
         return "dismissed"
     if run.parent_review_passed is None:
         return "-"
-    return "passed" if run.parent_review_passed else "failed"
+    word = "passed" if run.parent_review_passed else "failed"
+    return f"{word}, void" if run.superseded_by == OVERTAKEN_BY_PLAN else word

@@ -265,9 +265,24 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
                 hint=f"{task_command('resume', task.id)}\n"
                 + task_command("review dismiss", owed.parent_task_id, " --reason TEXT"),
             )
+        if status is Status.DONE and workspace.standing_of(task.id).is_gated:
+            _require_no_open_children(plan, task)
         if follows_done_children(plan, task) and status != task.status:
             raise _follows_children(task, status)
         return _set(workspace, transaction, task, status, f"{OVERTAKEN_BY_STATUS}{status.value}")
+
+
+def _require_no_open_children(plan: Plan, parent: Task) -> None:
+    """A parent is not let go around its review while a child is still to be done; skipped ones are let go."""
+    open_ones = [
+        one for one in parent.children if plan.tasks[one].status not in {Status.DONE, Status.SKIPPED}
+    ]
+    if open_ones:
+        raise RequestError(
+            f"{parent.id} is done when its children are and its review passed; open: {', '.join(open_ones)}",
+            hint="skip a child that is not wanted any more: "
+            + task_command("set-status", open_ones[0], " skipped"),
+        )
 
 
 def _follows_children(task: Task, status: Status) -> RequestError:

@@ -8,6 +8,7 @@ from typing import Any
 from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.closing import ending_fields, pending_fields
 from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.reviewers import (
     Errand,
     judge_answer,
@@ -150,6 +151,8 @@ def _context(order: ChangeReview, source: Source, prompt: str, fault: str | None
 def _keep(workspace: Workspace, run: Run) -> None:
     with workspace.transaction() as transaction:
         transaction.save_run(run)
+        if run.status is RunStatus.RUNNING and transaction.known_plan() is None:
+            transaction.remember_plan()
 
 
 def merge_sides(sides: Mapping[Source, Side]) -> MergedReview:
@@ -166,6 +169,8 @@ def end_reviews(workspace: Workspace, run: Run, round_number: int, merged: Merge
     most = workspace.settings.number("reviews.maxIterations")
     follows = next_after(merged, round_number=round_number, max_rounds=most)
     with workspace.transaction() as transaction:
+        check_plan(transaction, run.id)
+        transaction.forget_plan()
         history = transaction.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:

@@ -730,3 +730,40 @@ def test_readers_say_that_a_parent_does_not_stay_done(demo: Path) -> None:
         plan = transaction.plan()
         transaction.save_plan(plan.replaced(replace(plan.tasks[TaskId("p")], status=Status.DONE)))
     assert build_overview(open_at(demo)).drift == {"p": (Status.DONE, Status.WAITING_USER)}
+
+
+def test_nothing_is_dismissed_while_a_child_is_worked_on(demo: Path) -> None:
+    family(demo, feedback="fail 4")
+    execute(demo)
+    resume(demo, "a")
+    with pytest.raises(RequestError, match="there is no review of p to dismiss: not done: a"):
+        dismiss_review(open_at(demo), "p", "enough")
+    assert on_disk(demo) == ["a"]
+
+
+def test_a_plan_that_is_broken_during_a_review_loses_no_verdict(demo: Path) -> None:
+    family(demo)
+
+    class Meddler(Person):
+        def notify(self, event: object) -> None:
+            super().notify(event)  # type: ignore[arg-type]
+            if type(event).__name__ == "RunStarted" and reviews(demo):
+                (demo / "blackbird.plan.json").write_text("{")
+
+    assert execute(demo, Meddler()).reason is REQUIRED
+    (made,) = reviews(demo)
+    assert made.parent_review_passed is False
+    assert "the last valid plan has been restored" in made.notes[-1]
+    assert on_disk(demo) == ["a"]
+
+
+def test_a_parent_with_open_children_is_not_set_done_around_its_review(demo: Path) -> None:
+    family(demo)
+    with pytest.raises(
+        RequestError, match="p is done when its children are and its review has passed; open: a, b"
+    ):
+        set_status(open_at(demo), "p", Status.DONE)
+    set_status(open_at(demo), "a", Status.SKIPPED)
+    set_status(open_at(demo), "b", Status.SKIPPED)
+    set_status(open_at(demo), "p", Status.DONE)
+    assert status(demo, "p") is Status.DONE
