@@ -153,9 +153,11 @@ def _to_review(history: History) -> Run | None:
 
 
 def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
-    """Give the reviews of a change that is to be reviewed; nobody reads those of the others for it."""
-    run = _to_review(history)
-    return () if run is None else workspace.store.records.reviews(run.task_id).runs
+    """Give the reviews of a change that is under review; nobody reads those of the others for it."""
+    run = history.latest
+    if run is None or run.review_state not in {ReviewState.DUE, ReviewState.BY_HAND}:
+        return ()
+    return workspace.store.records.reviews(run.task_id).runs
 
 
 def _is_skipped(plan: Plan, task_id: TaskId) -> bool:

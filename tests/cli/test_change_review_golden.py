@@ -188,5 +188,8 @@ def test_what_is_yet_to_be_reviewed(program: Program) -> None:
     program.run("status", "--porcelain")
     program.run("show", "a")
     program.run("review", "show", "a")
+    program.run("execute", "--dry-run")
+    program.run("execute", "--dry-run", "--json")
+    program.run("execute", "--dry-run", "--reviews", "off")
     program.run("runs", "b")
     check(program, "change_review_due")
