@@ -78,9 +78,15 @@ def approve(repo: Path, task_id: str = "a") -> Recorded:
 def refused(repo: Path) -> ApprovalRefusedError:
     """Approve, and show that nothing came of it."""
     before = git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)
+    error = refused_for_now(repo)
+    assert (git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)) == before
+    return error
+
+
+def refused_for_now(repo: Path) -> ApprovalRefusedError:
+    """Give the refusal of an approval of which more may come yet."""
     with pytest.raises(ApprovalRefusedError) as caught:
         approve(repo)
-    assert (git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)) == before
     return caught.value
 
 
@@ -583,6 +589,24 @@ def test_asked_to_end_after_the_commit_it_is_approved_and_the_index_follows(
     )
     assert (subjects(waiting), git(waiting, "status", "--porcelain")) == (["Task a", "a commit"], "M  a.txt")
     assert cut_off_lines(waiting) == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="the system names no parent of a process")
+def test_when_what_commits_is_killed_the_next_approval_finds_what_git_made(waiting: Path) -> None:
+    parent_of_git = "sed -n 's/^PPid:.//p' /proc/$PPID/status"
+    hook(waiting, "pre-commit", f"kill -9 $({parent_of_git})")
+    error = refused_for_now(waiting)
+    assert error.message.startswith(
+        "a is not approved: what commits its change was killed, and git may be at work on it still\n"
+    )
+    assert (error.hint or "").startswith("wait for git and approve again; ")
+    end = time.monotonic() + PATIENCE_SECONDS
+    while subjects(waiting) != ["Task a", "a commit"]:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    made = git(waiting, "rev-parse", "HEAD")
+    assert approve(waiting).commit == ApprovalCommit(made)
+    assert (only_run(waiting).commits, clean(waiting)) == ((made,), True)
 
 
 @pytest.fixture
