@@ -1,6 +1,6 @@
 """Recording a decision: under the store lock, from anywhere, once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from git_blackbird.controller.approval_commits import Approval, commits_approvals, committed
 from git_blackbird.controller.checkpoints import change_of, moved_paths, request_obstacle
@@ -10,6 +10,7 @@ from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import restore_command
+from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.choices import Decision
@@ -17,6 +18,7 @@ from git_blackbird.model.commands import task_command
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, TerminalReason
+from git_blackbird.model.task_review import readable_merged
 from git_blackbird.storage.store import Image
 
 _UNDO_IS_LOST = "the snapshots of the change are gone: no command is known that takes it back"
@@ -48,7 +50,8 @@ def record_decision(
 ) -> Recorded:
     """Record a decision on a task's pending run, and what follows from it for the plan.
 
-    With ``run_id`` the decision is about that run only. Where approvals are committed, that is done first.
+    With ``run_id`` the decision is about that run only. Changes that are requested without a word are what
+    the reviewers of the change found. Where approvals are committed, that is done first.
     Raises RequestError when there is nothing to decide, when changes are requested of a session that cannot
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
@@ -57,6 +60,7 @@ def record_decision(
     image = workspace.store.image()
     task = find_task(image.plan, task_id)
     run = find_pending(image, task.id, run_id)
+    decision = _with_findings(run, decision)
     if decision.state is DecisionState.CHANGES_REQUESTED:
         _check_request(workspace, image, run, decision)
     runs = since_done(image.history(task.id))
@@ -76,6 +80,15 @@ def record_decision(
     except BlackbirdError:
         # The snapshots of the change are gone; what is rejected does not need them.
         return Recorded(decided, moved, undo_is_lost=True)
+
+
+def _with_findings(run: Run, decision: Decision) -> Decision:
+    merged = readable_merged(run)
+    if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
+        return decision
+    if merged is None or not merged.findings:
+        return decision
+    return replace(decision, feedback=render_fix_request(merged))
 
 
 def _undo(workspace: Workspace, decision: Decision, pair: TreePair | None) -> tuple[str, ...]:

@@ -106,6 +106,7 @@ def test_where_both_fail_a_person_is_asked(program: Program) -> None:
     program.run("status")
     program.run("show", "a")
     program.run("review", "run", "a", "--no-input")
+    program.run("decide", "a", "--request-changes")
     program.run("decide", "a", "--approve")
     check(program, "change_review_both_fail")
 
@@ -125,6 +126,8 @@ def test_what_contradicts_is_shown_under_its_own_heading_and_sent_whole(program:
     program.run("execute", "--no-input")
     program.run("review", "show", "a", "--format", "xml")
     program.run("runs", "a", max(path.stem for path in records(program).glob("*.json")))
+    program.run("decide", "a", "--request-changes")
+    program.run("show", "a")
     check(program, "change_review_conflict")
 
 
