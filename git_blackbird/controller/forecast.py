@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from git_blackbird.controller.agents import require_reviewer
+from git_blackbird.controller.agents import require_reviewers
 from git_blackbird.controller.closing import REVIEWS_ON
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.review_stops import reviews_required
@@ -11,7 +11,6 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.due import Call, ReviewsRequired, next_due
 from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import depth_first, ready
-from git_blackbird.model.held import parents_to_review
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import ReviewState
 from git_blackbird.model.standing import Standing
@@ -40,8 +39,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     standing = workspace.standing(image)
     only = frozenset(require_ready(image, find_task(image.plan, task_id)).id for task_id in task_ids)
     call = Call(only=only or None, starts_left=limit)
-    if any(call.covers_parent(image.plan, parent) for parent in parents_to_review(standing)):
-        require_reviewer(workspace)
+    require_reviewers(workspace, standing, call)
     due = next_due(standing, call)
     if isinstance(due, ReviewsRequired):
         return Forecast((), reviews_required(standing, due))

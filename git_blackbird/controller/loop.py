@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from git_blackbird.agents.protocol import Agent
-from git_blackbird.controller.agents import agent_of, chosen_agent, probe, require_reviewer, reviewer_of
+from git_blackbird.controller.agents import (
+    agent_of,
+    chosen_agent,
+    probe,
+    require_reviewer,
+    require_reviewers,
+    reviewer_of,
+)
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of, reasons_to_ask
 from git_blackbird.controller.closing import REVIEWS_ON
@@ -54,7 +61,6 @@ from git_blackbird.model.due import (
 )
 from git_blackbird.model.events import Decided, Notice, ReviewsEnded, Weight
 from git_blackbird.model.findings import MergedReview, Source
-from git_blackbird.model.held import parents_to_review
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person
@@ -113,12 +119,12 @@ class Loop:
         repair(self._workspace, self._face)
         sweep_work_folders(self._workspace.layout)
         try:
-            self._require_reviewer()
+            require_reviewers(self._workspace, self._workspace.standing(), self._call)
             stop = await self._open(opening)
             while stop is None:
                 stop = await self._turn()
         except AgentUnavailableError as error:
-            stop = self._unavailable(error)
+            stop = Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
         self._name_what_others_owe(stop)
         self._face.end(stop)
         return stop
@@ -131,14 +137,6 @@ class Loop:
             if not self._call.covers(owed.task.id) and owed.command not in stop.next_steps:
                 text = f"{owed.task.id} waits for you as well"
                 self._face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
-
-    def _require_reviewer(self) -> None:
-        """Refuse before the first start what could not be reviewed in the end (spec 3)."""
-        standing = self._workspace.standing()
-        if self._call.review is not None or any(
-            self._call.covers_parent(standing.plan, parent) for parent in parents_to_review(standing)
-        ):
-            require_reviewer(self._workspace)
 
     async def _open(self, opening: Opening) -> Stop | None:
         if opening.first is None:
@@ -189,6 +187,9 @@ class Loop:
         return order_changes(run, task, owed, None, summary)
 
     async def _start(self, standing: Standing, task: Task) -> Stop | None:
+        if self._workspace.settings.text("reviews.mode") == REVIEWS_ON:
+            # Who could not review the work in the end is told before it is done.
+            self._reviewers_of_changes()
         left = self._call.starts_left
         self._call = replace(self._call, starts_left=None if left is None else left - 1)
         try:
@@ -204,7 +205,7 @@ class Loop:
         if workspace.settings.text("reviews.mode") != REVIEWS_ON and not by_hand:
             skip_reviews(workspace, run)
             return None
-        crews = {source: self._crew(reviewer_of(workspace, source)) for source in Source}
+        crews = self._reviewers_of_changes()
         elsewhere = not all(crew.agent.abilities.read_only for crew in crews.values())
         order = await asyncio.to_thread(
             order_change_review, workspace, image, task, run, told_where=elsewhere
@@ -228,6 +229,9 @@ class Loop:
         reasons = reasons_to_ask(workspace, image.history(task.id), ended)
         self._face.notify(ReviewsEnded(task.id, ended, merged, most, reasons))
         return None if run.review_state is ReviewState.DUE else looked_at(task, merged)
+
+    def _reviewers_of_changes(self) -> dict[Source, Crew]:
+        return {source: self._crew(reviewer_of(self._workspace, source)) for source in Source}
 
     async def _review(self, standing: Standing, parent: Task) -> Stop | None:
         """Have a parent reviewed; without a verdict it is tried once more, told what was wrong."""
@@ -308,9 +312,6 @@ class Loop:
         if run.status is RunStatus.WAITING_USER:
             self._call = replace(self._call, asked=self._call.asked | {run.id})
         return None
-
-    def _unavailable(self, error: AgentUnavailableError) -> Stop:
-        return Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
 
     async def _decide(self, image: Image, task: Task, run: Run) -> Stop | None:
         checkpoint = await asyncio.to_thread(build_checkpoint, self._workspace, image, task, run)

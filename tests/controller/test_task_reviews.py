@@ -224,3 +224,20 @@ def test_a_change_that_is_done_is_only_looked_at(demo: Path) -> None:
     put_plan(demo, leaf("a"), leaf("b"))
     with pytest.raises(RequestError, match="b has no change of an agent to review"):
         by_hand(demo, "b")
+
+
+def test_a_reviewer_that_cannot_start_is_told_before_the_work_is_done(demo: Path) -> None:
+    put_plan(demo, leaf("a", CLEAR))
+    configure(demo, reviews__code__agent="claude", claude__path="/nowhere/claude")
+    assert execute(demo).reason is StopReason.AGENT_UNAVAILABLE
+    assert (runs_of(demo), status(demo, "a")) == ((), Status.TODO)
+
+
+def test_a_change_is_reviewed_by_who_could_not_review_a_parent(demo: Path) -> None:
+    put_plan(demo, leaf("a", CLEAR))
+    configure(demo, reviews__mode="off")
+    execute(demo)
+    answer = "<$kind-review><verdict>APPROVED</verdict></$kind-review>"
+    command = f'kind=spec; grep -q "You are the code reviewer" && kind=code; echo "{answer}"'
+    configure(demo, agent="command", command__run=command)
+    assert by_hand(demo).text == "the reviews of a approve it"
