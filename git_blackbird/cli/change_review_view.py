@@ -51,6 +51,8 @@ def _state(view: ChangeReviewView) -> str:
         return "due"
     if view.merged is None and run.review_state is ReviewState.BY_HAND:
         return "asked for by hand, and not over"
+    if view.merged is None and run.merged_review is not None:
+        return overall_word(None)
     if view.merged is None:
         return "none" if view.is_on else "none (reviews.mode is off)"
     return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{_after(run)}"

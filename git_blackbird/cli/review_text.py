@@ -17,6 +17,7 @@ _VERDICTS = {
     ReviewerVerdict.APPROVED_WITH_MINOR: "minor",
     ReviewerVerdict.ISSUES: "issues",
 }
+UNREADABLE = "what they found cannot be read"
 NO_REASON = "it gave no verdict"
 
 
@@ -90,9 +91,9 @@ def merged_lines(run: Run) -> Iterator[str]:
 
 
 def overall_word(merged: MergedReview | None) -> str:
-    """Write what both reviews of a change came to in a word."""
+    """Write what both reviews of a change came to in a word; None is what a record no longer tells."""
     if merged is None:
-        return "-"
+        return UNREADABLE
     return "a review is missing" if merged.missing else str(merged.overall)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from git_blackbird.cli.output import Output
+from git_blackbird.cli.review_text import overall_word
 from git_blackbird.cli.tables import Cell, fit, render_table
 from git_blackbird.cli.wording import BAR, counted, run_seconds, shown_moment, shown_seconds
 from git_blackbird.controller.held_parents import ReviewWait, WaitingParent
@@ -14,6 +15,7 @@ from git_blackbird.model.commands import task_command
 from git_blackbird.model.owed import Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
+from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean_line
 
 BAR_WIDTH = 60
@@ -148,6 +150,9 @@ def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
         for question in owed.questions:
             options = f" ({', '.join(question.options)})" if question.options else ""
             yield fit(f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
+    if owed.kind is OwedKind.DECISION and owed.run is not None and owed.run.merged_review is not None:
+        word = overall_word(readable_merged(owed.run))
+        yield f"      its reviews: {word} ({task_command('review show', owed.task.id)})"
     yield f"      {owed.command}"
 
 
@@ -281,6 +286,9 @@ def _cut_off_data(overview: Overview) -> dict[str, Any] | None:
 def _owed_data(owed: Owed) -> dict[str, Any]:
     asked = [plain(question) for question in owed.questions]
     data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run_id, "command": owed.command}
+    if owed.kind is OwedKind.DECISION and owed.run is not None:
+        merged = readable_merged(owed.run)
+        return data if merged is None else {**data, "overall": merged.overall, "action": merged.action}
     return {**data, "questions": asked} if owed.kind is OwedKind.ANSWERS else data
 
 

@@ -8,7 +8,7 @@ import pytest
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import RunStatus
 from tests.cli.golden_harness import Program, program, save
-from tests.cli.plans import run, task
+from tests.cli.plans import FIRST_RUN, run, task
 from tests.cli.review_order import in_order
 from tests.support import commit, git
 
@@ -173,6 +173,28 @@ def test_a_reviewers_run_can_be_looked_at(program: Program) -> None:
     program.run("runs", "a", "--porcelain")
     check(program, "change_review_runs")
     assert "\x1b" not in program.text()
+
+
+def test_a_review_on_record_that_cannot_be_read_shows_as_none(program: Program) -> None:
+    odd = {"review_state": "done", "decision_state": "pending", "decision_required": True}
+    about = {"run_type": "code_review", "reviewed_run": FIRST_RUN, "review_result": {"source": 5}}
+    save(
+        program.cwd,
+        [task("a", status=Status.WAITING_USER)],
+        [
+            run("a", merged_review={"overall": "FINE"}, **odd),
+            run("a", "019b7c4e52000002", **about),
+        ],
+    )
+    program.run("status")
+    program.run("show", "a")
+    program.run("review", "show", "a")
+    program.run("review", "show", "a", "--json")
+    program.run("runs", "a")
+    program.run("runs", "a", "019b7c4e52000002")
+    program.run("decide", "a", "--request-changes")
+    program.run("execute", "--no-input")
+    check(program, "change_review_unreadable")
 
 
 def test_what_is_yet_to_be_reviewed(program: Program) -> None:
