@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,8 +177,12 @@ def test_a_reviewers_run_can_be_looked_at(program: Program) -> None:
 
 
 def test_a_review_on_record_that_cannot_be_read_shows_as_none(program: Program) -> None:
-    odd = {"review_state": "done", "decision_state": "pending", "decision_required": True}
-    about = {"run_type": "code_review", "reviewed_run": FIRST_RUN, "review_result": {"source": 5}}
+    odd: dict[str, Any] = {"review_state": "done", "decision_state": "pending", "decision_required": True}
+    about: dict[str, Any] = {
+        "run_type": "code_review",
+        "reviewed_run": FIRST_RUN,
+        "review_result": {"source": 5},
+    }
     save(
         program.cwd,
         [task("a", status=Status.WAITING_USER)],
