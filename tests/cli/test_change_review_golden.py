@@ -64,8 +64,7 @@ def add(program: Program, prompt: str, task_id: str = "a") -> None:
 def check(program: Program, name: str) -> None:
     """Two reviewers work at the same time: which of them is told of first is nobody's promise."""
     text = "".join(in_order("".join(program.transcript)))
-    text = re.sub(r"(review of a is there): \d+s", r"\1: 0s", text)
-    program.transcript[:] = [re.sub(r"\d+ tokens in", "0 tokens in", text)]
+    program.transcript[:] = [re.sub(r"(review of a is there): \d+s", r"\1: 0s", text)]
     program.check(name)
 
 
