@@ -94,7 +94,7 @@ class Loop:
         self._touched: set[TaskId] = set()
         self._versions: dict[str, str] = {}
         self._left_out: set[str] = set()
-        self._at_work: Task | None = None
+        self._at_work: tuple[str, TaskId] | None = None
         self._lost: list[Run] = []
         self._refusals = 0
 
@@ -103,10 +103,9 @@ class Loop:
         if self._interrupted:
             self._hurry.set()
         elif self._at_work is not None:
-            task = self._at_work
-            verb = "pausing" if task.is_leaf else "stopping the review of"
-            text = f"{verb} {task.id}; a second Ctrl+C kills its agent"
-            self._face.notify(Notice(Weight.INFO, text, task_id=task.id))
+            stopping, task_id = self._at_work
+            text = f"{stopping} {task_id}; a second Ctrl+C kills its agent"
+            self._face.notify(Notice(Weight.INFO, text, task_id=task_id))
         self._interrupted = True
         if self._step is not None:
             self._step.cancel()
@@ -212,7 +211,7 @@ class Loop:
         )
         merged = MergedReview()
         if order is not None:
-            self._at_work = task
+            self._at_work = "stopping both reviews of", task.id
             sides = await self._stoppable(review_change(crews, order, self._hurry))
             self._at_work = None
             if sides is None:
@@ -239,7 +238,7 @@ class Loop:
         fault = tries[-1].error if parent.id in self._call.tried and tries else None
         crew = self._crew(require_reviewer(self._workspace))
         top = None if crew.agent.abilities.read_only else str(self._workspace.repo.top)
-        self._at_work = parent
+        self._at_work = "stopping the review of", parent.id
         try:
             order = order_review(standing, parent, fault=fault, top=top)
             run = await self._stoppable(run_review(crew, order, self._hurry))
@@ -262,7 +261,7 @@ class Loop:
         crew = self._crew(agent)
         self._name_other_agent(order, agent)
         self._touched.add(order.task.id)
-        self._at_work = order.task
+        self._at_work = "pausing", order.task.id
         run = await self._stoppable(run_leg(crew, order, self._hurry))
         self._at_work = None
         if run is None:

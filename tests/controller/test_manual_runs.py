@@ -241,8 +241,8 @@ def test_an_amended_commit_with_another_change_was_not_approved(gated: Path) -> 
     git(gated, "add", "a.txt")
     assert amend(gated, message("a")) == [
         (
-            f"no manual run of a: commit {was[:10]} was approved, and {head_of(gated)[:10]} is another change, "
-            "on which nobody decided"
+            f"no manual run of a: commit {was[:10]} was approved, and {head_of(gated)[:10]} is another "
+            "change, on which nobody decided"
         )
     ]
     assert (only_run(gated, "a"), status(gated, "a")) == (decided, Status.DONE)
