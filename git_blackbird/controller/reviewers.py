@@ -19,6 +19,7 @@ from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.repository import head
 from git_blackbird.git.snapshot import SnapshotError
 from git_blackbird.model.commands import task_command
+from git_blackbird.model.conversation import Reading
 from git_blackbird.model.events import Notice, RunStarted, Weight
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import (
@@ -141,15 +142,19 @@ def judge_answer(ended: Ended, parse: Callable[[str], T]) -> tuple[Outcome, T | 
         return Outcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=_CUT_OFF[ended.cause]), None
     if reading.refusal is not None:
         return Outcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, OVERTAKEN_BY_UNAVAILABLE), None
-    if reading.questions:
-        asked = reading.questions[0].prompt
-        return Outcome(RunStatus.FAILED, error=f"the reviewer asked instead of judging: {asked}"), None
-    if not reading.succeeded:
-        return Outcome(RunStatus.FAILED), None
+    if not reading.succeeded or reading.is_cut:
+        return Outcome(RunStatus.FAILED, error=_why_no_answer(reading)), None
     try:
         return Outcome(RunStatus.SUCCESS), parse(reading.final_text)
     except ValueError as error:
         return Outcome(RunStatus.FAILED, error=str(error)), None
+
+
+def _why_no_answer(reading: Reading) -> str | None:
+    """Say why there is no answer to be read, where the end of the agent does not say it."""
+    if reading.questions:
+        return f"the reviewer asked instead of judging: {reading.questions[0].prompt}"
+    return "the reviewer's answer is too long to be read whole" if reading.succeeded else None
 
 
 def look_again(crew: Crew, run: Run) -> str | None:

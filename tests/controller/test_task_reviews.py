@@ -241,3 +241,20 @@ def test_a_change_is_reviewed_by_who_could_not_review_a_parent(demo: Path) -> No
     command = f'kind=spec; grep -q "You are the code reviewer" && kind=code; echo "{answer}"'
     configure(demo, agent="command", command__run=command)
     assert by_hand(demo).text == "the reviews of a approve it"
+
+
+def test_an_answer_too_long_to_be_read_whole_is_no_approval(demo: Path) -> None:
+    put_plan(demo, leaf("a"))
+    issues = "<spec-review><verdict>ISSUES</verdict><summary>wrong</summary></spec-review>"
+    approval = "<$k-review><verdict>APPROVED</verdict></$k-review>"
+    configure(
+        demo,
+        agent="command",
+        command__run=f"""told=$(cat); k=code; case "$told" in *'"kind":"spec"'*) k=spec;; esac
+        case "$told" in *'"review":'*) ;; *) echo x >x.txt; exit 0;; esac
+        [ $k = code ] || {{ echo '{issues}'; head -c 300000 /dev/zero | tr '\\0' '.'; }}
+        echo "{approval}" """,
+    )
+    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+    errors = {one.error for one in reviews(demo) if one.run_type is RunType.SPEC_REVIEW}
+    assert errors == {"the reviewer's answer is too long to be read whole"}
