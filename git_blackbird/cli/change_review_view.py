@@ -43,18 +43,25 @@ def _facts(view: ChangeReviewView) -> Iterator[tuple[str, str]]:
     yield "reviews", _state(view)
 
 
+def _state_without(view: ChangeReviewView, run: Run) -> str:
+    """Say how the reviews of a change stand of which none has come to anything."""
+    if run.superseded_at is not None:
+        return "none: the run was overtaken"
+    if run.review_state is ReviewState.BY_HAND:
+        return "asked for by hand, and not over"
+    if run.merged_review is not None:
+        return overall_word(None)
+    return "none" if view.is_on else "none (reviews.mode is off)"
+
+
 def _state(view: ChangeReviewView) -> str:
     run = view.run
     if run is None:
         return "it never ran"
-    if run.review_state is ReviewState.DUE:
+    if run.review_state is ReviewState.DUE and run.superseded_at is None:
         return "due"
-    if view.merged is None and run.review_state is ReviewState.BY_HAND:
-        return "asked for by hand, and not over"
-    if view.merged is None and run.merged_review is not None:
-        return overall_word(None)
     if view.merged is None:
-        return "none" if view.is_on else "none (reviews.mode is off)"
+        return _state_without(view, run)
     return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{_after(run)}"
 
 
@@ -87,7 +94,9 @@ def _rounds(view: ChangeReviewView) -> Iterator[str]:
 def next_steps(view: ChangeReviewView) -> tuple[str, ...]:
     """Give the commands that get on with a change that is reviewed, or could be."""
     run = view.run
-    if run is None or run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
+    if run is None or run.superseded_at is not None:
+        return ()
+    if run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
         return ()
     again = task_command("review run", view.task.id)
     if run.is_pending:

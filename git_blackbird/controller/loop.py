@@ -15,7 +15,7 @@ from git_blackbird.controller.agents import (
     reviewer_of,
 )
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
-from git_blackbird.controller.checkpoints import build_checkpoint, change_of, reasons_to_ask
+from git_blackbird.controller.checkpoints import build_checkpoint, change_of
 from git_blackbird.controller.closing import REVIEWS_ON
 from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.decide import record_decision
@@ -30,9 +30,9 @@ from git_blackbird.controller.repair import repair
 from git_blackbird.controller.review_stops import reviews_required
 from git_blackbird.controller.summons import Summoning
 from git_blackbird.controller.task_reviews import (
-    end_reviews,
+    is_told_otherwise,
+    keep_reviews,
     merge_sides,
-    note_reviews,
     order_change_review,
     review_again,
     review_change,
@@ -59,7 +59,7 @@ from git_blackbird.model.due import (
     Start,
     next_due,
 )
-from git_blackbird.model.events import Decided, Notice, ReviewsEnded, Weight
+from git_blackbird.model.events import Decided, Notice, Weight
 from git_blackbird.model.findings import MergedReview, Source
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
@@ -215,18 +215,18 @@ class Loop:
             sides = await self._stoppable(review_change(crews, order, self._hurry))
             self._at_work = None
             if sides is None:
-                return Stop(StopReason.INTERRUPTED, "interrupted", ("git blackbird execute",), task.id)
+                again = task_command("review run", task.id) if by_hand else "git blackbird execute"
+                return Stop(StopReason.INTERRUPTED, "interrupted", (again,), task.id)
             for side in sides.values():
                 if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
                     return refused(side.run)
+            if is_told_otherwise(workspace, order):
+                text = f"{task.id} was edited while it was reviewed: its change is reviewed again"
+                self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
+                return None
             merged = merge_sides(sides)
-        round_number = 1 if order is None else order.round_number
         self._call = replace(self._call, is_reviewed=self._call.is_reviewed or by_hand)
-        keep = end_reviews if run.review_state is ReviewState.DUE else note_reviews
-        ended = keep(workspace, run, round_number, merged)
-        most = workspace.settings.number("reviews.maxIterations")
-        reasons = reasons_to_ask(workspace, image.history(task.id), ended)
-        self._face.notify(ReviewsEnded(task.id, ended, merged, most, reasons))
+        self._face.notify(keep_reviews(workspace, run, order, merged))
         return None if run.review_state is ReviewState.DUE else looked_at(task, merged)
 
     def _reviewers_of_changes(self) -> dict[Source, Crew]:

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -98,7 +98,14 @@ async def send_reviewer(
         crew.face.notify(
             RunStarted(run.task_id, errand.title, run.id, run.provider, None, child.pid, run.run_type)
         )
-        return run, await follow_agent(crew, assignment, child, hurry, wall_seconds=errand.wall_seconds)
+        ended = await follow_agent(crew, assignment, child, hurry, wall_seconds=errand.wall_seconds)
+        return run, _without_place(ended, cwd)
+
+
+def _without_place(ended: Ended, cwd: Path) -> Ended:
+    """Name files as they are named in the worktree, wherever the reviewer looked at them."""
+    text = ended.reading.final_text.replace(f"{cwd}/", "")
+    return replace(ended, reading=replace(ended.reading, final_text=text))
 
 
 def _assign(errand: Errand, post: Post) -> Assignment:

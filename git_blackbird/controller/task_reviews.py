@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from git_blackbird.controller.checkpoints import change_of, request_obstacle
-from git_blackbird.controller.closing import ending_fields, pending_fields
+from git_blackbird.controller.checkpoints import change_of, reasons_to_ask, request_obstacle
+from git_blackbird.controller.closing import REVIEWS_ON, ending_fields, pending_fields
 from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.reviewers import (
@@ -19,14 +19,14 @@ from git_blackbird.controller.reviewers import (
 from git_blackbird.controller.statuses import save_status
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
-from git_blackbird.git.changes import diff_text
-from git_blackbird.messages.context import build_context
+from git_blackbird.git.whole_diff import whole_diff
+from git_blackbird.messages.context import build_context, told_of_task
 from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.messages.review_package import build_package, render_package
 from git_blackbird.messages.reviewer_prompts import REVIEWER_SYSTEM, render_reviewer_prompt
 from git_blackbird.messages.reviewer_xml import parse_reviewer_answer
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.events import RunEnded
+from git_blackbird.model.events import ReviewsEnded, RunEnded
 from git_blackbird.model.findings import MergedReview, ReviewResult, Source
 from git_blackbird.model.history import since_done
 from git_blackbird.model.merge import merge
@@ -79,7 +79,7 @@ def order_change_review(
     if pair is None:
         return None
     threshold = workspace.settings.number("reviews.diffThresholdLines")
-    diff = diff_text(workspace.repo, pair)
+    diff = whole_diff(workspace.repo, pair)
     package = build_package(task, summary.diffstat, diff, pair, threshold)
     top = str(workspace.repo.top) if told_where else None
     text = render_package(package, top)
@@ -161,6 +161,27 @@ def merge_sides(sides: Mapping[Source, Side]) -> MergedReview:
     return merge(spec.result, code.result).with_runs(spec.run.id, code.run.id)
 
 
+def is_told_otherwise(workspace: Workspace, order: ChangeReview) -> bool:
+    """Whether the plan says something else of the task than its reviewers were told."""
+    task = workspace.store.plan().tasks.get(order.task.id)
+    return task is not None and told_of_task(task) != told_of_task(order.task)
+
+
+def keep_reviews(
+    workspace: Workspace, run: Run, order: ChangeReview | None, merged: MergedReview
+) -> ReviewsEnded:
+    """Write what both reviews came to, and what follows where they were due; gives it as it is told.
+
+    Raises SaveError.
+    """
+    number = 1 if order is None else order.round_number
+    keep = end_reviews if run.review_state is ReviewState.DUE else note_reviews
+    ended = keep(workspace, run, number, merged)
+    most = workspace.settings.number("reviews.maxIterations")
+    history = workspace.store.records.history(run.task_id)
+    return ReviewsEnded(run.task_id, ended, merged, most, reasons_to_ask(workspace, history, ended))
+
+
 def end_reviews(workspace: Workspace, run: Run, round_number: int, merged: MergedReview) -> Run:
     """Write what both reviews came to on the run's record, and what is due after it, in one save.
 
@@ -175,7 +196,9 @@ def end_reviews(workspace: Workspace, run: Run, round_number: int, merged: Merge
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
             return stored
-        if follows is Next.FIX and request_obstacle(workspace, history, stored) is not None:
+        is_on = workspace.settings.text("reviews.mode") == REVIEWS_ON
+        if follows is Next.FIX and not (is_on and request_obstacle(workspace, history, stored) is None):
+            # Nobody would look at what the implementer makes of it, or it cannot be told.
             follows = Next.ASK
         now = workspace.world.timestamp()
         fields = {
