@@ -76,7 +76,7 @@ def _missing(view: ChangeReviewView) -> tuple[str, ...]:
 
 
 def _rounds(view: ChangeReviewView) -> Iterator[str]:
-    if len(view.rounds) > 1:
+    if len(view.rounds) > 1 or any(run is not view.run for run in view.rounds):
         yield from render_table(
             [
                 (

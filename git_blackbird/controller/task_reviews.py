@@ -195,7 +195,10 @@ def end_reviews(workspace: Workspace, run: Run, round_number: int, merged: Merge
         history = transaction.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
-            return stored
+            # What was found is kept, and decides nothing any more.
+            noted = stored.with_fields(review_round=round_number, merged_review=written(merged))
+            transaction.save_run(noted)
+            return noted
         is_on = workspace.settings.text("reviews.mode") == REVIEWS_ON
         if follows is Next.FIX and not (is_on and request_obstacle(workspace, history, stored) is None):
             # Nobody would look at what the implementer makes of it, or it cannot be told.

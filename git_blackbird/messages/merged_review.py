@@ -26,9 +26,10 @@ _ACTIONS: Mapping[Action, str] = {
 }
 _CONFLICT = "The two reviews ask for opposite things at one place."
 _FIX_INTRODUCTION = (
-    "Your change was reviewed, against the task and as code, and issues were found. Mend them in the work "
-    "that is there, the most important first, and check that they are mended. Then both review it again."
+    "Your change was reviewed, {how}, and issues were found. Mend them in the work that is there, the most "
+    "important first, and check that they are mended. Then it is reviewed again."
 )
+_HOW = {Source.SPEC: "against the task", Source.CODE: "as code"}
 _FIX_CONFLICT = (
     f"{_CONFLICT} Decide by the task and its acceptance criteria, and say in your account of the work what "
     "you did and why."
@@ -60,7 +61,7 @@ def render_fix_request(merged: MergedReview) -> str:
     """Write what the implementer's session is sent: every issue by priority, conflicts unresolved, notes."""
     lists = _Lists(merged, indent="")
     blocks = [
-        _FIX_INTRODUCTION,
+        _FIX_INTRODUCTION.format(how=" and ".join(_HOW[one] for one in Source if one not in merged.missing)),
         lists.issues("Issues to fix ({}):"),
         lists.conflicts("Conflicting findings ({}), not resolved:", _FIX_CONFLICT),
         lists.notes("Minor notes ({}), not blocking:", _FIX_MINOR),
@@ -171,10 +172,12 @@ def _place(file: str | None, line: int | None) -> str:
 
 
 def render_merged_xml(merged: MergedReview) -> str:
-    """Write spec 4's ``<merged-review>``; what is missing has no element."""
+    """Write spec 4's ``<merged-review>``; a review that is missing is named in its own element."""
     from xml.etree import ElementTree as ET  # noqa: PLC0415  # only this answer pays for it
 
     root = ET.Element("merged-review")
+    for source in merged.missing:
+        _add_empty(root, "missing", {"source": source.value})
     _add(root, "overall-verdict", merged.overall)
     for source, side in ((Source.SPEC, merged.spec), (Source.CODE, merged.code)):
         if side is not None:
