@@ -8,7 +8,6 @@ import pytest
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.requests import execute_loop, set_status
 from git_blackbird.controller.reviews import review_loop
-from git_blackbird.controller.task_edits import edit_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision, ReviewAgain
@@ -280,8 +279,10 @@ def test_a_task_that_is_edited_meanwhile_is_reviewed_again_as_it_is_now(demo: Pa
         def notify(self, event: object) -> None:
             super().notify(event)  # type: ignore[arg-type]
             if type(event).__name__ == "RunStarted" and len(reviews(demo)) == 1:
-                wanted = ("It has two lines.",)
-                edit_task(open_at(demo), "a", lambda now: replace(now, acceptance_criteria=wanted))
+                with pytest.raises(RequestError, match="reviewers look at the change of a"):
+                    set_status(open_at(demo), "a", Status.DONE)
+                wanted = replace(leaf("a", CLEAR), acceptance_criteria=("It has two lines.",))
+                put_plan(demo, replace(wanted, status=Status.IN_PROGRESS))
 
     person = Editor()
     assert execute(demo, person).text == "every task is done"
