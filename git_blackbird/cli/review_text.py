@@ -1,21 +1,25 @@
 """What is said of reviews, in lines; reviewers' words are cleaned of control sequences."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from git_blackbird.cli.amounts import render_cost, render_duration
-from git_blackbird.model.findings import MergedReview, ReviewerVerdict
 from git_blackbird.model.review import ChildResult, ChildStatus, excerpt
 from git_blackbird.model.run import OVERTAKEN_BY_PLAN, OVERTAKEN_BY_UNAVAILABLE, Run
 from git_blackbird.model.task_review import readable_merged, result_of
 from git_blackbird.model.text import clean, clean_line
 
+if TYPE_CHECKING:
+    # Only who has reviews to look at pays for loading what they are made of.
+    from git_blackbird.model.findings import MergedReview
+
 _MARKS = {ChildStatus.PASSED: ("passed", "green"), ChildStatus.FAILED: ("failed", "red")}
 _VERDICTS = {
-    ReviewerVerdict.APPROVED: "approved",
-    ReviewerVerdict.APPROVED_WITH_MINOR: "minor",
-    ReviewerVerdict.ISSUES: "issues",
+    "APPROVED": "approved",
+    "APPROVED_WITH_MINOR": "minor",
+    "ISSUES": "issues",
 }
 UNREADABLE = "what they found cannot be read"
 NO_REASON = "it gave no verdict"
@@ -90,7 +94,7 @@ def merged_lines(run: Run) -> Iterator[str]:
         yield from clean(render_merged_text(merged)).splitlines()
 
 
-def overall_word(merged: MergedReview | None) -> str:
+def overall_word(merged: "MergedReview | None") -> str:
     """Write what both reviews of a change came to in a word; None is what a record no longer tells."""
     if merged is None:
         return UNREADABLE

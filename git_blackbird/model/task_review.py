@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from git_blackbird.model.findings import Action, MergedReview, ReviewResult, Source
 from git_blackbird.model.recorded import PartFault, parse_part, plain
 from git_blackbird.model.run import DecisionState, Run, RunType
 
+if TYPE_CHECKING:
+    # Only who has reviews to look at pays for loading what they are made of.
+    from git_blackbird.model.findings import MergedReview, ReviewResult, Source
+
 BY_REVIEWERS = "reviewers"
-TYPES = {Source.SPEC: RunType.SPEC_REVIEW, Source.CODE: RunType.CODE_REVIEW}
+TYPES = {"spec": RunType.SPEC_REVIEW, "code": RunType.CODE_REVIEW}
 
 
 class Next(StrEnum):
@@ -19,8 +23,10 @@ class Next(StrEnum):
     ASK = "ask"
 
 
-def next_after(merged: MergedReview, *, round_number: int, max_rounds: int) -> Next:
+def next_after(merged: "MergedReview", *, round_number: int, max_rounds: int) -> Next:
     """Say who acts next. A review that is missing, and issues after the last round, are for a person."""
+    from git_blackbird.model.findings import Action  # noqa: PLC0415  # see above
+
     if merged.missing or merged.action is None:
         return Next.ASK
     if merged.action is Action.FIX_AND_REREVIEW:
@@ -39,15 +45,19 @@ def round_of(runs: Sequence[Run], run: Run) -> int:
     return 1
 
 
-def merged_of(run: Run) -> MergedReview | None:
+def merged_of(run: Run) -> "MergedReview | None":
     """Give the merged review on a run's record.
 
     Raises PartFault for one that is not what it must be.
     """
-    return None if run.merged_review is None else parse_part(MergedReview, run.merged_review)
+    if run.merged_review is None:
+        return None
+    from git_blackbird.model.findings import MergedReview  # noqa: PLC0415  # see above
+
+    return parse_part(MergedReview, run.merged_review)
 
 
-def readable_merged(run: Run) -> MergedReview | None:
+def readable_merged(run: Run) -> "MergedReview | None":
     """Give the same for who shows it; None for one that is not what it must be as well."""
     try:
         return merged_of(run)
@@ -55,10 +65,12 @@ def readable_merged(run: Run) -> MergedReview | None:
         return None
 
 
-def result_of(run: Run) -> ReviewResult | None:
+def result_of(run: Run) -> "ReviewResult | None":
     """Give what one reviewer found, as its record has it; None for one that gave no readable result."""
     if run.review_result is None:
         return None
+    from git_blackbird.model.findings import ReviewResult  # noqa: PLC0415  # see above
+
     try:
         return parse_part(ReviewResult, run.review_result)
     except PartFault:
@@ -70,16 +82,16 @@ def reviews_about(reviews: Sequence[Run], run: Run) -> tuple[Run, ...]:
     return tuple(one for one in reviews if one.reviewed_run == run.id)
 
 
-def missing_texts(merged: MergedReview, about: Sequence[Run]) -> tuple[str, ...]:
+def missing_texts(merged: "MergedReview", about: Sequence[Run]) -> tuple[str, ...]:
     """Say of each review that is missing what its reviewer did wrong; ``about`` are those of the change."""
     return tuple(f"the {source} review is missing: {_fault(source, about)}" for source in merged.missing)
 
 
-def _fault(source: Source, about: Sequence[Run]) -> str:
+def _fault(source: "Source", about: Sequence[Run]) -> str:
     tries = [one for one in about if one.run_type is TYPES[source]]
     return (tries[-1].error or "it gave no result") if tries else "no snapshots say what the change is"
 
 
-def written(merged: MergedReview) -> dict[str, object]:
+def written(merged: "MergedReview") -> dict[str, object]:
     """Give a merged review as a record keeps it."""
     return plain(merged)
