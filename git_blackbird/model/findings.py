@@ -162,19 +162,24 @@ class MergedReview(Recorded):
         )
 
 
-def finding_order(one: Finding) -> tuple[int | str, ...]:
+def _present(value: int | str | None) -> tuple[int | str, ...]:
+    """Give a value as a part of a sort key: nothing comes first, and is not the same as what is empty."""
+    return () if value is None else (value,)
+
+
+def finding_order(one: Finding) -> tuple[object, ...]:
     """The key that sorts issues by priority and then by place, whatever order they came in."""
     return (
         one.priority,
-        one.file or "",
-        one.line or 0,
+        _present(one.file),
+        _present(one.line),
         one.type,
         one.description,
-        one.requirement or "",
-        one.fix or "",
+        _present(one.requirement),
+        _present(one.fix),
     )
 
 
-def note_order(one: MinorNote) -> tuple[int | str, ...]:
+def note_order(one: MinorNote) -> tuple[object, ...]:
     """The key that sorts notes by place."""
-    return (one.file or "", one.line or 0, one.description)
+    return _present(one.file), _present(one.line), one.description

@@ -314,3 +314,10 @@ def test_results_are_the_same_after_they_were_kept(
     assert parse_part(MergedReview, json.loads(json.dumps(plain(merged)))) == merged
     for result in (spec, code):
         assert result is None or parse_part(ReviewResult, json.loads(json.dumps(plain(result)))) == result
+
+
+def test_notes_that_differ_in_an_empty_place_alone_have_an_order() -> None:
+    notes = (MinorNote(description="y", file=""), MinorNote(description="y"))
+    for minor in (notes, notes[::-1]):
+        code = ReviewResult(source=Source.CODE, verdict=ReviewerVerdict.APPROVED_WITH_MINOR, minor=minor)
+        assert merge(None, code).minor == notes[::-1]
