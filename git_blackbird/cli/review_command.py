@@ -65,8 +65,8 @@ def _show_change(call: Invocation, workspace: Workspace, task: Task, form: str |
 
 def _run(call: Invocation, asked: _Asked) -> ExitCode:
     # Loaded here: who shows a review needs nothing of what makes one.
-    from git_blackbird.cli.run_commands import given_flags, run_prepared  # noqa: PLC0415
-    from git_blackbird.controller.reviews import review_loop  # noqa: PLC0415
+    from git_blackbird.cli.run_commands import given_flags, run_prepared  # noqa: PLC0415  # as said
+    from git_blackbird.controller.reviews import review_loop  # noqa: PLC0415  # as said
 
     workspace = open_workspace(call.world, [*given_flags(agent=asked.agent), *_reviewers(asked.agent)])
     return run_prepared(

@@ -66,7 +66,7 @@ def reviewers(workspace: Workspace) -> tuple[Reviewer, ...]:
 
     Raises RequestError when there is no agent of a configured name.
     """
-    if workspace.settings.text("reviews.mode") != "parallel":
+    if not workspace.reviews_changes:
         return ()
     return tuple(_reviewer(workspace, source) for source in Source)
 

@@ -34,7 +34,6 @@ LIMIT_REASONS = {
     EndCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
     EndCause.INTERRUPTED: TerminalReason.INTERRUPTED,
 }
-REVIEWS_ON = "parallel"
 _GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 
 
@@ -106,7 +105,7 @@ def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> R
         "head_tree": head_tree,
         "review_summary": summary,
     }
-    if outcome.status is RunStatus.SUCCESS and workspace.settings.text("reviews.mode") == REVIEWS_ON:
+    if outcome.status is RunStatus.SUCCESS and workspace.reviews_changes:
         # Whoever ends the reviews says what is to be decided.
         fields |= {"review_state": ReviewState.DUE, "decision_required": closing.gated or None}
     elif closing.gated and outcome.status in _GATED and outcome.overtaken_by is None:
@@ -126,14 +125,14 @@ def pending_fields(now: str) -> dict[str, Any]:
 def ending_fields(ended: Ended, outcome: Outcome, now: str) -> dict[str, Any]:
     """Give what the record of any run says of how it ended."""
     reading = ended.reading
-    stopped = ended.cause is not EndCause.EXITED
+    is_told = ended.cause is not EndCause.EXITED or outcome.status is RunStatus.SUCCESS
     fields: dict[str, Any] = {
         "completed_at": now,
         "status": outcome.status,
         "exit_code": ended.exit_code,
         "stdout": ended.stdout_tail or None,
         "stderr": ended.stderr_tail or None,
-        "error": None if stopped or outcome.status is RunStatus.SUCCESS else _error(ended, outcome),
+        "error": outcome.error or (None if is_told else _error(ended)),
         "terminal_reason": outcome.reason,
         "way_out": reading.refusal_hint,
         "result": reading.final_text or None,
@@ -154,9 +153,9 @@ def _session(run: Run, closing: Closing) -> str | None:
     return closing.ended.reading.session or (run.provider_session_ref if run.resumes else None)
 
 
-def _error(ended: Ended, outcome: Outcome) -> str | None:
-    if outcome.error or ended.reading.error:
-        return outcome.error or ended.reading.error
+def _error(ended: Ended) -> str | None:
+    if ended.reading.error:
+        return ended.reading.error
     if ended.exit_code is None or ended.exit_code == 0:
         return None
     if ended.exit_code < 0:

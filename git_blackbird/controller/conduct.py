@@ -1,6 +1,7 @@
 """Taking an agent's process through its run: held at the gate, let go, followed to its end."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +10,12 @@ from git_blackbird.agents.logs import LogFiles
 from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.agents.runner import Ended, HeldChild, Limits, hold
 from git_blackbird.controller.face import Face
+from git_blackbird.controller.numbering import number_run
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.git.repository import head
 from git_blackbird.model.events import RunPrinted, RunProgressed
 from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.run import RECORDER, Run, RunStatus
 
 _MEGABYTE = 1024 * 1024
 
@@ -62,6 +66,36 @@ def hold_agent(crew: Crew, assignment: Assignment, post: Post) -> HeldChild:
         logs=LogFiles(stdout, stderr, workspace.settings.number("execution.logMegabytes") * _MEGABYTE),
         work_dir=post.folder,
     )
+
+
+def open_run(crew: Crew, task_id: TaskId, tree: str) -> Run:
+    """Make the record of a run as it is before its agent works; ``tree`` is the worktree as it finds it."""
+    workspace = crew.workspace
+    run_id, started = number_run(workspace, task_id)
+    where = head(workspace.repo)
+    return Run(
+        id=run_id,
+        task_id=task_id,
+        provider=crew.agent.name,
+        started_at=started,
+        status=RunStatus.RUNNING,
+        recorder=RECORDER,
+        agent_version=crew.version or None,
+        repo_root=str(workspace.repo.top),
+        branch=where.branch,
+        head_commit=where.commit,
+        base_tree=tree,
+    )
+
+
+def begin_recorded(child: HeldChild, record: Callable[[], None]) -> None:
+    """Let an agent begin once it is recorded; what cannot be recorded never works. Raises what that does."""
+    try:
+        record()
+        child.open_gate()
+    except BaseException:  # whatever it was, also an interrupt
+        child.abandon()
+        raise
 
 
 async def follow_agent(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.agents import require_reviewers
-from git_blackbird.controller.closing import REVIEWS_ON
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.review_stops import reviews_required
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -62,7 +61,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
 
 def _changes(workspace: Workspace, standing: Standing, call: Call) -> tuple[Task, ...]:
     """Give the leaves whose change is to be reviewed, where reviews are on."""
-    if workspace.settings.text("reviews.mode") != REVIEWS_ON:
+    if not workspace.reviews_changes:
         return ()
     due = ((task, standing.latest(task.id)) for task in standing.plan.leaves() if call.covers(task.id))
     return tuple(task for task, run in due if run is not None and run.review_state is ReviewState.DUE)

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.gate import GateState
-from git_blackbird.model.graph import subtree_leaves
-from git_blackbird.model.held import HeldParent, Unreviewed, unreviewed
+from git_blackbird.model.held import HeldParent, Unreviewed, owing_below, unreadable_below, unreviewed
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.review import completion_signature, excerpt
@@ -34,20 +33,19 @@ def waiting_parents(standing: Standing) -> tuple[WaitingParent, ...]:
     """Give every parent that waits for its review, smallest id first; none that is under review now."""
     return tuple(
         _waiting(standing, one)
-        for one in (unreviewed(standing) if standing.is_gated else ())
+        for one in unreviewed(standing)
         if standing.gate.state(standing.plan.tasks, one.task) is not GateState.REVIEWING
     )
 
 
 def _waiting(standing: Standing, one: Unreviewed) -> WaitingParent:
     held, parent = held_parent(standing, one), one.task
-    if one.review is None:
-        wait = ReviewWait.OWED if held.run_id is None else ReviewWait.NO_VERDICT
-        first = "git blackbird execute"
-    else:
+    if one.review is not None:
         wait = ReviewWait.FAILING
-        first = task_command("resume --all", parent.id)
-    first = task_command("resume --all", parent.id) if owing_below(standing, parent) else first
+    else:
+        wait = ReviewWait.OWED if held.run_id is None else ReviewWait.NO_VERDICT
+    is_heard_first = one.review is not None or owing_below(standing, parent)
+    first = task_command("resume --all", parent.id) if is_heard_first else "git blackbird execute"
     dismiss = () if wait is ReviewWait.OWED else (dismiss_command(parent.id),)
     return WaitingParent(parent, wait, held, (first, *dismiss))
 
@@ -66,13 +64,10 @@ def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
             one.review.parent_review_resume_task_ids,
             excerpt(one.review.parent_review_feedback or ""),
         )
-    broken = sorted(
-        leaf.id for leaf in subtree_leaves(standing.plan, one.task) if leaf.id in standing.unreadable
-    )
-    if broken:
-        return HeldParent(one.task.id, None, fault=f"what is owed to {', '.join(broken)} cannot be read")
-    owing = owing_below(standing, one.task)
-    if owing:
+    if broken := unreadable_below(standing, one.task):
+        named = ", ".join(leaf.id for leaf in broken)
+        return HeldParent(one.task.id, None, fault=f"what is owed to {named} cannot be read")
+    if owing := owing_below(standing, one.task):
         named = ", ".join(leaf.id for leaf in owing)
         return HeldParent(one.task.id, None, fault=f"{named} must hear first what a review found")
     signature = completion_signature(one.task, standing.plan.tasks)
@@ -82,8 +77,3 @@ def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
         return HeldParent(one.task.id, tries[-1].id, fault=excerpt(tries[-1].error or "it gave no verdict"))
     why = "its children have changed since its last review" if reviews else "it has not been reviewed yet"
     return HeldParent(one.task.id, None, fault=why)
-
-
-def owing_below(standing: Standing, parent: Task) -> list[Task]:
-    """Give the leaves below a parent that a review left something owed."""
-    return [leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.feedback]

@@ -8,23 +8,20 @@ from git_blackbird.agents.protocol import Assignment
 from git_blackbird.agents.runner import HeldChild
 from git_blackbird.controller.claims import forget_noted, note_commits
 from git_blackbird.controller.closing import Closing, close_run
-from git_blackbird.controller.conduct import Crew, Post, follow_agent, hold_agent
+from git_blackbird.controller.conduct import Crew, Post, begin_recorded, follow_agent, hold_agent, open_run
 from git_blackbird.controller.holding import hold_session
-from git_blackbird.controller.numbering import number_run
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.work_folders import remove_litter, work_folder
 from git_blackbird.errors import RequestError
 from git_blackbird.git.refs import save_run_ref
-from git_blackbird.git.repository import head
 from git_blackbird.git.snapshot import Snapshot
 from git_blackbird.model.change import LeftOut
 from git_blackbird.model.events import Notice, RunEnded, RunStarted, Weight
 from git_blackbird.model.graph import readiness
-from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Status
-from git_blackbird.model.run import RECORDER, Run, RunStatus
+from git_blackbird.model.run import Run
 from git_blackbird.model.status import apply_statuses
 
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
@@ -43,8 +40,7 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     """
     base = await asyncio.to_thread(snapshot, crew.workspace)
     _name_left_out(crew, base.left_out)
-    run_id, started = number_run(crew.workspace, order.task.id)
-    opening = _opening(crew, order, base, run_id, started)
+    opening = _opening(crew, order, base)
     with hold_session(crew.workspace, crew.face, opening), work_folder(crew.workspace.layout) as folder:
         return await _Leg(crew, order, opening, folder).run(hurry)
 
@@ -57,31 +53,19 @@ def _name_left_out(crew: Crew, left_out: Sequence[LeftOut]) -> None:
             crew.face.notify(Notice(Weight.WARNING, text))
 
 
-def _opening(crew: Crew, order: Order, base: Snapshot, run_id: RunId, started_at: str) -> Run:
+def _opening(crew: Crew, order: Order, base: Snapshot) -> Run:
     """Make the record as it is before the agent works."""
-    where = head(crew.workspace.repo)
-    resumed = order.resumes
+    opening, resumed = open_run(crew, order.task.id, base.tree), order.resumes
     session = (
         crew.agent.new_session(f"{crew.workspace.world.random_bits(128):032x}")
         if resumed is None
         else resumed.provider_session_ref
     )
-    return Run(
-        id=run_id,
-        task_id=order.task.id,
-        provider=crew.agent.name,
+    return opening.with_fields(
         provider_session_ref=session,
-        started_at=started_at,
-        status=RunStatus.RUNNING,
         context=order.context,
-        recorder=RECORDER,
-        agent_version=crew.version or None,
         resumes=None if resumed is None else resumed.id,
         last_completion_status=None if resumed is None else resumed.status,
-        repo_root=str(crew.workspace.repo.top),
-        branch=where.branch,
-        head_commit=where.commit,
-        base_tree=base.tree,
         prompt=None if resumed is None else order.prompt,
         message=order.message,
         answers=order.answers,
@@ -112,13 +96,7 @@ class _Leg:
 
     async def run(self, hurry: asyncio.Event) -> Run:
         child = hold_agent(self._crew, self._assignment, self._post)
-        try:
-            self._record(child)
-            note_commits(self._crew.workspace, self._crew.face, self._run)
-            child.open_gate()
-        except BaseException:
-            child.abandon()
-            raise
+        begin_recorded(child, lambda: self._record(child))
         crew, run = self._crew, self._run
         crew.face.notify(
             RunStarted(run.task_id, self._order.task.title, run.id, run.provider, run.resumes, child.pid)
@@ -167,3 +145,4 @@ class _Leg:
                 overtake_runs(transaction, task.id, self._run.id, moment.now)
             transaction.save_plan(apply_statuses(plan, {task.id: Status.IN_PROGRESS}, moment))
             transaction.remember_plan()
+        note_commits(workspace, self._crew.face, self._run)

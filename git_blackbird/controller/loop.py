@@ -16,7 +16,6 @@ from git_blackbird.controller.agents import (
 )
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
-from git_blackbird.controller.closing import REVIEWS_ON
 from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
@@ -186,7 +185,7 @@ class Loop:
         return order_changes(run, task, owed, None, summary)
 
     async def _start(self, standing: Standing, task: Task) -> Stop | None:
-        if self._workspace.settings.text("reviews.mode") == REVIEWS_ON:
+        if self._workspace.reviews_changes:
             # Who could not review the work in the end is told before it is done.
             self._reviewers_of_changes()
         left = self._call.starts_left
@@ -201,7 +200,7 @@ class Loop:
         """Have the change of a run reviewed by two reviewers side by side (DESIGN.md 7)."""
         workspace = self._workspace
         by_hand = task.id == self._call.review
-        if workspace.settings.text("reviews.mode") != REVIEWS_ON and not by_hand:
+        if not workspace.reviews_changes and not by_hand:
             skip_reviews(workspace, run)
             return None
         crews = self._reviewers_of_changes()

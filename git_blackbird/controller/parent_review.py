@@ -1,20 +1,18 @@
 """One review of a parent: a reviewer that changes nothing, held to a schema (spec 0, spec 3, DESIGN.md 8)."""
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from git_blackbird.agents.runner import Ended
 from git_blackbird.controller.closing import ending_fields
-from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.conduct import Crew, open_run
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.reviewers import (
     Errand,
     judge_answer,
     look_again,
-    open_review,
     send_reviewer,
 )
 from git_blackbird.controller.snapshots import snapshot
@@ -26,15 +24,10 @@ from git_blackbird.messages.review_answer import parse_review_answer
 from git_blackbird.messages.review_context import ReviewedChild, build_review_context, render_review_prompt
 from git_blackbird.messages.review_schema import build_review_schema
 from git_blackbird.model.events import Notice, RunEnded, Weight
-from git_blackbird.model.gate import is_complete, last_word
-from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.gate import is_complete, last_word, open_children
+from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.review import Verdict, completion_signature
-from git_blackbird.model.run import (
-    OVERTAKEN_BY_PLAN,
-    Run,
-    RunStatus,
-    RunType,
-)
+from git_blackbird.model.run import OVERTAKEN_BY_PLAN, Run, RunStatus, RunType
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.store import Transaction
 
@@ -57,7 +50,7 @@ def order_review(
     every child is done.
     """
     if not is_complete(standing.plan.tasks, parent):
-        open_ones = [child for child in parent.children if standing.plan.tasks[child].status != Status.DONE]
+        open_ones = open_children(standing.plan.tasks, parent)
         raise RequestError(
             f"{parent.id} cannot be reviewed: not done: {', '.join(open_ones)}"
             if parent.children
@@ -81,15 +74,17 @@ async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Ru
     AgentUnavailableError or RequestError with nothing left running.
     """
     base = await asyncio.to_thread(snapshot, crew.workspace)
-    opening = open_review(crew, order.parent, RunType.REVIEW, base.tree).with_fields(
-        context=order.context, parent_review_completion_signature=order.signature
+    opening = open_run(crew, order.parent.id, base.tree).with_fields(
+        run_type=RunType.REVIEW,
+        context=order.context,
+        parent_review_completion_signature=order.signature,
     )
     errand = Errand(
         opening,
         order.parent.title,
         render_review_prompt(order.context),
         build_review_schema(order.parent.children),
-        tuple(_referenced_records(order.context)),
+        _referenced_records(order.context),
     )
     run, ended = await send_reviewer(crew, errand, lambda run: _save(crew.workspace, order, run), hurry)
     head_tree = await asyncio.to_thread(look_again, crew, run)
@@ -101,9 +96,10 @@ async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Ru
     return closed
 
 
-def _referenced_records(context: dict[str, Any]) -> Iterable[str]:
-    for child in context["parentReview"]["children"]:
-        yield from (name for name in child.get("artifactRefs", ())[:1])
+def _referenced_records(context: dict[str, Any]) -> tuple[str, ...]:
+    """Name the records that the reviewer is told of: the first reference of each child that has any."""
+    children = context["parentReview"]["children"]
+    return tuple(name for child in children for name in child.get("artifactRefs", ())[:1])
 
 
 def _save(workspace: Workspace, order: ReviewOrder, run: Run) -> None:
@@ -148,7 +144,7 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
         fields["notes"] = (*fields["notes"], *((check.warning,) if check.warning else ()))
         fields["plan_changes"] = check.changes
         fields["head_tree"] = head_tree or run.base_tree
-        closed = run.with_fields(**fields | {"error": outcome.error or fields["error"]})
+        closed = run.with_fields(**fields)
         moved = parent is None or present_signature(transaction.plan(), parent) != (
             run.parent_review_completion_signature
         )

@@ -22,7 +22,8 @@ from git_blackbird.model.choosable import RETRIABLE
 from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
 from git_blackbird.model.due import Ask, Call
 from git_blackbird.model.events import Notice, Weight
-from git_blackbird.model.graph import ancestors, ran_after, readiness, subtree_leaves, unmet
+from git_blackbird.model.graph import ancestors, ran_after, readiness, unmet
+from git_blackbird.model.held import owing_below
 from git_blackbird.model.history import History, OwedWords, owed_words, since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
@@ -84,7 +85,7 @@ def resume_all_loop(workspace: Workspace, face: Face, parent_id: str) -> tuple[L
     workspace.require_settings()
     standing = workspace.standing()
     parent = find_task(standing.plan, parent_id)
-    leaves = [leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.feedback]
+    leaves = owing_below(standing, parent)
     if not leaves:
         raise RequestError(
             f"no review left anything owed below {parent.id}",
@@ -258,14 +259,15 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
         plan = transaction.plan()
         task = find_task(plan, task_id)
         require_idle(transaction, task)
-        owed = workspace.standing_of(task.id).feedback.get(task.id)
+        standing = workspace.standing_of(task.id)
+        owed = standing.feedback.get(task.id)
         if owed is not None and status is task.status is Status.DONE:
             raise RequestError(
                 f"{task.id} is done and owes what the review of {owed.parent_task_id} found",
                 hint=f"{task_command('resume', task.id)}\n"
                 + task_command("review dismiss", owed.parent_task_id, " --reason TEXT"),
             )
-        if status is Status.DONE and workspace.standing_of(task.id).is_gated:
+        if status is Status.DONE and standing.is_gated:
             _require_no_open_children(plan, task)
         if follows_done_children(plan, task) and status != task.status:
             raise _follows_children(task, status)

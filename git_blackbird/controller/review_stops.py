@@ -1,9 +1,9 @@
 """How a call stops where a parent's review did not pass (spec 0, DESIGN.md 8)."""
 
-from git_blackbird.controller.held_parents import dismiss_command, held_parent, owing_below
+from git_blackbird.controller.held_parents import dismiss_command, held_parent
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.due import ReviewsRequired
-from git_blackbird.model.held import HeldParent
+from git_blackbird.model.held import HeldParent, owing_below
 from git_blackbird.model.owed import owed_by_person, resume_command
 from git_blackbird.model.plan import Task
 from git_blackbird.model.standing import Standing
@@ -14,10 +14,14 @@ def reviews_required(standing: Standing, due: ReviewsRequired) -> Stop:
     """Name the parents that are held back, and one command for each leaf or parent that gets on."""
     held = tuple(held_parent(standing, one) for one in due.parents)
     owed = {one.task.id: one.command for one in owed_by_person(standing)}
-    steps = [owed.get(leaf.id) or resume_command(standing, leaf) for leaf in due.leaves]
+
+    def command(leaf: Task) -> str:
+        return owed.get(leaf.id) or resume_command(standing, leaf)
+
+    steps = [command(leaf) for leaf in due.leaves]
     for one in (one for one in held if one.fault is not None):
         owing = owing_below(standing, standing.plan.tasks[one.task_id])
-        steps += [owed.get(leaf.id) or resume_command(standing, leaf) for leaf in owing]
+        steps += [command(leaf) for leaf in owing]
         again = task_command("review run", one.task_id) if owing else "git blackbird execute"
         steps += [again, dismiss_command(one.task_id)]
     return Stop(

@@ -6,11 +6,11 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.findings import MergedReview
-from git_blackbird.model.gate import GateState, is_complete, last_word, present_review
+from git_blackbird.model.gate import GateState, is_complete, last_word, open_children, present_review
 from git_blackbird.model.history import RecordFault
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import resume_command
-from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.plan import Task
 from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import Run, RunStatus, RunType
 from git_blackbird.model.standing import Standing
@@ -57,7 +57,7 @@ def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
     return ReviewView(
         parent,
         standing.gate.state(tasks, parent) if complete else None,
-        tuple(child for child in parent.children if tasks[child].status != Status.DONE),
+        open_children(tasks, parent),
         said,
         complete and said is not None and present_review(tasks, parent, history) is said,
         tuple(run for run in later if run.status is not RunStatus.RUNNING),
@@ -99,7 +99,7 @@ def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
         () if run is None else reviews_about(reviews.runs, run),
         tuple(one for one in history.own if one.merged_review is not None),
         workspace.settings.number("reviews.maxIterations"),
-        workspace.settings.text("reviews.mode") != "off",
+        workspace.reviews_changes,
         (*history.faults, *reviews.faults),
     )
 

@@ -10,24 +10,19 @@ from typing import TypeVar
 from git_blackbird.agents.protocol import Assignment, JsonObject
 from git_blackbird.agents.runner import EndCause, Ended
 from git_blackbird.controller.closing import LIMIT_REASONS, Outcome
-from git_blackbird.controller.conduct import Crew, Post, follow_agent, hold_agent
-from git_blackbird.controller.numbering import number_run
+from git_blackbird.controller.conduct import Crew, Post, begin_recorded, follow_agent, hold_agent
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.work_folders import work_folder
 from git_blackbird.git.checkout import checkout_tree
 from git_blackbird.git.refs import save_run_ref
-from git_blackbird.git.repository import head
 from git_blackbird.git.snapshot import SnapshotError
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Reading
 from git_blackbird.model.events import Notice, RunStarted, Weight
-from git_blackbird.model.plan import Task
 from git_blackbird.model.run import (
     OVERTAKEN_BY_UNAVAILABLE,
-    RECORDER,
     Run,
     RunStatus,
-    RunType,
     TerminalReason,
 )
 
@@ -56,26 +51,6 @@ class Errand:
     wall_seconds: float | None = None
 
 
-def open_review(crew: Crew, task: Task, run_type: RunType, tree: str) -> Run:
-    """Make the record of a review as it is before the reviewer works; ``tree`` is what it looks at."""
-    run_id, started = number_run(crew.workspace, task.id)
-    where = head(crew.workspace.repo)
-    return Run(
-        id=run_id,
-        task_id=task.id,
-        run_type=run_type,
-        provider=crew.agent.name,
-        started_at=started,
-        status=RunStatus.RUNNING,
-        recorder=RECORDER,
-        agent_version=crew.version or None,
-        repo_root=str(crew.workspace.repo.top),
-        branch=where.branch,
-        head_commit=where.commit,
-        base_tree=tree,
-    )
-
-
 async def send_reviewer(
     crew: Crew, errand: Errand, save: Callable[[Run], None], hurry: asyncio.Event
 ) -> tuple[Run, Ended]:
@@ -86,15 +61,11 @@ async def send_reviewer(
     """
     with work_folder(crew.workspace.layout) as folder:
         cwd = await asyncio.to_thread(_place, crew, errand, folder)
-        assignment = _assign(errand, Post(cwd, folder))
-        child = hold_agent(crew, assignment, Post(cwd, folder))
-        try:
-            run = errand.opening.with_fields(pid=child.pid, process_identity=child.identity)
-            save(run)
-            child.open_gate()
-        except BaseException:
-            child.abandon()
-            raise
+        post = Post(cwd, folder)
+        assignment = _assign(errand, post)
+        child = hold_agent(crew, assignment, post)
+        run = errand.opening.with_fields(pid=child.pid, process_identity=child.identity)
+        begin_recorded(child, lambda: save(run))
         crew.face.notify(
             RunStarted(run.task_id, errand.title, run.id, run.provider, None, child.pid, run.run_type)
         )

@@ -15,7 +15,7 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.git.settings import person_name
 from git_blackbird.model.due import Call
-from git_blackbird.model.gate import last_word, lets_go, present_review
+from git_blackbird.model.gate import last_word, lets_go, open_children, present_review
 from git_blackbird.model.graph import ancestors
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import resume_command
@@ -23,7 +23,7 @@ from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.review import Dismissal, completion_signature
 from git_blackbird.model.run import RECORDER, Run, RunStatus, RunType
 from git_blackbird.model.standing import Standing
-from git_blackbird.storage.store import Image, Transaction
+from git_blackbird.storage.store import Image
 
 
 def review_loop(workspace: Workspace, face: Face, asked: str) -> tuple[Loop, Opening]:
@@ -89,15 +89,10 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
         dismissed = run.with_fields(parent_review_dismissed=dismissal, completed_at=run.completed_at or now)
         transaction.save_run(dismissed)
         dropped = [one for one, owed in standing.feedback.items() if owed.parent_task_id == parent.id]
-        _drop(transaction, dropped)
+        # What a dismissed review left owed is void: with that, its files go.
+        finish_reviews(transaction)
         save_statuses(workspace, transaction)
         return Dismissed(transaction.plan().tasks[parent.id], dismissed, tuple(sorted(dropped)))
-
-
-def _drop(transaction: Transaction, leaves: list[TaskId]) -> None:
-    for task_id in leaves:
-        transaction.drop_feedback(task_id)
-    finish_reviews(transaction)
 
 
 def _to_dismiss(workspace: Workspace, standing: Standing, parent: Task) -> Run:
@@ -118,7 +113,7 @@ def _to_dismiss(workspace: Workspace, standing: Standing, parent: Task) -> Run:
 
 def _require_complete(standing: Standing, parent: Task) -> None:
     """A parent is let go as its children are; what one of them is owed while it is worked on stays owed."""
-    open_ones = [child for child in parent.children if standing.plan.tasks[child].status != Status.DONE]
+    open_ones = open_children(standing.plan.tasks, parent)
     if open_ones:
         raise RequestError(
             f"there is no review of {parent.id} to dismiss: not done: {', '.join(open_ones)}",

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from git_blackbird.controller.checkpoints import change_of, reasons_to_ask, request_obstacle
-from git_blackbird.controller.closing import REVIEWS_ON, ending_fields, pending_fields
-from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.closing import ending_fields, pending_fields
+from git_blackbird.controller.conduct import Crew, open_run
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.reviewers import (
     Errand,
     judge_answer,
     look_again,
-    open_review,
     send_reviewer,
 )
 from git_blackbird.controller.statuses import save_status
@@ -40,7 +39,7 @@ from git_blackbird.model.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.task_review import BY_REVIEWERS, TYPES, Next, next_after, round_of, written
+from git_blackbird.model.task_review import BY_REVIEWERS, TYPES, Next, next_after, round_of
 from git_blackbird.storage.store import Image
 
 TRIES = 2
@@ -119,7 +118,8 @@ async def _try(
     crew: Crew, order: ChangeReview, source: Source, fault: str | None, hurry: asyncio.Event
 ) -> Side:
     prompt = render_reviewer_prompt(source, order.package, fault)
-    opening = open_review(crew, order.task, TYPES[source], order.tree).with_fields(
+    opening = open_run(crew, order.task.id, order.tree).with_fields(
+        run_type=TYPES[source],
         context=_context(order, source, prompt, fault),
         reviewed_run=order.run.id,
         review_round=order.round_number,
@@ -129,11 +129,7 @@ async def _try(
     run, ended = await send_reviewer(crew, errand, lambda run: _keep(crew.workspace, run), hurry)
     outcome, result = judge_answer(ended, lambda text: parse_reviewer_answer(text, source))
     fields = ending_fields(ended, outcome, crew.workspace.world.timestamp())
-    told = {
-        "error": outcome.error or fields["error"],
-        "review_result": None if result is None else plain(result),
-    }
-    closed = run.with_fields(**fields | told)
+    closed = run.with_fields(**fields, review_result=None if result is None else plain(result))
     _keep(crew.workspace, closed)
     crew.face.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
     return Side(closed, result)
@@ -174,21 +170,34 @@ def keep_reviews(
 
     Raises SaveError.
     """
-    number = 1 if order is None else order.round_number
+    found = Found(1 if order is None else order.round_number, merged)
     keep = end_reviews if run.review_state is ReviewState.DUE else note_reviews
-    ended = keep(workspace, run, number, merged)
+    ended = keep(workspace, run, found)
     most = workspace.settings.number("reviews.maxIterations")
     history = workspace.store.records.history(run.task_id)
     return ReviewsEnded(run.task_id, ended, merged, most, reasons_to_ask(workspace, history, ended))
 
 
-def end_reviews(workspace: Workspace, run: Run, round_number: int, merged: MergedReview) -> Run:
+@dataclass(frozen=True)
+class Found:
+    """What both reviews of one round came to."""
+
+    round_number: int
+    merged: MergedReview
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Give it as a run's record has it."""
+        return {"review_round": self.round_number, "merged_review": plain(self.merged)}
+
+
+def end_reviews(workspace: Workspace, run: Run, found: Found) -> Run:
     """Write what both reviews came to on the run's record, and what is due after it, in one save.
 
     A run that was overtaken meanwhile stays as it is. Raises SaveError.
     """
     most = workspace.settings.number("reviews.maxIterations")
-    follows = next_after(merged, round_number=round_number, max_rounds=most)
+    follows = next_after(found.merged, round_number=found.round_number, max_rounds=most)
     with workspace.transaction() as transaction:
         check_plan(transaction, run.id)
         transaction.forget_plan()
@@ -196,20 +205,16 @@ def end_reviews(workspace: Workspace, run: Run, round_number: int, merged: Merge
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
             # What was found is kept, and decides nothing any more.
-            noted = stored.with_fields(review_round=round_number, merged_review=written(merged))
+            noted = stored.with_fields(**found.fields)
             transaction.save_run(noted)
             return noted
-        is_on = workspace.settings.text("reviews.mode") == REVIEWS_ON
-        if follows is Next.FIX and not (is_on and request_obstacle(workspace, history, stored) is None):
+        if follows is Next.FIX and not (
+            workspace.reviews_changes and request_obstacle(workspace, history, stored) is None
+        ):
             # Nobody would look at what the implementer makes of it, or it cannot be told.
             follows = Next.ASK
-        now = workspace.world.timestamp()
-        fields = {
-            "review_state": ReviewState.DONE,
-            "review_round": round_number,
-            "merged_review": written(merged),
-        }
-        ended = stored.with_fields(**fields, **_decision(stored, follows, merged, now))
+        decision = _decision(stored, follows, found.merged, workspace.world.timestamp())
+        ended = stored.with_fields(review_state=ReviewState.DONE, **found.fields, **decision)
         transaction.save_run(ended)
         save_status(workspace, transaction, run.task_id)
     return ended
@@ -258,11 +263,11 @@ def _begin(run: Run) -> dict[str, Any]:
     return {} if run.review_state is ReviewState.DUE else {"review_state": ReviewState.BY_HAND}
 
 
-def note_reviews(workspace: Workspace, run: Run, round_number: int, merged: MergedReview) -> Run:
+def note_reviews(workspace: Workspace, run: Run, found: Found) -> Run:
     """Write on a record what reviews by hand found where nobody is to decide. Raises SaveError."""
     with workspace.transaction() as transaction:
         stored = transaction.history(run.task_id).find(run.id) or run
-        noted = stored.with_fields(review_round=round_number, merged_review=written(merged))
+        noted = stored.with_fields(**found.fields)
         transaction.save_run(noted)
     return noted
 

@@ -46,6 +46,11 @@ class Workspace:
         """The places of this worktree's state."""
         return self.store.layout
 
+    @property
+    def reviews_changes(self) -> bool:
+        """Whether what a task changed is reviewed before anyone decides on it (DESIGN.md 7)."""
+        return self.settings.text("reviews.mode") == "parallel"
+
     @contextlib.contextmanager
     def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[Transaction]:
         """Hold the store lock to change something; what a crash cut off of a review is finished first.

@@ -33,7 +33,7 @@ Filter = Callable[[Iterator[bytes]], Iterator[bytes]]
 _MAX_NAMED_PATHS = 20
 _CHUNK = 64 * 1024
 # The plain patch, whatever the user configured for looking at diffs.
-_PATCH = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color")
+PATCH = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color")
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
 
 def diff_text(repo: Repository, pair: TreePair) -> bytes:
     """Give the whole diff as a patch, untouched by the user's configuration. Raises GitError."""
-    return repo.git(*_PATCH, "-M", pair.base, pair.head, "--").out
+    return repo.git(*PATCH, "-M", pair.base, pair.head, "--").out
 
 
 def restore_command(repo: Repository, pair: TreePair, cwd: Path | None = None) -> tuple[str, ...]:

@@ -1,11 +1,12 @@
 """The diff of a change with nothing of its text hidden: what reviewers judge by."""
 
-from git_blackbird.git.changes import diff_text
+import os
+
+from git_blackbird.git.changes import PATCH, diff_text
 from git_blackbird.git.repository import Repository, opened
 from git_blackbird.git.trees import SUBMODULE, Entry, Trees
 from git_blackbird.model.change import TreePair
 
-_PATCH_AS_TEXT = ("diff-tree", "-r", "-p", "--text", "--no-ext-diff", "--no-textconv", "--no-color")
 # As far as git looks for a NUL itself.
 _LOOKED_AT_BYTES = 8000
 
@@ -18,13 +19,8 @@ def whole_diff(repo: Repository, pair: TreePair) -> bytes:
     hidden = [path for path in _said_binary(repo, pair) if not _is_binary(repo, pair, path)]
     if not hidden:
         return diff_text(repo, pair)
-    paths = [b":(literal)" + path for path in hidden]
-    more = repo.git(*_PATCH_AS_TEXT, pair.base, pair.head, "--", *map(_argument, paths)).out
-    return diff_text(repo, pair) + more
-
-
-def _argument(path: bytes) -> str:
-    return path.decode(errors="surrogateescape")
+    paths = [f":(literal){os.fsdecode(path)}" for path in hidden]
+    return diff_text(repo, pair) + repo.git(*PATCH, "--text", pair.base, pair.head, "--", *paths).out
 
 
 def _said_binary(repo: Repository, pair: TreePair) -> list[bytes]:

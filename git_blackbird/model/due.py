@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from git_blackbird.model.decisions import Decide, is_decision_alive, is_session_lost, pending_decisions
-from git_blackbird.model.graph import ancestors, blockers, is_ready, subtree_leaves
-from git_blackbird.model.held import Unreviewed, owing_leaves, unreviewed
+from git_blackbird.model.graph import ancestors, blockers, is_ready
+from git_blackbird.model.held import Unreviewed, owing_below, owing_leaves, unreadable_below, unreviewed
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus
@@ -131,24 +131,23 @@ def next_due(standing: Standing, call: Call) -> Due:
 
 def _due_of_parents_or_start(standing: Standing, call: Call) -> Due:
     """Give what comes of reviews, and then what may start; a leaf asked for by name starts before a stop."""
-    of_parents, start = _due_of_parents(standing, call), _due_start(standing.plan, call)
+    of_parents = _due_of_parents(standing, call)
     if of_parents is None:
-        return start
-    by_name = call.only is not None and isinstance(start, Start) and isinstance(of_parents, ReviewsRequired)
-    return start if by_name and not _builds_on_owing(standing, start) else of_parents
+        return _due_start(standing.plan, call) or Nothing(blockers(standing.plan, standing.plan.leaves()))
+    if call.only is None or isinstance(of_parents, ReviewParent):
+        return of_parents
+    start = _due_start(standing.plan, call)
+    return of_parents if start is None or _builds_on_owing(standing, start) else start
 
 
-def _builds_on_owing(standing: Standing, start: Start | Nothing) -> bool:
+def _builds_on_owing(standing: Standing, start: Start) -> bool:
     """Whether a leaf that is about to start depends on a parent below which a review left something owed."""
-    deps = start.task.deps if isinstance(start, Start) else ()
-    below = (subtree_leaves(standing.plan, standing.plan.tasks[dep]) for dep in deps)
-    return any(leaf.id in standing.feedback for leaves in below for leaf in leaves)
+    return any(owing_below(standing, standing.plan.tasks[dep]) for dep in start.task.deps)
 
 
-def _due_start(plan: Plan, call: Call) -> Start | Nothing:
-    if call.may_start and (task := _startable(plan, call)) is not None:
-        return Start(task)
-    return Nothing(blockers(plan, plan.leaves()))
+def _due_start(plan: Plan, call: Call) -> Start | None:
+    task = _startable(plan, call) if call.may_start else None
+    return None if task is None else Start(task)
 
 
 def _change_request(standing: Standing, call: Call) -> CarryOut | None:
@@ -217,7 +216,8 @@ def _due_of_parents(standing: Standing, call: Call) -> ReviewParent | ReviewsReq
     for one in unreviewed(standing):
         if not call.covers_parent(standing.plan, one.task) or _owes_feedback(standing, one):
             continue
-        if one.review is None and tries[one.task.id] < REVIEW_TRIES and not _is_unreadable(standing, one):
+        is_tried = tries[one.task.id] >= REVIEW_TRIES
+        if one.review is None and not is_tried and not unreadable_below(standing, one.task):
             return ReviewParent(one.task)
         held.append(one)
     leaves = tuple(task for task in owing_leaves(standing) if _is_about(call, standing, task))
@@ -234,13 +234,7 @@ def _is_about(call: Call, standing: Standing, leaf: Task) -> bool:
 
 def _owes_feedback(standing: Standing, one: Unreviewed) -> bool:
     """Whether a parent without a verdict waits for leaves below it to hear what another review said."""
-    below = subtree_leaves(standing.plan, one.task) if one.review is None else ()
-    return any(leaf.id in standing.feedback for leaf in below)
-
-
-def _is_unreadable(standing: Standing, one: Unreviewed) -> bool:
-    """Whether what is owed below a parent cannot be read: then no verdict on it may be asked for."""
-    return any(leaf.id in standing.unreadable for leaf in subtree_leaves(standing.plan, one.task))
+    return one.review is None and bool(owing_below(standing, one.task))
 
 
 def _above(plan: Plan, task_id: TaskId) -> Iterator[Task]:

@@ -82,4 +82,9 @@ def present_review(tasks: Mapping[TaskId, Task], parent: Task, history: History)
 
 def is_complete(tasks: Mapping[TaskId, Task], task: Task) -> bool:
     """Whether a task is a parent whose children are all ``done``."""
-    return bool(task.children) and all(tasks[child].status == Status.DONE for child in task.children)
+    return bool(task.children) and not open_children(tasks, task)
+
+
+def open_children(tasks: Mapping[TaskId, Task], parent: Task) -> tuple[TaskId, ...]:
+    """Give the children of a parent that are not ``done``, in its order."""
+    return tuple(child for child in parent.children if tasks[child].status != Status.DONE)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from git_blackbird.model.gate import GateState, is_complete, present_review
+from git_blackbird.model.graph import subtree_leaves
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run
@@ -60,6 +61,16 @@ def parents_to_review(standing: Standing) -> tuple[Task, ...]:
     return tuple(
         task for task in standing.plan.tasks.values() if task.children and task.status != Status.DONE
     )
+
+
+def owing_below(standing: Standing, parent: Task) -> list[Task]:
+    """Give the leaves at or below a task that a review left something owed, smallest id first."""
+    return [leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.feedback]
+
+
+def unreadable_below(standing: Standing, parent: Task) -> list[Task]:
+    """Give those to which something is owed that cannot be read: nothing may be concluded beside it."""
+    return [leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.unreadable]
 
 
 def owing_leaves(standing: Standing) -> tuple[Task, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from git_blackbird.model.recorded import PartFault, parse_part, plain
+from git_blackbird.model.recorded import PartFault, parse_part
 from git_blackbird.model.run import DecisionState, Run, RunType
 
 if TYPE_CHECKING:
@@ -90,8 +90,3 @@ def missing_texts(merged: "MergedReview", about: Sequence[Run]) -> tuple[str, ..
 def _fault(source: "Source", about: Sequence[Run]) -> str:
     tries = [one for one in about if one.run_type is TYPES[source]]
     return (tries[-1].error or "it gave no result") if tries else "no snapshots say what the change is"
-
-
-def written(merged: "MergedReview") -> dict[str, object]:
-    """Give a merged review as a record keeps it."""
-    return plain(merged)
