@@ -11,7 +11,8 @@ from git_blackbird.cli.troubles import warn_problems
 from git_blackbird.controller.config_edits import Scope, Written, require_key, unset_key, write_key
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.model.settings import Kind, Setting, Value
+from git_blackbird.model.keys import Kind, Value
+from git_blackbird.model.settings import Setting
 from git_blackbird.model.text import clean_line
 
 UNSET = "(unset)"

@@ -14,8 +14,9 @@ from git_blackbird.controller.review_views import view_change_review, view_revie
 from git_blackbird.controller.workspace import Workspace, find_task, open_workspace
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.model.commands import task_command
+from git_blackbird.model.keys import AGENT_NAMES
 from git_blackbird.model.plan import Task
-from git_blackbird.model.settings import AGENT_NAMES, Given, Layer
+from git_blackbird.model.settings import Given, Layer
 
 _XML = "xml"
 

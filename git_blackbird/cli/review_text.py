@@ -80,7 +80,7 @@ def result_lines(run: Run) -> Iterator[str]:
     result = result_of(run)
     if result is not None:
         # Only who looks at one run pays for loading it.
-        from git_blackbird.messages.merged_review import render_result_text  # noqa: PLC0415
+        from git_blackbird.messages.merged_review import render_result_text  # noqa: PLC0415  # only a review pays
 
         yield from clean(render_result_text(result)).splitlines()
 

@@ -30,8 +30,9 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.answers import parse_answer_options
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.ids import RunId
+from git_blackbird.model.keys import AGENT_NAMES, KEYS
 from git_blackbird.model.run import DecisionState
-from git_blackbird.model.settings import AGENT_NAMES, KEYS, Given, Layer
+from git_blackbird.model.settings import Given, Layer
 
 Prepare = Callable[[Workspace, Face], tuple[Loop, Opening]]
 

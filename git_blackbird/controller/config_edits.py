@@ -8,12 +8,11 @@ from pathlib import Path
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.settings import unset_setting, write_setting
+from git_blackbird.model.keys import Key, Value
 from git_blackbird.model.settings import (
     Given,
-    Key,
     Layer,
     Setting,
-    Value,
     find_key,
     nearest_key,
     quoted_for_git,

@@ -13,9 +13,10 @@ from git_blackbird.git.settings import GitSetting, read_settings
 from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.keys import KEYS
 from git_blackbird.model.owed_feedback import owed_feedback
 from git_blackbird.model.plan import Plan, Task
-from git_blackbird.model.settings import KEYS, Given, Layer, Problem, Settings, merge_layers
+from git_blackbird.model.settings import Given, Layer, Problem, Settings, merge_layers
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.layout import Layout

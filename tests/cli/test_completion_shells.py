@@ -8,10 +8,10 @@ import click
 import pytest
 
 from git_blackbird.cli.main import COMMANDS, cli
+from git_blackbird.model.keys import AGENT_NAMES, KEYS
 from git_blackbird.model.plan import Status
 from git_blackbird.model.review import completion_signature
 from git_blackbird.model.run import RunStatus
-from git_blackbird.model.settings import AGENT_NAMES, KEYS
 from tests.cli import shells
 from tests.cli.completion_table import arguments_context
 from tests.cli.golden_harness import save

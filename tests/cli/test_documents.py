@@ -11,7 +11,7 @@ import pytest
 from git_blackbird import __version__
 from git_blackbird.cli.main import COMMANDS, cli
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.settings import KEYS, Key, Kind
+from git_blackbird.model.keys import KEYS, Key, Kind
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN = (ROOT / "man/git-blackbird.1").read_text()

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from git_blackbird.model.keys import KEYS, Kind
 from git_blackbird.model.settings import (
-    KEYS,
     Given,
-    Kind,
     Layer,
     Problem,
     Settings,

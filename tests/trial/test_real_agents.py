@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -21,18 +21,6 @@ from tests.trial.program import PATIENCE_SECONDS, Record, Trial
 from tests.trial.real_trial import ASKS, assert_one_session, enlist
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds what is left behind through /proc")
-
-
-@pytest.fixture(params=real(CLAUDE, CODEX))
-def program(request: pytest.FixtureRequest) -> Program:
-    chosen: Program = request.param
-    return chosen
-
-
-@pytest.fixture
-def model(program: Program) -> Iterator[StandIn]:
-    with model_of(program) as standin:
-        yield standin
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,18 +27,6 @@ ISSUE = (
     f"<description>{WANTED}</description></issue>"
 )
 DATA = re.compile(r"=== BEGIN DATA (\w+ \w+) ===\n.*?\n=== END DATA \1 ===", re.DOTALL)
-
-
-@pytest.fixture(params=real(CLAUDE, CODEX))
-def program(request: pytest.FixtureRequest) -> Program:
-    chosen: Program = request.param
-    return chosen
-
-
-@pytest.fixture
-def model(program: Program) -> Iterator[StandIn]:
-    with model_of(program) as standin:
-        yield standin
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The gate with the real agents: fail, pause, resume in the same session, review again, until it passes."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,24 +7,12 @@ from typing import Any
 import pytest
 
 from tests.controller.support import leaf, parent_of, put_plan
-from tests.standin.install import CLAUDE, CODEX, Program
-from tests.standin.real import model_of, real
+from tests.standin.install import CODEX, Program
+from tests.standin.real import real
 from tests.standin.server import Reply, StandIn
 from tests.support import commit
 from tests.trial.program import Record, Trial
 from tests.trial.real_trial import ASKS, assert_one_session, enlist
-
-
-@pytest.fixture(params=real(CLAUDE, CODEX))
-def program(request: pytest.FixtureRequest) -> Program:
-    chosen: Program = request.param
-    return chosen
-
-
-@pytest.fixture
-def model(program: Program) -> Iterator[StandIn]:
-    with model_of(program) as standin:
-        yield standin
 
 
 @pytest.fixture

@@ -1,0 +1,164 @@
+"""Every configuration key: its type, range, default and what it says (DESIGN.md 11)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+Value = bool | int | str | tuple[str, ...]
+
+
+class Kind(StrEnum):
+    """The type of a key's value."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    TEXT = "text"
+    WORDS = "list of texts"
+
+
+class Key(NamedTuple):
+    """One configuration key.
+
+    ``clone_safe`` is false for what a cloned repository must not choose: programs, flags, permissions.
+    """
+
+    name: str
+    kind: Kind
+    default: Value | None
+    says: str
+    low: int = 0
+    high: int = 0
+    environment: str | None = None
+    clone_safe: bool = True
+    choices: tuple[str, ...] = ()
+
+
+AGENT_NAMES = ("claude", "codex", "command", "demo")
+
+CLAUDE_MODES = ("bypassPermissions", "acceptEdits", "auto", "default", "dontAsk", "manual", "plan")
+
+KEYS: Mapping[str, Key] = {
+    key.name: key
+    for key in (
+        Key(
+            "agent",
+            Kind.TEXT,
+            "claude",
+            "the agent that does the tasks",
+            environment="BLACKBIRD_AGENT_PROVIDER",
+            choices=AGENT_NAMES,
+        ),
+        Key("claude.path", Kind.TEXT, "claude", "the claude program", clone_safe=False),
+        Key(
+            "claude.permissionMode",
+            Kind.TEXT,
+            "bypassPermissions",
+            "what claude may do without asking",
+            clone_safe=False,
+            choices=CLAUDE_MODES,
+        ),
+        Key("claude.model", Kind.TEXT, None, "the model claude uses; its own choice when unset"),
+        Key("claude.args", Kind.WORDS, (), "more arguments for claude", clone_safe=False),
+        Key("codex.path", Kind.TEXT, "codex", "the codex program", clone_safe=False),
+        Key(
+            "codex.sandbox",
+            Kind.TEXT,
+            "workspace-write",
+            "what codex may do",
+            clone_safe=False,
+            choices=("read-only", "workspace-write", "danger-full-access"),
+        ),
+        Key("codex.model", Kind.TEXT, None, "the model codex uses; its own choice when unset"),
+        Key("codex.args", Kind.WORDS, (), "more arguments for codex", clone_safe=False),
+        Key(
+            "command.run",
+            Kind.TEXT,
+            None,
+            "the shell command of the agent `command`",
+            environment="BLACKBIRD_AGENT_CMD",
+            clone_safe=False,
+        ),
+        Key(
+            "command.schema",
+            Kind.BOOLEAN,
+            default=False,
+            says="the command honours BLACKBIRD_RESPONSE_SCHEMA",
+            clone_safe=False,
+        ),
+        Key(
+            "execution.stopAfterEachTask",
+            Kind.BOOLEAN,
+            default=False,
+            says="stop for a decision after each task",
+        ),
+        Key(
+            "execution.commit",
+            Kind.TEXT,
+            "never",
+            "what is committed when a change is approved",
+            choices=("never", "approved"),
+        ),
+        Key(
+            "execution.parentReviewEnabled",
+            Kind.BOOLEAN,
+            default=True,
+            says="review a parent when all its children are done",
+        ),
+        Key("execution.timeoutMinutes", Kind.INTEGER, 60, "longest run", 1, 1440),
+        Key("execution.idleMinutes", Kind.INTEGER, 20, "longest silence of an agent", 1, 1440),
+        Key("execution.logMegabytes", Kind.INTEGER, 256, "kept of each output stream of a run", 1, 4096),
+        Key("execution.stopGraceSeconds", Kind.INTEGER, 5, "an agent's time to stop by itself", 0, 120),
+        Key(
+            "notify.command",
+            Kind.TEXT,
+            None,
+            "a shell command to run when you are needed",
+            clone_safe=False,
+        ),
+        Key(
+            "reviews.mode",
+            Kind.TEXT,
+            "off",
+            "review what each task changed: spec and code side by side",
+            choices=("off", "parallel"),
+        ),
+        Key("reviews.maxIterations", Kind.INTEGER, 3, "most rounds of reviews and fixes", 1, 20),
+        Key(
+            "reviews.diffThresholdLines",
+            Kind.INTEGER,
+            500,
+            "longest diff told whole",
+            0,
+            10_000,
+        ),
+        Key("reviews.timeoutSeconds", Kind.INTEGER, 180, "a reviewer's time for one try", 1, 3600),
+        Key(
+            "reviews.spec.agent",
+            Kind.TEXT,
+            None,
+            "who reviews against the task; the agent when unset",
+            choices=AGENT_NAMES,
+        ),
+        Key("reviews.spec.model", Kind.TEXT, None, "the model of that reviewer"),
+        Key(
+            "reviews.code.agent",
+            Kind.TEXT,
+            None,
+            "who reviews the code; the agent when unset",
+            choices=AGENT_NAMES,
+        ),
+        Key("reviews.code.model", Kind.TEXT, None, "the model of that reviewer"),
+        Key("snapshot.timeoutSeconds", Kind.INTEGER, 60, "longest time for one snapshot", 1, 3600),
+        Key(
+            "snapshot.maxUntrackedBytes",
+            Kind.INTEGER,
+            50_000_000,
+            "largest untracked file a snapshot keeps",
+            0,
+            2**40,
+        ),
+        Key("tui.runDataRefreshIntervalSeconds", Kind.INTEGER, 5, "kept for the Go program", 1, 300),
+        Key("tui.planDataRefreshIntervalSeconds", Kind.INTEGER, 5, "kept for the Go program", 1, 300),
+        Key("planning.maxPlanAutoRefinePasses", Kind.INTEGER, 1, "kept for the Go program", 0, 3),
+    )
+}
