@@ -7,30 +7,18 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.tables import Cell, fit, render_table
-from git_blackbird.cli.wording import BAR, counted, run_seconds, shown_moment, shown_seconds
-from git_blackbird.controller.held_parents import ReviewWait, WaitingParent
+from git_blackbird.cli.wording import BAR, counted
+from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
 from git_blackbird.controller.overview import Overview, Running
+from git_blackbird.messages.run_text import run_seconds, shown_moment, shown_seconds
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.owed import Owed, OwedKind
+from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.text import clean_line
 
 BAR_WIDTH = 60
 MAX_LISTED = 8
-OWED_WORDS = {
-    OwedKind.DECISION: "decision on run {run}",
-    OwedKind.CHANGE_REQUEST: "change request to be carried out",
-    OwedKind.REVIEW_FEEDBACK: "the review of a parent found it wanting",
-    OwedKind.NEW_SESSION: "its session is lost",
-    OwedKind.ANSWERS: "asks",
-    OwedKind.WORD: "paused",
-}
-REVIEW_WORDS = {
-    ReviewWait.OWED: "its review is owed",
-    ReviewWait.FAILING: "its review failed",
-    ReviewWait.NO_VERDICT: "its review gave no verdict",
-}
 _COUNTED = (
     (Status.DONE, "done"),
     (Status.IN_PROGRESS, "in progress"),

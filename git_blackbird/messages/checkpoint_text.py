@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from git_blackbird.cli.amounts import render_cost, render_path, render_totals
+from git_blackbird.messages.amounts import render_cost, render_path, render_totals
 from git_blackbird.model.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.checkpoint import Checkpoint, CommitOutlook
 from git_blackbird.model.run import Run
