@@ -18,6 +18,7 @@ ROOMS = {
     "agents": {"model", "messages", "agents"},
     "controller": {"model", "messages", "git", "storage", "agents", "controller"},
     "cli": {"model", "messages", "controller", "cli"},
+    "tui": {"model", "messages", "controller", "tui"},
     "hook": {"controller"},
     "__main__": {"cli"},
 }

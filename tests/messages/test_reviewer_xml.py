@@ -1,4 +1,3 @@
-
 import pytest
 
 from git_blackbird.messages.reviewer_xml import (

@@ -1,0 +1,103 @@
+"""Seeing what becomes of plan and records, whoever writes them. Takes no lock and writes nothing."""
+
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.overview import Overview, TaskView, build_overview, view_in
+from git_blackbird.controller.workspace import open_workspace
+from git_blackbird.controller.world import World
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.standing import Standing
+from git_blackbird.storage.locks import controller_holder
+
+_TICK_NANOSECONDS = 2_100_000_000
+
+
+class Picture(NamedTuple):
+    """Plan and records at one moment, and what follows from them for a person."""
+
+    standing: Standing
+    overview: Overview
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.standing.plan
+
+    def view(self, task: Task) -> TaskView:
+        """Show one task of it."""
+        return view_in(self.standing, task, self.overview.owed, self.overview.unreviewed)
+
+
+class Watch:
+    """Looks at one worktree again and again; what did not change is not read again.
+
+    It is to be used by one thread at a time. The configuration is read when it is made.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._workspace = open_workspace(world)
+        self._seen: _Marks | None = None
+        self._picture: Picture | None = None
+
+    def plan(self) -> Plan:
+        """Give the plan alone, which is there sooner than all records.
+
+        Raises UnusableError when there is none to be read.
+        """
+        return self._workspace.store.plan()
+
+    def look(self) -> Picture | None:
+        """Read what changed; None where nothing did since the last look.
+
+        Raises UnusableError when there is no plan to be read; the next look tries again.
+        """
+        marks = self._marks()
+        if marks == self._seen:
+            return None
+        # What is written while it is read leaves other marks, and is seen at the next look.
+        image = self._workspace.store.image()
+        overview = build_overview(self._workspace, image)
+        self._picture = Picture(self._workspace.standing(image), overview)
+        self._seen = marks if marks.are_settled() else None
+        return self._picture
+
+    def _marks(self) -> "_Marks":
+        layout = self._workspace.layout
+        running = self._picture.overview.running if self._picture is not None else ()
+        return _Marks(
+            (_changed(layout.plan), _changed(layout.feedback), *_folder_times(layout.runs)),
+            controller_holder(layout),
+            tuple(is_alive(one.run) for one in running),
+        )
+
+
+class _Marks(NamedTuple):
+    """By what a change is known; ``times`` in nanoseconds."""
+
+    times: tuple[int, ...]
+    holder: str | None
+    alive: tuple[bool, ...]
+
+    def are_settled(self) -> bool:
+        """Whether a further write would leave other times: clocks of file systems have ticks."""
+        return time.time_ns() - max(self.times) > _TICK_NANOSECONDS
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _folder_times(folder: Path) -> list[int]:
+    """Give the times of all folders in it: a record is renamed into place, which its folder shows."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.stat().st_mtime_ns for entry in entries)
+    except OSError:
+        return []

@@ -1,0 +1,45 @@
+"""An application in a terminal of 80 columns and 24 lines, driven by its keys."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from git_blackbird.controller.world import World, real_world
+from git_blackbird.tui.app import BlackbirdApp
+
+PATIENCE_SECONDS = 30.0
+SIZE = (80, 24)
+Session = Callable[["BlackbirdApp", Pilot[None]], Awaitable[None]]
+
+
+def world_at(repo: Path) -> World:
+    return real_world()._replace(cwd=repo)
+
+
+def drive(repo: Path, session: Session, size: tuple[int, int] = SIZE) -> None:
+    """Run the application over a repository, and what a person does in it."""
+
+    async def run() -> None:
+        app = BlackbirdApp(world_at(repo))
+        async with app.run_test(size=size) as pilot:
+            await wait_for(pilot, lambda: app.picture is not None)
+            await session(app, pilot)
+
+    asyncio.run(run())
+
+
+async def wait_for(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Wait for something to become true, however long it takes within patience."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not holds():
+            await pilot.pause(0.02)
+    await pilot.pause()
+
+
+def screen_text(app: BlackbirdApp) -> str:
+    """What is on the screen, less the blanks at the ends of lines."""
+    width, height = app.size
+    strips = app.screen._compositor.render_strips()
+    return "\n".join(strip.text[:width].rstrip() for strip in strips[:height])
