@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.overview import Overview, TaskView, build_overview, view_in
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.controller.world import World
+from git_blackbird.model.choosable import BY_STATE
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.locks import controller_holder
@@ -17,10 +20,18 @@ _TICK_NANOSECONDS = 2_100_000_000
 
 
 class Picture(NamedTuple):
-    """Plan and records at one moment, and what follows from them for a person."""
+    """Plan and records at one moment, and what follows from them for a person.
+
+    ``takers`` has, for every command that asks for a state, the tasks that it would take.
+    """
 
     standing: Standing
     overview: Overview
+    takers: Mapping[str, frozenset[TaskId]]
+
+    def takes(self, verb: str, task_id: TaskId) -> bool:
+        """Whether the command ``verb`` would take this task now, as far as its state says."""
+        return task_id in self.takers[verb]
 
     @property
     def plan(self) -> Plan:
@@ -60,8 +71,9 @@ class Watch:
             return None
         # What is written while it is read leaves other marks, and is seen at the next look.
         image = self._workspace.store.image()
-        overview = build_overview(self._workspace, image)
-        self._picture = Picture(self._workspace.standing(image), overview)
+        standing = self._workspace.standing(image)
+        takers = {verb: frozenset(task.id for task in choose(standing)) for verb, choose in BY_STATE.items()}
+        self._picture = Picture(standing, build_overview(self._workspace, image), takers)
         self._seen = marks if marks.are_settled() else None
         return self._picture
 

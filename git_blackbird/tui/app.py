@@ -1,200 +1,280 @@
-"""The application: the plan on the left, one task or what agents do on the right, what is due above."""
+"""The application: it watches the worktree, and does through the controller what a person asks for."""
 
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import suppress
 from typing import ClassVar
 
 from textual import work
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
-from textual.widgets import ContentSwitcher, Footer, Input, Static
-from textual.worker import get_current_worker
+from textual.worker import Worker, WorkerState
 
+from git_blackbird.controller.requests import (
+    Reset,
+    ResumeRequest,
+    execute_loop,
+    reset_task,
+    restart_loop,
+    resume_all_loop,
+    resume_loop,
+    set_status,
+)
 from git_blackbird.controller.watching import Picture, Watch
+from git_blackbird.controller.workspace import Workspace
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.plan import Plan, Task
-from git_blackbird.model.text import clean_line
-from git_blackbird.tui.banner import Banner, Required, required, summary
-from git_blackbird.tui.details import Details
-from git_blackbird.tui.live import Live, LiveLog
-from git_blackbird.tui.plan_tree import FILTERS, PlanTree
+from git_blackbird.model.events import Event, RunStarted
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.settings import AGENT_NAMES
+from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.model.text import clean, clean_line
+from git_blackbird.tui.deeds import DEEDS
+from git_blackbird.tui.main_screen import MainScreen
+from git_blackbird.tui.modals.chooser import Chooser, Offer
+from git_blackbird.tui.modals.help import Help
+from git_blackbird.tui.palette import DeedProvider
+from git_blackbird.tui.running import Prepare, Runner
 
 _LOOK_SECONDS = 1.0
+_EVERYWHERE = "ctrl+c"
+_LEAVING = (signal.SIGTERM, signal.SIGHUP)
+_TAKEN_BY = {
+    "execute_task": ("execute",),
+    "resume": ("resume", "resume --all"),
+    "retry": ("retry",),
+    "restart": ("restart",),
+}
+_GOOD_ENDS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
 
 class BlackbirdApp(App[None]):
-    """Shows one worktree, and does what a person asks for through the controller."""
+    """Shows one worktree, and runs one loop of the controller at a time."""
 
     TITLE = "git blackbird"
     CSS_PATH = "app.tcss"
+    COMMANDS = App.COMMANDS | {DeedProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "other_pane", "Pane", show=False, priority=True),
-        Binding("t", "switch", "Details/live"),
-        Binding("slash", "search", "Search"),
-        Binding("escape", "leave", "Back", show=False),
-        Binding("a", "answer", "Action"),
-        Binding("q", "quit", "Quit"),
+        Binding(
+            deed.key,
+            deed.action,
+            deed.label,
+            tooltip=deed.says,
+            show=deed.is_shown,
+            priority=not deed.is_shown,
+        )
+        for deed in DEEDS
     ]
 
     def __init__(self, world: World) -> None:
         super().__init__()
         self.world = world
-        self.picture: Picture | None = None
+        self.main = MainScreen()
+        self.runner = Runner(self)
         self._watch = Watch(world)
-        self._required: tuple[Required, ...] = ()
         self._trouble: str | None = None
 
-    def compose(self) -> ComposeResult:
-        """Lay the screen out."""
-        yield Static("reading the plan...", id="summary", markup=False)
-        yield Banner(id="banner", markup=False)
-        yield Input(placeholder="part of an id or title; enter keeps it, esc drops it", id="search")
-        with Horizontal(id="panes"):
-            yield PlanTree(id="tree")
-            with ContentSwitcher(id="right", initial="details"):
-                yield Details(id="details")
-                yield Live(id="live")
-        yield Footer(compact=True, show_command_palette=False)
+    @property
+    def picture(self) -> Picture | None:
+        """How everything stood at the last look."""
+        return self.main.picture
 
     @property
-    def plan_tree(self) -> PlanTree:
-        """The plan."""
-        return self.query_one(PlanTree)
+    def current(self) -> Task | None:
+        """The task under the cursor."""
+        return self.main.current
 
-    @property
-    def live(self) -> Live:
-        """What agents do."""
-        return self.query_one(Live)
-
-    def on_mount(self) -> None:
-        """Begin to look."""
-        self.plan_tree.focus()
+    async def on_mount(self) -> None:
+        """Begin to look; who ends this process must not leave agents behind."""
+        await self.push_screen(self.main)
         self.look()
         self.set_interval(_LOOK_SECONDS, self.look)
+        for number in _LEAVING:
+            # Only the main thread of a process may take its signals.
+            with suppress(ValueError, RuntimeError):
+                asyncio.get_running_loop().add_signal_handler(number, self.call_later, self.action_quit)
 
-    @work(thread=True, exclusive=False, group="look", exit_on_error=False)
+    @work(thread=True, group="look", exit_on_error=False)
     def look(self) -> None:
         """Look whether anything changed, away from the screen; one look at a time."""
-        worker = get_current_worker()
         if sum(other.group == "look" and not other.is_finished for other in self.workers) > 1:
             return
         try:
             if self.picture is None:
-                self.call_from_thread(self._show_plan, self._watch.plan())
+                self.call_from_thread(self.main.show_plan, self._watch.plan())
             picture = self._watch.look()
         except BlackbirdError as error:
-            if not worker.is_cancelled:
-                self.call_from_thread(self._show_trouble, error)
+            self.call_from_thread(self._show_trouble, error)
             return
-        if picture is not None and not worker.is_cancelled:
-            self.call_from_thread(self.show_picture, picture)
+        if picture is not None:
+            self.call_from_thread(self._show_picture, picture)
 
-    def _show_plan(self, plan: Plan) -> None:
-        """Show the plan while the records are read."""
-        if self.picture is None:
-            self.plan_tree.show(plan, frozenset())
+    def _show_picture(self, picture: Picture) -> None:
+        self._trouble = None
+        self.main.show_picture(picture, self.world.timestamp())
 
     def _show_trouble(self, error: BlackbirdError) -> None:
         """Say what cannot be read, once."""
         text = f"{error.message} {error.hint or ''}".strip()
         if text != self._trouble:
             self._trouble = text
-            self.query_one("#summary", Static).update(clean_line(text))
+            self.main.show_trouble(text)
 
-    def show_picture(self, picture: Picture) -> None:
-        """Show how everything stands now."""
-        self.picture, self._trouble = picture, None
-        overview = picture.overview
-        self.plan_tree.show(picture.plan, frozenset(one.run.task_id for one in overview.running if one.alive))
-        self._required = tuple(required(overview))
-        self.query_one(Banner).show(self._required)
-        self._show_summary()
-        self._show_task()
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Say that something went wrong that should not have: what runs is paused by then."""
+        if event.state is WorkerState.ERROR and self.is_running:
+            self._say(f"this is a bug: {event.worker.error!r}", is_good=False)
+
+    def tell(self, event: Event) -> None:
+        """Show what happens in a run; must not block."""
+        if isinstance(event, RunStarted):
+            self.main.show_live()
+        self.main.live.tell(event)
+
+    def show_stop(self, stop: Stop) -> None:
+        """Say how a call ended and what to do next."""
+        text = "\n".join((stop.text, *(f"next step: {step}" for step in stop.next_steps)))
+        self._say(text, is_good=stop.reason in _GOOD_ENDS)
+
+    def complain(self, error: BlackbirdError) -> None:
+        """Say why something could not be done."""
+        self._say("\n".join(filter(None, (error.message, error.hint))), is_good=False)
+
+    def _say(self, text: str, *, is_good: bool) -> None:
+        self.main.live.say(text)
+        self.notify(clean(text), severity="information" if is_good else "warning", markup=False)
+
+    def rest(self) -> None:
+        """Nothing runs any more."""
+        self.main.live.rest()
         self.refresh_bindings()
-
-    def _show_summary(self) -> None:
-        if self.picture is None:
-            return
-        overview = self.picture.overview
-        name = FILTERS[self.plan_tree.filter_index][0]
-        parts = [
-            summary(overview),
-            f"filter: {name}" if name != "all" else "",
-            f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
-            f"running: {overview.holder}" if overview.holder else "",
-        ]
-        self.query_one("#summary", Static).update(clean_line("  |  ".join(filter(None, parts))))
-
-    @property
-    def current(self) -> Task | None:
-        """The task under the cursor, as it is by now."""
-        return self.plan_tree.current
-
-    def on_plan_tree_moved(self) -> None:
-        """Follow the cursor."""
-        self._show_task()
-        self._show_summary()
-        self.refresh_bindings()
-
-    def _show_task(self) -> None:
-        if self.picture is None:
-            return
-        task = self.picture.plan.tasks.get(self.current.id) if self.current is not None else None
-        view = None if task is None else self.picture.view(task)
-        self.query_one(Details).show(view, self.world.timestamp())
-
-    def action_other_pane(self) -> None:
-        """Go to the other side."""
-        if self.plan_tree.has_focus:
-            self._right().focus()
-        else:
-            self.plan_tree.focus()
-
-    def _right(self) -> Details | LiveLog:
-        is_live = self.query_one(ContentSwitcher).current == "live"
-        return self.query_one(LiveLog) if is_live else self.query_one(Details)
-
-    def action_switch(self) -> None:
-        """Show the task, or what agents do."""
-        switcher = self.query_one(ContentSwitcher)
-        was_right = self.screen.focused is not None and not self.plan_tree.has_focus
-        switcher.current = "details" if switcher.current == "live" else "live"
-        if was_right:
-            self._right().focus()
-
-    def action_search(self) -> None:
-        """Type what to search for."""
-        box = self.query_one("#search", Input)
-        box.display = True
-        box.value = self.plan_tree.searched
-        box.focus()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what is found while it is typed."""
-        self.plan_tree.searched = event.value.strip()
-
-    def on_input_submitted(self) -> None:
-        """Keep what was found."""
-        self.query_one("#search", Input).display = False
-        self.plan_tree.focus()
-
-    def action_leave(self) -> None:
-        """Leave the search, or the right side."""
-        box = self.query_one("#search", Input)
-        if box.display or self.plan_tree.searched:
-            box.value = ""
-            self.plan_tree.searched = ""
-            box.display = False
-        self.plan_tree.focus()
-
-    def action_answer(self) -> None:
-        """Go to what waits for a person first."""
-        if self._required:
-            self.plan_tree.select(self._required[0].task_id)
+        self.look()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Say which keys work here and now."""
         del parameters
         if action == "answer":
-            return bool(self._required)
-        return True
+            return bool(self.main.required)
+        if action == "set_status":
+            return self.current is not None
+        if action == "execute":
+            return self._is_free()
+        verbs = _TAKEN_BY.get(action)
+        return verbs is None or (self._is_free() and any(map(self._takes, verbs)))
+
+    def _is_free(self) -> bool:
+        """Whether nobody runs agents here, as far as is known."""
+        is_held = self.picture is not None and self.picture.overview.holder is not None
+        return not self.runner.is_busy and not is_held
+
+    def _takes(self, verb: str) -> bool:
+        """Whether a command would take the task under the cursor."""
+        return (
+            self.picture is not None
+            and self.current is not None
+            and self.picture.takes(verb, self.current.id)
+        )
+
+    def _run(self, command: str, prepare: Prepare) -> None:
+        self.runner.start(command, prepare)
+        self.refresh_bindings()
+
+    def action_execute(self) -> None:
+        """Do what is due."""
+        self._run("execute", lambda workspace, face: execute_loop(workspace, face, (), None))
+
+    def action_execute_task(self) -> None:
+        """Run one task."""
+        if (task := self.current) is not None:
+            self._run("execute", lambda workspace, face: execute_loop(workspace, face, (task.id,), None))
+
+    def action_resume(self) -> None:
+        """Go on in a session; of a parent, in those of all that its review flagged."""
+        task = self.current
+        if task is None:
+            return
+        if task.children:
+            self._run("resume", lambda workspace, face: resume_all_loop(workspace, face, task.id))
+        else:
+            request = ResumeRequest(task.id)
+            self._run("resume", lambda workspace, face: resume_loop(workspace, face, request))
+
+    def action_restart(self) -> None:
+        """Start in a new session."""
+        if (task := self.current) is not None:
+            self._run("restart", lambda workspace, face: restart_loop(workspace, face, task.id, None))
+
+    def action_pause(self) -> None:
+        """Pause what runs; again, or when nothing runs, quit."""
+        if self.runner.is_busy and not self.runner.is_pausing:
+            self.runner.interrupt()
+        else:
+            self.call_later(self.action_quit)
+
+    async def action_quit(self) -> None:
+        """Leave, once what runs is paused and its record says so."""
+        await self.runner.finish()
+        self.exit()
+
+    @work(exit_on_error=False)
+    async def action_retry(self) -> None:
+        """Make a task todo again."""
+        if (task := self.current) is not None:
+            await self._change(lambda workspace: reset_task(workspace, task.id))
+
+    @work(exit_on_error=False)
+    async def action_set_status(self) -> None:
+        """Set a status by hand."""
+        task = self.current
+        if task is None:
+            return
+        offers = [Offer(status, status.value) for status in Status]
+        title = f"Status of {clean_line(task.id)}"
+        status = await self.push_screen_wait(Chooser(title, offers, list(Status).index(task.status)))
+        if status is not None:
+            await self._change(lambda workspace: set_status(workspace, task.id, status))
+
+    async def _change(self, change: Callable[[Workspace], Reset]) -> None:
+        """Change a status away from the screen: the lock of the store may be held for a moment."""
+        try:
+            workspace = await asyncio.to_thread(self.runner.open_workspace)
+            workspace.require_settings()
+            reset = await asyncio.to_thread(change, workspace)
+        except BlackbirdError as error:
+            self.complain(error)
+        else:
+            overtaken = f"; run {', '.join(run.id for run in reset.overtaken)} is overtaken" * bool(
+                reset.overtaken
+            )
+            self._say(f"{reset.task_id} is {reset.status}{overtaken}", is_good=True)
+        self.look()
+
+    @work(exit_on_error=False)
+    async def action_choose_agent(self) -> None:
+        """Choose the agent of new runs."""
+        workspace = await asyncio.to_thread(self.runner.open_workspace)
+        setting = workspace.settings.values["agent"]
+        offers = [Offer(name, name, setting.origin if name == setting.value else "") for name in AGENT_NAMES]
+        start = AGENT_NAMES.index(str(setting.value))
+        name = await self.push_screen_wait(Chooser("Agent of new runs", offers, start))
+        if name is not None:
+            self.runner.agent = name
+            self._say(f"new runs are {name}'s until you leave", is_good=True)
+
+    def action_answer(self) -> None:
+        """Go to what waits for a person first."""
+        if self.main.required:
+            self.main.plan_tree.select(self.main.required[0].task_id)
+
+    def action_switch(self) -> None:
+        """Show the task, or what agents do."""
+        self.main.switch()
+
+    def action_search(self) -> None:
+        """Search in the plan."""
+        self.main.search()
+
+    async def action_help(self) -> None:
+        """List all keys."""
+        await self.push_screen(Help(None if self.current is None else self.current.id))

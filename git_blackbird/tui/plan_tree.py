@@ -59,8 +59,8 @@ class PlanTree(ScrollView, can_focus=True):
         Binding("pagedown", "page(1)", "Page down", show=False),
         Binding("home", "jump(0)", "First", show=False),
         Binding("end", "jump(-1)", "Last", show=False),
-        Binding("enter,space", "fold", "Fold"),
-        Binding("f", "filter", "Filter"),
+        Binding("enter,space", "fold", "Fold", show=False),
+        Binding("f", "filter", "Filter", show=False),
     ]
 
     filter_index: reactive[int] = reactive(0)

@@ -1,8 +1,10 @@
 """An application in a terminal of 80 columns and 24 lines, driven by its keys."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import cast
 
 from textual.pilot import Pilot
 
@@ -23,7 +25,8 @@ def drive(repo: Path, session: Session, size: tuple[int, int] = SIZE) -> None:
 
     async def run() -> None:
         app = BlackbirdApp(world_at(repo))
-        async with app.run_test(size=size) as pilot:
+        app.animation_level = "none"
+        async with app.run_test(size=size, notifications=True) as pilot:
             await wait_for(pilot, lambda: app.picture is not None)
             await session(app, pilot)
 
@@ -32,9 +35,10 @@ def drive(repo: Path, session: Session, size: tuple[int, int] = SIZE) -> None:
 
 async def wait_for(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     """Wait for something to become true, however long it takes within patience."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not holds():
-            await pilot.pause(0.02)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, screen_text(cast(BlackbirdApp, pilot.app))
+        await pilot.pause(0.02)
     await pilot.pause()
 
 

@@ -36,7 +36,7 @@ def planned(repo: Path) -> Path:
 
 def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        assert app.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
         await pilot.press("down", "j", "j")
         shown = screen_text(app)
         assert "3 tasks: 3 todo (2 ready)" in shown
@@ -52,9 +52,9 @@ def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None
 def test_parents_fold_from_themselves_and_from_their_children(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("down", "enter")
-        assert app.plan_tree.shown_ids() == ("alpha", "guide")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide")
         await pilot.press("space", "down", "enter")
-        assert app.plan_tree.shown_ids() == ("alpha", "guide")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide")
         assert app.current is not None
         assert app.current.id == "guide"
 
@@ -64,12 +64,12 @@ def test_parents_fold_from_themselves_and_from_their_children(planned: Path) -> 
 def test_filters_follow_one_another(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("f")
-        assert app.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq")
         assert "filter: ready" in screen_text(app)
         await pilot.press("f")
-        assert app.plan_tree.shown_ids() == ("guide", "guide-use")
+        assert app.main.plan_tree.shown_ids() == ("guide", "guide-use")
         await pilot.press("f")
-        assert app.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
 
     drive(planned, session)
 
@@ -77,13 +77,13 @@ def test_filters_follow_one_another(planned: Path) -> None:
 def test_a_search_shows_what_it_finds_and_escape_drops_it(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("slash", *"FAQ")
-        assert app.plan_tree.shown_ids() == ("guide", "guide-faq")
+        assert app.main.plan_tree.shown_ids() == ("guide", "guide-faq")
         await pilot.press("enter", "down")
-        assert app.plan_tree.has_focus
+        assert app.main.plan_tree.has_focus
         assert app.current is not None
         assert app.current.id == "guide-faq"
         await pilot.press("escape")
-        assert app.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
         assert app.current.id == "guide-faq"
 
     drive(planned, session)
@@ -92,11 +92,11 @@ def test_a_search_shows_what_it_finds_and_escape_drops_it(planned: Path) -> None
 def test_tab_goes_to_the_other_pane_and_t_switches_it(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("tab")
-        assert not app.plan_tree.has_focus
+        assert not app.main.plan_tree.has_focus
         await pilot.press("t")
         assert "no agent is at work" in screen_text(app)
         await pilot.press("tab")
-        assert app.plan_tree.has_focus
+        assert app.main.plan_tree.has_focus
 
     drive(planned, session)
 
@@ -128,7 +128,7 @@ def test_what_another_process_does_is_seen(planned: Path) -> None:
         set_status(open_at(planned), "alpha", Status.DONE)
         await wait_for(pilot, lambda: "1 done" in screen_text(app))
         put_plan(planned, leaf("beta"))
-        await wait_for(pilot, lambda: app.plan_tree.shown_ids() == ("beta",))
+        await wait_for(pilot, lambda: app.main.plan_tree.shown_ids() == ("beta",))
 
     drive(planned, session)
 
