@@ -4,13 +4,16 @@ import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual import work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
+from git_blackbird.controller.checkpoints import pending_checkpoint
+from git_blackbird.controller.decide import Recorded, record_decision
+from git_blackbird.controller.elsewhere import or_elsewhere
 from git_blackbird.controller.requests import (
     Reset,
     ResumeRequest,
@@ -21,27 +24,34 @@ from git_blackbird.controller.requests import (
     resume_loop,
     set_status,
 )
+from git_blackbird.controller.reviews import review_loop
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.events import Event, RunStarted
+from git_blackbird.messages.event_text import render_event
+from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.events import Decided, Event, RunStarted
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.settings import AGENT_NAMES
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean, clean_line
 from git_blackbird.tui.deeds import DEEDS
 from git_blackbird.tui.main_screen import MainScreen
+from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.chooser import Chooser, Offer
 from git_blackbird.tui.modals.help import Help
+from git_blackbird.tui.modals.modal import Modal
 from git_blackbird.tui.palette import DeedProvider
 from git_blackbird.tui.running import Prepare, Runner
 
+T = TypeVar("T")
 _LOOK_SECONDS = 1.0
 _EVERYWHERE = "ctrl+c"
-_LEAVING = (signal.SIGTERM, signal.SIGHUP)
+_LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TAKEN_BY = {
     "execute_task": ("execute",),
+    "decide": ("decide",),
     "resume": ("resume", "resume --all"),
     "retry": ("retry",),
     "restart": ("restart",),
@@ -126,6 +136,16 @@ class BlackbirdApp(App[None]):
         if event.state is WorkerState.ERROR and self.is_running:
             self._say(f"this is a bug: {event.worker.error!r}", is_good=False)
 
+    async def ask(self, screen: Modal[T]) -> T | None:
+        """Ask on a screen of its own; cancelled, it is gone with all that came up over it."""
+        self.bell()
+        try:
+            return await self.push_screen_wait(screen)
+        finally:
+            if screen in self.screen_stack:
+                screen.pop_until_active()
+                screen.give(None)
+
     def tell(self, event: Event) -> None:
         """Show what happens in a run; must not block."""
         if isinstance(event, RunStarted):
@@ -194,7 +214,9 @@ class BlackbirdApp(App[None]):
         task = self.current
         if task is None:
             return
-        if task.children:
+        if self._takes("decide"):
+            self.action_decide()
+        elif task.children:
             self._run("resume", lambda workspace, face: resume_all_loop(workspace, face, task.id))
         else:
             request = ResumeRequest(task.id)
@@ -204,6 +226,42 @@ class BlackbirdApp(App[None]):
         """Start in a new session."""
         if (task := self.current) is not None:
             self._run("restart", lambda workspace, face: restart_loop(workspace, face, task.id, None))
+
+    @work(exit_on_error=False)
+    async def action_decide(self) -> None:
+        """Decide on a run while nothing runs here; what follows from it is done by the next execute."""
+        task = self.current
+        if task is None:
+            return
+        try:
+            workspace = await asyncio.to_thread(self.runner.open_workspace)
+            workspace.require_settings()
+            checkpoint = await asyncio.to_thread(pending_checkpoint, workspace, task.id)
+            asking = self.ask(CheckpointScreen(workspace, checkpoint))
+            reply = await or_elsewhere(workspace, asking, checkpoint.run)
+            if isinstance(reply, Decision):
+                run_id = checkpoint.run.id
+                recorded = await asyncio.to_thread(record_decision, workspace, task.id, reply, run_id)
+                self._say_decided(recorded)
+            elif isinstance(reply, ReviewAgain):
+                self._run("review run", lambda workspace, face: review_loop(workspace, face, task.id))
+            elif reply is not None:
+                self._say(f"{task.id} was decided elsewhere meanwhile", is_good=True)
+        except BlackbirdError as error:
+            self.complain(error)
+        self.look()
+
+    def _say_decided(self, recorded: Recorded) -> None:
+        """Say what was decided, and what a person should know of it."""
+        run = recorded.run
+        if run.decision_state is None:
+            return
+        decided = Decided(run.task_id, run.id, run.decision_state, elsewhere=False, commit=recorded.commit)
+        warnings = () if recorded.commit is None else recorded.commit.warnings
+        undo = (f"to take the change back: {line}" for line in recorded.undo)
+        moved = (f"the worktree differs from the change in {path}" for path in recorded.moved)
+        text = render_event(decided) or ""
+        self._say("\n".join((text, *warnings, *moved, *undo)), is_good=not warnings)
 
     def action_pause(self) -> None:
         """Pause what runs; again, or when nothing runs, quit."""

@@ -40,6 +40,7 @@ DEEDS = (
         is_of_task=False,
     ),
     Deed("x", "execute_task", "Run", "run this task alone", "execute"),
+    Deed("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
     Deed("u", "resume", "Resume", "go on in the task's session", "resume"),
     Deed("y", "retry", "Retry", "make the task todo again; start nothing", "retry"),
     Deed("w", "restart", "Restart", "start the task in a new session, told everything it is owed", "restart"),

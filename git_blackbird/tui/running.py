@@ -81,7 +81,7 @@ class Runner:
 
     async def _perform(self, command: str, prepare: Prepare) -> Stop:
         workspace = await asyncio.to_thread(self.open_workspace)
-        loop, opening = prepare(workspace, TuiFace(self._app))
+        loop, opening = prepare(workspace, TuiFace(self._app, workspace))
         with hold_controller(workspace, command):
             self._loop = loop
             if self._was_interrupted:

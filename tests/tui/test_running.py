@@ -86,15 +86,15 @@ def test_ctrl_c_pauses_and_stays_and_resume_goes_on_in_the_session(planned: Path
     assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
 
 
-@pytest.mark.parametrize("key", ["q", "SIGTERM"])
+@pytest.mark.parametrize("key", ["q", "SIGTERM", "SIGINT"])
 def test_leaving_during_a_run_pauses_it_and_leaves_no_agent_behind(planned: Path, key: str) -> None:
     put_plan(planned, leaf("alpha", SLOW))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: "Working on it." in screen_text(app))
-        if key == "SIGTERM":
-            os.kill(os.getpid(), signal.SIGTERM)
+        if key.startswith("SIG"):
+            os.kill(os.getpid(), signal.Signals[key])
         else:
             await pilot.press(key)
         await wait_for(pilot, lambda: not app.is_running)
