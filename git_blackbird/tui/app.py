@@ -11,9 +11,6 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
-from git_blackbird.controller.checkpoints import pending_checkpoint
-from git_blackbird.controller.decide import Recorded, record_decision
-from git_blackbird.controller.elsewhere import or_elsewhere
 from git_blackbird.controller.requests import (
     Reset,
     ResumeRequest,
@@ -24,24 +21,22 @@ from git_blackbird.controller.requests import (
     resume_loop,
     set_status,
 )
-from git_blackbird.controller.reviews import review_loop
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.event_text import render_event
-from git_blackbird.model.choices import Decision, ReviewAgain
-from git_blackbird.model.events import Decided, Event, RunStarted
+from git_blackbird.model.events import Event, RunStarted
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.settings import AGENT_NAMES
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean, clean_line
 from git_blackbird.tui.deeds import DEEDS
+from git_blackbird.tui.judging import answer_review, decide
 from git_blackbird.tui.main_screen import MainScreen
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.chooser import Chooser, Offer
 from git_blackbird.tui.modals.help import Help
 from git_blackbird.tui.modals.modal import Modal
+from git_blackbird.tui.modals.runs import RunsScreen
 from git_blackbird.tui.palette import DeedProvider
 from git_blackbird.tui.running import Prepare, Runner
 
@@ -52,6 +47,7 @@ _LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TAKEN_BY = {
     "execute_task": ("execute",),
     "decide": ("decide",),
+    "review": ("review dismiss", "resume --all"),
     "resume": ("resume", "resume --all"),
     "retry": ("retry",),
     "restart": ("restart",),
@@ -134,7 +130,7 @@ class BlackbirdApp(App[None]):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Say that something went wrong that should not have: what runs is paused by then."""
         if event.state is WorkerState.ERROR and self.is_running:
-            self._say(f"this is a bug: {event.worker.error!r}", is_good=False)
+            self.say(f"this is a bug: {event.worker.error!r}", is_good=False)
 
     async def ask(self, screen: Modal[T]) -> T | None:
         """Ask on a screen of its own; cancelled, it is gone with all that came up over it."""
@@ -155,13 +151,16 @@ class BlackbirdApp(App[None]):
     def show_stop(self, stop: Stop) -> None:
         """Say how a call ended and what to do next."""
         text = "\n".join((stop.text, *(f"next step: {step}" for step in stop.next_steps)))
-        self._say(text, is_good=stop.reason in _GOOD_ENDS)
+        self.say(text, is_good=stop.reason in _GOOD_ENDS)
+        if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
+            self.run_worker(answer_review(self, stop.held[0].task_id), exit_on_error=False)
 
     def complain(self, error: BlackbirdError) -> None:
         """Say why something could not be done."""
-        self._say("\n".join(filter(None, (error.message, error.hint))), is_good=False)
+        self.say("\n".join(filter(None, (error.message, error.hint))), is_good=False)
 
-    def _say(self, text: str, *, is_good: bool) -> None:
+    def say(self, text: str, *, is_good: bool) -> None:
+        """Say something that is to be noticed, and stays in the log."""
         self.main.live.say(text)
         self.notify(clean(text), severity="information" if is_good else "warning", markup=False)
 
@@ -176,7 +175,7 @@ class BlackbirdApp(App[None]):
         del parameters
         if action == "answer":
             return bool(self.main.required)
-        if action == "set_status":
+        if action in {"set_status", "runs"}:
             return self.current is not None
         if action == "execute":
             return self._is_free()
@@ -196,18 +195,19 @@ class BlackbirdApp(App[None]):
             and self.picture.takes(verb, self.current.id)
         )
 
-    def _run(self, command: str, prepare: Prepare) -> None:
+    def start(self, command: str, prepare: Prepare) -> None:
+        """Begin what a command does."""
         self.runner.start(command, prepare)
         self.refresh_bindings()
 
     def action_execute(self) -> None:
         """Do what is due."""
-        self._run("execute", lambda workspace, face: execute_loop(workspace, face, (), None))
+        self.start("execute", lambda workspace, face: execute_loop(workspace, face, (), None))
 
     def action_execute_task(self) -> None:
         """Run one task."""
         if (task := self.current) is not None:
-            self._run("execute", lambda workspace, face: execute_loop(workspace, face, (task.id,), None))
+            self.start("execute", lambda workspace, face: execute_loop(workspace, face, (task.id,), None))
 
     def action_resume(self) -> None:
         """Go on in a session; of a parent, in those of all that its review flagged."""
@@ -217,51 +217,36 @@ class BlackbirdApp(App[None]):
         if self._takes("decide"):
             self.action_decide()
         elif task.children:
-            self._run("resume", lambda workspace, face: resume_all_loop(workspace, face, task.id))
+            self.start("resume", lambda workspace, face: resume_all_loop(workspace, face, task.id))
         else:
             request = ResumeRequest(task.id)
-            self._run("resume", lambda workspace, face: resume_loop(workspace, face, request))
+            self.start("resume", lambda workspace, face: resume_loop(workspace, face, request))
 
     def action_restart(self) -> None:
         """Start in a new session."""
         if (task := self.current) is not None:
-            self._run("restart", lambda workspace, face: restart_loop(workspace, face, task.id, None))
+            self.start("restart", lambda workspace, face: restart_loop(workspace, face, task.id, None))
 
     @work(exit_on_error=False)
     async def action_decide(self) -> None:
-        """Decide on a run while nothing runs here; what follows from it is done by the next execute."""
-        task = self.current
-        if task is None:
-            return
-        try:
-            workspace = await asyncio.to_thread(self.runner.open_workspace)
-            workspace.require_settings()
-            checkpoint = await asyncio.to_thread(pending_checkpoint, workspace, task.id)
-            asking = self.ask(CheckpointScreen(workspace, checkpoint))
-            reply = await or_elsewhere(workspace, asking, checkpoint.run)
-            if isinstance(reply, Decision):
-                run_id = checkpoint.run.id
-                recorded = await asyncio.to_thread(record_decision, workspace, task.id, reply, run_id)
-                self._say_decided(recorded)
-            elif isinstance(reply, ReviewAgain):
-                self._run("review run", lambda workspace, face: review_loop(workspace, face, task.id))
-            elif reply is not None:
-                self._say(f"{task.id} was decided elsewhere meanwhile", is_good=True)
-        except BlackbirdError as error:
-            self.complain(error)
-        self.look()
+        """Decide on a run while nothing runs here."""
+        if (task := self.current) is not None:
+            await decide(self, task.id)
 
-    def _say_decided(self, recorded: Recorded) -> None:
-        """Say what was decided, and what a person should know of it."""
-        run = recorded.run
-        if run.decision_state is None:
-            return
-        decided = Decided(run.task_id, run.id, run.decision_state, elsewhere=False, commit=recorded.commit)
-        warnings = () if recorded.commit is None else recorded.commit.warnings
-        undo = (f"to take the change back: {line}" for line in recorded.undo)
-        moved = (f"the worktree differs from the change in {path}" for path in recorded.moved)
-        text = render_event(decided) or ""
-        self._say("\n".join((text, *warnings, *moved, *undo)), is_good=not warnings)
+    @work(exit_on_error=False)
+    async def action_review(self) -> None:
+        """Say what becomes of a parent whose review failed."""
+        if (task := self.current) is not None:
+            await answer_review(self, task.id)
+
+    @work(exit_on_error=False)
+    async def action_runs(self) -> None:
+        """Look at what happened on a task."""
+        task = self.current
+        if task is not None and self.picture is not None:
+            workspace = await asyncio.to_thread(self.runner.open_workspace)
+            runs = self.picture.standing.history(task.id).runs[::-1]
+            await self.ask(RunsScreen(workspace, task.id, runs))
 
     def action_pause(self) -> None:
         """Pause what runs; again, or when nothing runs, quit."""
@@ -305,7 +290,7 @@ class BlackbirdApp(App[None]):
             overtaken = f"; run {', '.join(run.id for run in reset.overtaken)} is overtaken" * bool(
                 reset.overtaken
             )
-            self._say(f"{reset.task_id} is {reset.status}{overtaken}", is_good=True)
+            self.say(f"{reset.task_id} is {reset.status}{overtaken}", is_good=True)
         self.look()
 
     @work(exit_on_error=False)
@@ -318,12 +303,15 @@ class BlackbirdApp(App[None]):
         name = await self.push_screen_wait(Chooser("Agent of new runs", offers, start))
         if name is not None:
             self.runner.agent = name
-            self._say(f"new runs are {name}'s until you leave", is_good=True)
+            self.say(f"new runs are {name}'s until you leave", is_good=True)
 
     def action_answer(self) -> None:
-        """Go to what waits for a person first."""
-        if self.main.required:
-            self.main.plan_tree.select(self.main.required[0].task_id)
+        """Go to what waits for a person; from there to the next of it."""
+        waiting = [one.task_id for one in self.main.required]
+        here = None if self.current is None else self.current.id
+        if waiting:
+            following = waiting.index(here) + 1 if here in waiting else 0
+            self.main.plan_tree.select(waiting[following % len(waiting)])
 
     def action_switch(self) -> None:
         """Show the task, or what agents do."""

@@ -41,6 +41,7 @@ DEEDS = (
     ),
     Deed("x", "execute_task", "Run", "run this task alone", "execute"),
     Deed("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
+    Deed("p", "review", "Review", "what the parent's review found, and what to do about it", "review show"),
     Deed("u", "resume", "Resume", "go on in the task's session", "resume"),
     Deed("y", "retry", "Retry", "make the task todo again; start nothing", "retry"),
     Deed("w", "restart", "Restart", "start the task in a new session, told everything it is owed", "restart"),
@@ -62,6 +63,7 @@ DEEDS = (
         "pause what runs; again, or when nothing runs, quit",
         is_shown=False,
     ),
+    Deed("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
     Deed("a", "answer", "Action", "go to what waits for you", "status", is_of_task=False),
     Deed("t", "switch", "Live", "show the task, or what agents do"),
     Deed(

@@ -17,7 +17,7 @@ from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean_line
-from git_blackbird.tui.diff_view import DiffView
+from git_blackbird.tui.line_view import LineView, diff_lines
 from git_blackbird.tui.lines import drawn
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
 from git_blackbird.tui.modals.modal import Modal
@@ -55,7 +55,7 @@ class CheckpointScreen(Modal[Decision | ReviewAgain]):
             with ContentSwitcher(id="shown", initial="said"):
                 with VerticalScroll(id="said", can_focus=False):
                     yield Static(drawn(render_checkpoint(self.checkpoint)), markup=False)
-                yield DiffView(id="diff")
+                yield LineView(id="diff")
             yield ChoiceList(offers)
             yield Static(_KEYS, classes="keys", markup=False)
 
@@ -106,8 +106,8 @@ class CheckpointScreen(Modal[Decision | ReviewAgain]):
         except BlackbirdError as error:
             lines = [Line(f"no diff can be shown: {clean_line(error.message)}", Tone.WARNING)]
         else:
-            lines = DiffView.parse(text)
-        self.app.call_from_thread(self.query_one(DiffView).show, lines)
+            lines = diff_lines(text)
+        self.app.call_from_thread(self.query_one(LineView).show, lines)
 
     def action_scroll(self, pages: int) -> None:
         """Scroll what is shown."""
@@ -118,9 +118,9 @@ class CheckpointScreen(Modal[Decision | ReviewAgain]):
         """Scroll sideways: lines of a diff are not broken."""
         self._shown().scroll_relative(x=steps * 8, animate=False)
 
-    def _shown(self) -> VerticalScroll | DiffView:
+    def _shown(self) -> VerticalScroll | LineView:
         is_diff = self.query_one("#shown", ContentSwitcher).current == "diff"
-        return self.query_one(DiffView) if is_diff else self.query_one("#said", VerticalScroll)
+        return self.query_one(LineView) if is_diff else self.query_one("#said", VerticalScroll)
 
 
 def known_paths(workspace: Workspace) -> Callable[[], list[str]]:

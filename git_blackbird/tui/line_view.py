@@ -1,4 +1,4 @@
-"""A diff of any length: only the lines in view are drawn, coloured by what they are."""
+"""Lines of any number, as of a diff or a log: only those in view are drawn."""
 
 from collections.abc import Sequence
 
@@ -24,18 +24,12 @@ _MARKS = (
 _LONGEST = 4_000
 
 
-class DiffView(ScrollView, can_focus=False):
+class LineView(ScrollView, can_focus=False):
     """Shows lines that are not broken; scrolls both ways."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
-        self._lines: Sequence[Line] = (Line("reading the diff...", Tone.FAINT),)
-
-    @staticmethod
-    def parse(text: str) -> list[Line]:
-        """Read git's diff; control characters in it are made visible."""
-        lines = text.split("\n")
-        return [_line(line[:_LONGEST]) for line in (lines[:-1] if lines[-1] == "" else lines)]
+        self._lines: Sequence[Line] = (Line("reading...", Tone.FAINT),)
 
     def show(self, lines: Sequence[Line]) -> None:
         """Show lines from the first on."""
@@ -54,6 +48,12 @@ class DiffView(ScrollView, can_focus=False):
         text = line.text.expandtabs()
         strip = Strip([Segment(text, Style.parse(STYLES[line.tone] or "none"))], cell_len(text))
         return strip.crop_extend(left, left + width, None).apply_style(self.rich_style)
+
+
+def diff_lines(text: str) -> list[Line]:
+    """Read git's diff; control characters in it are made visible."""
+    lines = text.split("\n")
+    return [_line(line[:_LONGEST]) for line in (lines[:-1] if lines[-1] == "" else lines)]
 
 
 def _line(text: str) -> Line:
