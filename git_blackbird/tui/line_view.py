@@ -52,6 +52,8 @@ class LineView(ScrollView, can_focus=False):
 
 def diff_lines(text: str) -> list[Line]:
     """Read git's diff; control characters in it are made visible."""
+    if not text:
+        return [Line("nothing was changed", Tone.FAINT)]
     lines = text.split("\n")
     return [_line(line[:_LONGEST]) for line in (lines[:-1] if lines[-1] == "" else lines)]
 
