@@ -13,7 +13,15 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks import hook_rows, orchestration_rows, plan_rows, snapshot_rows, startup_rows, streaming_rows
+from benchmarks import (
+    hook_rows,
+    orchestration_rows,
+    plan_rows,
+    screen_rows,
+    snapshot_rows,
+    startup_rows,
+    streaming_rows,
+)
 from benchmarks.bench import Bench, say
 from benchmarks.measuring import HEADING, Row, Ruler, render_row
 
@@ -32,6 +40,7 @@ ROWS: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "11": streaming_rows.streaming,
     "12": plan_rows.newest_runs,
     "14": plan_rows.loading,
+    "16": screen_rows.screen,
 }
 
 

@@ -57,7 +57,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 @contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Spare the import of many modules the search for garbage: they are all kept."""
     was_on = gc.isenabled()
     gc.disable()
@@ -83,7 +83,7 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         module, name = entry.place.split(":")
-        with _collector_paused():
+        with collector_paused():
             command = getattr(import_module(f"git_blackbird.cli.{module}"), name)
         if not isinstance(command, click.Command):
             raise TypeError(f"{entry.place} is no command")

@@ -6,8 +6,9 @@ import click
 
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.faces import is_capable_terminal
+from git_blackbird.cli.main import collector_paused
 from git_blackbird.cli.read_commands import show_status
-from git_blackbird.controller.workspace import open_workspace
+from git_blackbird.controller.watching import Watch
 from git_blackbird.errors import ExitCode
 
 
@@ -21,11 +22,12 @@ def tui(call: Invocation) -> ExitCode:
     """
     if call.output.as_json or call.no_input or not is_capable_terminal(call.world):
         return show_status(call)
-    # What is wrong with the repository or the plan is said before the screen is taken.
-    open_workspace(call.world).store.plan()
-    from git_blackbird.tui.app import BlackbirdApp  # noqa: PLC0415  # only who opens it pays for it
-
-    app = BlackbirdApp(call.world)
+    with collector_paused():
+        # What is wrong with the repository or the plan is said before the screen is taken.
+        watch = Watch(call.world)
+        watch.plan()
+        from git_blackbird.tui.app import BlackbirdApp  # noqa: PLC0415  # only who opens it pays for it
+    app = BlackbirdApp(call.world, watch)
     with suppress(KeyboardInterrupt):
         app.run()
     return ExitCode.OK if app.return_code == 0 else ExitCode.BUG

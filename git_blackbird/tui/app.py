@@ -1,7 +1,9 @@
 """The application: it watches the worktree, and does through the controller what a person asks for."""
 
 import asyncio
+import gc
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar, TypeVar
@@ -42,6 +44,7 @@ from git_blackbird.tui.running import Prepare, Runner
 
 T = TypeVar("T")
 _LOOK_SECONDS = 1.0
+_TURN_SECONDS = 0.0005
 _EVERYWHERE = "ctrl+c"
 _LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TAKEN_BY = {
@@ -73,12 +76,12 @@ class BlackbirdApp(App[None]):
         for deed in DEEDS
     ]
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, watch: Watch) -> None:
         super().__init__()
         self.world = world
         self.main = MainScreen()
         self.runner = Runner(self)
-        self._watch = Watch(world)
+        self._watch = watch
         self._trouble: str | None = None
 
     @property
@@ -94,7 +97,14 @@ class BlackbirdApp(App[None]):
     async def on_mount(self) -> None:
         """Begin to look; who ends this process must not leave agents behind."""
         await self.push_screen(self.main)
-        self.look()
+        # A look takes turns with the screen: it must not keep a key waiting.
+        sys.setswitchinterval(_TURN_SECONDS)
+        try:
+            self.main.show_plan(self._watch.plan())
+        except BlackbirdError as error:
+            self._show_trouble(error)
+        # The plan is there at once; reading the records takes turns with whatever a person does then.
+        self.call_after_refresh(self.look)
         self.set_interval(_LOOK_SECONDS, self.look)
         for number in _LEAVING:
             # Only the main thread of a process may take its signals.
@@ -107,13 +117,13 @@ class BlackbirdApp(App[None]):
         if sum(other.group == "look" and not other.is_finished for other in self.workers) > 1:
             return
         try:
-            if self.picture is None:
-                self.call_from_thread(self.main.show_plan, self._watch.plan())
             picture = self._watch.look()
         except BlackbirdError as error:
             self.call_from_thread(self._show_trouble, error)
             return
         if picture is not None:
+            # Records are many and live long: the search for garbage need not halt the screen for them.
+            gc.freeze()
             self.call_from_thread(self._show_picture, picture)
 
     def _show_picture(self, picture: Picture) -> None:

@@ -54,6 +54,7 @@ class Live(Vertical):
         self._work: Work | None = None
         self._waiting: deque[Text] = deque(maxlen=_WAITING_LINES)
         self._passed_over = 0
+        self._shown_head = ""
 
     def compose(self) -> ComposeResult:
         """Make the head and the log."""
@@ -107,7 +108,10 @@ class Live(Vertical):
         self._waiting.append(line)
 
     def _draw(self) -> None:
-        self.query_one("#work", Static).update(self._head())
+        head = self._head()
+        if head != self._shown_head:
+            self._shown_head = head
+            self.query_one("#work", Static).update(head)
         if not self._waiting:
             return
         log = self.query_one(LiveLog)

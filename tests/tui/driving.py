@@ -8,6 +8,7 @@ from typing import cast
 
 from textual.pilot import Pilot
 
+from git_blackbird.controller.watching import Watch
 from git_blackbird.controller.world import World, real_world
 from git_blackbird.tui.app import BlackbirdApp
 
@@ -24,7 +25,8 @@ def drive(repo: Path, session: Session, size: tuple[int, int] = SIZE) -> None:
     """Run the application over a repository, and what a person does in it."""
 
     async def run() -> None:
-        app = BlackbirdApp(world_at(repo))
+        world = world_at(repo)
+        app = BlackbirdApp(world, Watch(world))
         app.animation_level = "none"
         async with app.run_test(size=size, notifications=True) as pilot:
             await wait_for(pilot, lambda: app.picture is not None)
