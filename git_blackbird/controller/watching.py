@@ -50,7 +50,7 @@ class Watch:
     """
 
     def __init__(self, world: World) -> None:
-        self._workspace = open_workspace(world)
+        self.workspace = open_workspace(world)
         self._seen: _Marks | None = None
         self._picture: Picture | None = None
 
@@ -59,7 +59,7 @@ class Watch:
 
         Raises UnusableError when there is none to be read.
         """
-        return self._workspace.store.plan()
+        return self.workspace.store.plan()
 
     def look(self) -> Picture | None:
         """Read what changed; None where nothing did since the last look.
@@ -70,15 +70,15 @@ class Watch:
         if marks == self._seen:
             return None
         # What is written while it is read leaves other marks, and is seen at the next look.
-        image = self._workspace.store.image()
-        standing = self._workspace.standing(image)
+        image = self.workspace.store.image()
+        standing = self.workspace.standing(image)
         takers = {verb: frozenset(task.id for task in choose(standing)) for verb, choose in BY_STATE.items()}
-        self._picture = Picture(standing, build_overview(self._workspace, image), takers)
+        self._picture = Picture(standing, build_overview(self.workspace, image), takers)
         self._seen = marks if marks.are_settled() else None
         return self._picture
 
     def _marks(self) -> "_Marks":
-        layout = self._workspace.layout
+        layout = self.workspace.layout
         running = self._picture.overview.running if self._picture is not None else ()
         return _Marks(
             (_changed(layout.plan), _changed(layout.feedback), *_folder_times(layout.runs)),

@@ -33,6 +33,7 @@ from git_blackbird.model.settings import AGENT_NAMES
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean, clean_line
 from git_blackbird.tui.deeds import DEEDS
+from git_blackbird.tui.following import Follower
 from git_blackbird.tui.judging import answer_review, decide
 from git_blackbird.tui.main_screen import MainScreen
 from git_blackbird.tui.modals.chooser import Chooser, Offer
@@ -97,6 +98,7 @@ class BlackbirdApp(App[None]):
     async def on_mount(self) -> None:
         """Begin to look; who ends this process must not leave agents behind."""
         await self.push_screen(self.main)
+        self._follower = Follower(self.main.live)
         # A look takes turns with the screen: it must not keep a key waiting.
         sys.setswitchinterval(_TURN_SECONDS)
         try:
@@ -125,6 +127,14 @@ class BlackbirdApp(App[None]):
             # Records are many and live long: the search for garbage need not halt the screen for them.
             gc.freeze()
             self.call_from_thread(self._show_picture, picture)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Follow what another process runs; what runs here tells of itself."""
+        if self.runner.is_busy:
+            self._follower.leave()
+        elif self.picture is not None:
+            self._follower.look(self._watch.workspace, self.picture)
 
     def _show_picture(self, picture: Picture) -> None:
         self._trouble = None

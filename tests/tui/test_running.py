@@ -1,6 +1,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from git_blackbird.model.plan import Status
 from git_blackbird.model.run import RunStatus, TerminalReason
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.tui.app import BlackbirdApp
+from tests.cli.terminal import program_environ
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driving import drive, screen_text, wait_for, world_at
@@ -32,6 +35,13 @@ def is_over(app: BlackbirdApp) -> bool:
 
 def holder(repo: Path) -> str | None:
     return controller_holder(open_at(repo).layout)
+
+
+def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
+    """Start the program as another process."""
+    command = [sys.executable, "-m", "git_blackbird", *args]
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
 
 
 def test_execute_runs_what_is_ready_and_shows_it(planned: Path) -> None:
@@ -238,3 +248,20 @@ def test_a_look_reads_nothing_again_while_nothing_changes(planned: Path) -> None
     picture = watch.look()
     assert picture is not None
     assert [task.title for task in picture.plan.tasks.values()] == ["Another"]
+
+
+def test_what_another_process_runs_is_followed_and_leaves_with_it(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "say Working on it.\nsleep 60"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        with started(planned, "execute", "--no-input") as other:
+            await pilot.press("t")
+            await wait_for(pilot, lambda: "Working on it." in screen_text(app))
+            assert "alpha  Task alpha" in screen_text(app)
+            await wait_for(pilot, lambda: app.check_action("execute", ()) is False)
+            other.send_signal(signal.SIGINT)
+            await wait_for(pilot, lambda: other.poll() is not None)
+        await wait_for(pilot, lambda: "no agent is at work" in screen_text(app))
+        await wait_for(pilot, lambda: "Action required (1): alpha: paused" in screen_text(app))
+
+    drive(planned, session)
