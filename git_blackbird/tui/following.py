@@ -1,8 +1,11 @@
 """What the agent of a run does that another process started: its saved output, read as it grows."""
 
+from collections.abc import Iterable
+
 from git_blackbird.controller.transcripts import FollowedSteps, followed_steps
 from git_blackbird.controller.watching import Picture
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.conversation import Progress
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.live import Live
@@ -26,7 +29,11 @@ class Follower:
             self._run_id, self._steps = run.id, followed_steps(workspace, run)
             task = picture.plan.tasks.get(run.task_id)
             self._live.follow(f"{run.task_id}  {clean_line(task.title if task is not None else '')}")
-        for step in self._steps.earlier().steps if self._steps is not None else ():
+            self._tell(() if self._steps is None else self._steps.earlier().steps)
+        self._tell(() if self._steps is None else self._steps.arrived())
+
+    def _tell(self, steps: Iterable[Progress]) -> None:
+        for step in steps:
             self._live.tell_step(step)
 
     def leave(self) -> None:
