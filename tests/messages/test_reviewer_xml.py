@@ -1,3 +1,4 @@
+
 import pytest
 
 from git_blackbird.messages.reviewer_xml import (
