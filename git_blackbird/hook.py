@@ -102,13 +102,13 @@ def _hand_over(oid: str, replaced: str | None) -> None:
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  # pathlib is slow
     if root not in sys.path:
         sys.path.append(root)
-    from git_blackbird.controller.manual_runs import record_commit  # noqa: PLC0415  # only now needed
+    from git_blackbird.controller.late_commits import record_or_keep  # noqa: PLC0415  # only now needed
     from git_blackbird.controller.workspace import open_workspace  # noqa: PLC0415
     from git_blackbird.controller.world import real_world  # noqa: PLC0415
     from git_blackbird.errors import BlackbirdError  # noqa: PLC0415
 
     try:
-        said = record_commit(open_workspace(real_world()), oid, replaced)
+        said = record_or_keep(open_workspace(real_world()), oid, replaced)
     except BlackbirdError as error:
         said = (f"the commit is not recorded: {error.message}",)
     for text in said:

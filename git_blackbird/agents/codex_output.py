@@ -60,6 +60,8 @@ class CodexReader:
         self._thread: str | None = None
         self._began = False
         self._text = ""
+        # Lines too long to be read, up to the last message that was read.
+        self._passed_over = 0
         self._totals: dict[str, float] = {}
         self._completed = False
         self._failure: str | None = None
@@ -93,6 +95,7 @@ class CodexReader:
             raw_totals=self._totals or self._previous,
             notes=tuple(self._notes(blocked)),
             blocked=None if self._reviews else blocked,
+            is_cut=self._lines.too_long > self._passed_over,
         )
 
     def _take(self, event: JsonObject) -> Iterator[Progress]:
@@ -126,6 +129,7 @@ class CodexReader:
         match item.get("type"):
             case "agent_message":
                 self._text = text_of(item.get("text"))
+                self._passed_over = self._lines.too_long
             case "command_execution" if _NO_SANDBOX.match(text_of(item.get("aggregated_output"))):
                 self._no_sandbox = one_line(text_of(item.get("aggregated_output")))
             case "command_execution" | "file_change" if item.get("status") == "completed":

@@ -40,7 +40,9 @@ _SHELL_WORDS = frozenset(
     | {"alias", "local", "unalias", "wait", "while", "echo", "false", "true", "test", "printf", "."}
 )
 _REVIEWS = "runs with your rights, in a throw-away checkout of what is to be reviewed"
-_NO_REVIEWS = "nothing: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
+_NO_REVIEWS = (
+    f"{_REVIEWS}; reviews no parents: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
+)
 _HINT = (
     "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD, "
     "or choose another agent with --agent"
@@ -141,6 +143,7 @@ class CommandReader:
         self._pieces: deque[bytes] = deque()
         self._kept = 0
         self._began = False
+        self._dropped = False
 
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Take the next piece of standard output."""
@@ -150,6 +153,7 @@ class CommandReader:
         self._kept += len(data)
         while self._kept - len(self._pieces[0]) >= _FINAL_BYTES:
             self._kept -= len(self._pieces.popleft())
+            self._dropped = True
         line = last_line(data[-4096:].decode(errors="replace"))
         return (Progress(ProgressKind.PRINTS, line),) if line else ()
 
@@ -162,7 +166,8 @@ class CommandReader:
                 refusal=Refusal.MISSING,
                 refusal_hint=_HINT,
             )
-        text = b"".join(self._pieces)[-_FINAL_BYTES:].decode(errors="replace").strip()
+        whole = b"".join(self._pieces)
+        text = whole[-_FINAL_BYTES:].decode(errors="replace").strip()
         killed = exit_code is None or exit_code < 0
         questions = () if killed else parse_questions(text)
         return Reading(
@@ -171,6 +176,7 @@ class CommandReader:
             final_text=text,
             questions=questions,
             error=None if exit_code == 0 else _error_text(exit_code, stderr_tail),
+            is_cut=self._dropped or len(whole) > _FINAL_BYTES,
         )
 
     def _is_missing(self, exit_code: int | None, stderr_tail: str) -> bool:

@@ -61,7 +61,7 @@ class DemoAgent:
                 str(_PROGRAM),
                 self.probe(environ),
                 powers="does what a task's prompt lays down, with your rights",
-                reviews="compares files with what the parent's prompt requires, in a throw-away checkout",
+                reviews="compares files with what the prompt requires of them, in a throw-away checkout",
             )
         except AgentUnavailableError as error:
             return Inspection(obstacle=error.message, hint=error.hint)

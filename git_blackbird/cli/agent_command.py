@@ -10,7 +10,7 @@ from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.output import Output, print_error
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.troubles import warn_problems
-from git_blackbird.controller.agent_views import AgentList, AgentView, view_agent, view_agents
+from git_blackbird.controller.agent_views import AgentList, AgentView, Reviewer, view_agent, view_agents
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import AgentUnavailableError, ExitCode
 from git_blackbird.model.settings import Layer, Setting
@@ -48,6 +48,7 @@ def _list_all(output: Output, found: AgentList) -> None:
             "origin": found.choice.origin,
             "layer": found.choice.layer.name.lower(),
             "agents": [_agent_data(view) for view in found.agents],
+            "reviewers": [_reviewer_data(one) for one in found.reviewers],
         }
     )
 
@@ -59,7 +60,28 @@ def _list_lines(found: AgentList) -> Iterator[str]:
     yield f"{found.choice.value} is chosen by {_origin(found.choice)}; to choose another:"
     ways = [_lasting_way(found.choice), ("git blackbird execute --agent NAME", "for one call")]
     yield from render_table([(Cell(f"  {command}"), Cell(says, dim=True)) for command, says in ways], None)
+    yield from map(_reviewer_line, found.reviewers)
     yield "a session goes on with the agent that began it; `git blackbird agent NAME` says all about one"
+
+
+def _reviewer_line(one: Reviewer) -> str:
+    """Say who makes one of the two reviews of a change, and what it may do."""
+    model = f" ({clean_line(one.model)})" if one.model else ""
+    return f"{one.source} reviews are made by {one.agent}{model}, by {_origin(one.choice)}: {_where(one)}"
+
+
+def _where(one: Reviewer) -> str:
+    return "read-only in the worktree" if one.read_only else "in a throw-away checkout"
+
+
+def _reviewer_data(one: Reviewer) -> dict[str, Any]:
+    return {
+        "source": one.source.value,
+        "agent": one.agent,
+        "model": one.model,
+        "origin": one.choice.origin,
+        "readOnly": one.read_only,
+    }
 
 
 def _row(view: AgentView) -> tuple[Cell, ...]:
@@ -120,6 +142,9 @@ def _facts(view: AgentView, choice: Setting) -> Iterator[tuple[str, str]]:
     yield "login", _told(found.login)
     yield "may", _told(found.powers)
     yield "as reviewer", _told(found.reviews)
+    for one in view.reviews:
+        model = f" with {clean_line(one.model)}" if one.model else ""
+        yield f"{one.source} review", f"of each change{model}, by {_origin(one.choice)}: {_where(one)}"
 
 
 def _abilities(view: AgentView) -> Iterator[tuple[Cell, Cell]]:
@@ -151,6 +176,7 @@ def _agent_data(view: AgentView) -> dict[str, Any]:
         "hint": found.hint,
         "powers": found.powers or None,
         "reviews": found.reviews or None,
+        "reviewerOf": [one.source.value for one in view.reviews],
         "remarks": list(found.remarks),
         "can": {
             "resume": can.resume,

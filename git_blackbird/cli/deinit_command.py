@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import click
 
 from git_blackbird.cli.context import Invocation, command_options
-from git_blackbird.controller.deinit import Part, Remains, remove_parts, survey
+from git_blackbird.controller.deinit import Part, Remains, Removal, remove_parts, survey
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.text import clean_line
@@ -40,7 +40,8 @@ def deinit(call: Invocation, /, *, everything: bool, yes: bool, **named: bool) -
     for one in found:
         call.output.say(f"{one.part.value:<6}  {clean_line(one.text, _LONGEST)}")
     wanted = _agreed(found, chosen or _ALL) if asks else chosen
-    removed = remove_parts(workspace, wanted) if wanted else ()
+    removal = Removal(frozenset(wanted), is_agreed=asks or yes)
+    removed = remove_parts(workspace, removal) if wanted else ()
     _say_removed(call, removed)
     return ExitCode.OK
 

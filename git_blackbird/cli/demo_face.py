@@ -7,10 +7,11 @@ from git_blackbird.cli.writer import Writer
 from git_blackbird.controller.demo import CHANGE_REQUEST
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
+from git_blackbird.messages.event_text import render_verdicts
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import CHOICES, STATE_OF, Choice, Decision
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.events import Event
+from git_blackbird.model.events import Event, ReviewsEnded
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState, RunStatus
 from git_blackbird.model.text import clean, clean_line
@@ -30,8 +31,11 @@ class RehearsedFace:
         self._as_json = as_json
 
     def notify(self, event: Event) -> None:
-        """Show what happens."""
-        self._shown.notify(event)
+        """Show what happens; reviews that a checkpoint shows next are told in one line."""
+        if isinstance(event, ReviewsEnded) and event.run.is_pending and not self._as_json:
+            self._say(render_verdicts(event))
+        else:
+            self._shown.notify(event)
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]

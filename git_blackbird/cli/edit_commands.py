@@ -9,6 +9,7 @@ import click
 from git_blackbird.cli.again import asks_again
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.output import Output
+from git_blackbird.cli.text_option import text
 from git_blackbird.cli.wording import counted
 from git_blackbird.controller.editing import edit_by_hand
 from git_blackbird.controller.task_edits import Edited, add_deps, edit_task, remove_deps, set_deps
@@ -38,16 +39,17 @@ _DEPS_ACTIONS: Mapping[str, Callable[..., Edited]] = {
 
 @click.command()
 @click.argument("task_id", metavar="TASK")
-@click.option("--title", metavar="TEXT", help="What the task is, in a line.")
-@click.option("--description", metavar="TEXT", help="What it is about.")
+@click.option("--title", type=text, metavar="TEXT", help="What the task is, in a line.")
+@click.option("--description", type=text, metavar="TEXT", help="What it is about.")
 @click.option("--clear-description", is_flag=True, help="Take the description away.")
-@click.option("--prompt", metavar="TEXT", help="What its agent is to do.")
+@click.option("--prompt", type=text, metavar="TEXT", help="What its agent is to do.")
 @click.option("--clear-prompt", is_flag=True, help="Take the prompt away.")
-@click.option("--notes", metavar="TEXT", help="Notes for people.")
+@click.option("--notes", type=text, metavar="TEXT", help="Notes for people.")
 @click.option("--clear-notes", is_flag=True, help="Take the notes away.")
 @click.option(
     "--ac",
     "acceptance_criteria",
+    type=text,
     multiple=True,
     metavar="TEXT",
     help="An acceptance criterion, in place of those there are; repeatable.",

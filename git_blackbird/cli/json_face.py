@@ -116,6 +116,8 @@ def _describe_end(event: ReviewsEnded | RunEnded) -> tuple[str, dict[str, Any]]:
         "task": event.task_id,
         "run": event.run.id,
         "round": event.run.review_round,
+        "maxRounds": event.max_rounds,
+        "reasons": list(event.reasons),
         "decisionState": event.run.decision_state,
         "review": plain(event.merged),
     }
@@ -141,6 +143,8 @@ def _describe_run(event: RunEnded) -> dict[str, Any]:
         "usage": None if run.usage is None else plain(run.usage),
         "changes": totals,
         "parentReview": review_data(run),
+        "reviewedRun": run.reviewed_run,
+        "reviewResult": run.review_result,
     }
 
 
@@ -162,6 +166,9 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "runs": checkpoint.runs,
         "costUsd": checkpoint.cost_usd,
         "commit": None if checkpoint.commit is None else asdict(checkpoint.commit),
+        "review": None if checkpoint.merged is None else plain(checkpoint.merged),
+        "suggestion": checkpoint.suggestion,
+        "reasons": list(checkpoint.reasons),
         "choices": [
             {
                 "choice": offer.choice.value,

@@ -11,11 +11,19 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.answers import match_answer
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
-from git_blackbird.messages.event_text import render_event
+from git_blackbird.messages.event_text import render_event, render_verdicts
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, Choice, Decision, parse_choice
+from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain, parse_choice
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, RunProgressed, Weight
+from git_blackbird.model.events import (
+    Event,
+    Notice,
+    ReviewsEnded,
+    RunEnded,
+    RunPrinted,
+    RunProgressed,
+    Weight,
+)
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean, clean_line
@@ -46,6 +54,8 @@ class LineFace:
                 self._agent.show(event)
             case RunProgressed() if self.wants_output:
                 self._agent.follow(event.progress)
+            case ReviewsEnded() if self._asks and event.run.is_pending:
+                self._say(render_verdicts(event))
             case RunEnded() if self.wants_output:
                 self._agent.finish(event.run)
                 self._print_line(event)
@@ -71,7 +81,7 @@ class LineFace:
         except NobodyHereError:
             return None
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
         """Show the checkpoint and ask; None at the end of input."""
         if not self._asks:
             return None
@@ -82,22 +92,24 @@ class LineFace:
         except NobodyHereError:
             return None
 
-    async def _decide(self, checkpoint: Checkpoint) -> Decision:
+    async def _decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain:
         while True:
             choice = await self._choose(checkpoint)
             if choice is Choice.VIEW_DIFF:
                 self._show_diff(checkpoint)
             elif choice is Choice.REQUEST_CHANGES:
-                feedback = await self._request()
+                feedback = await self._request(checkpoint.suggestion)
                 if feedback is not None:
                     return Decision(DecisionState.CHANGES_REQUESTED, feedback)
+            elif choice is Choice.REVIEW_AGAIN:
+                return ReviewAgain()
             else:
                 return Decision(STATE_OF[choice])
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         self._say(*_offers(checkpoint))
         for _ in range(_MAX_MISTAKES):
-            choice = parse_choice(await self._line("Select option: "))
+            choice = parse_choice(await self._line("Select option: "), checkpoint.offers())
             if choice is None:
                 self._say("invalid selection; try again")
             elif not checkpoint.is_possible(choice):
@@ -115,15 +127,23 @@ class LineFace:
         except BlackbirdError as error:
             self._say(f"no diff can be shown: {clean_line(error.message)}")
 
-    async def _request(self) -> str | None:
-        """Read a change request, lines up to a blank one; None when it was given up."""
+    async def _request(self, suggestion: str | None) -> str | None:
+        """Read a change request, lines up to a blank one; None when it was given up.
+
+        Where there is a suggestion, a blank first line takes it as it is.
+        """
         for _ in range(_MAX_MISTAKES):
             self._say(f"Change request (end with a blank line, {CANCEL} to go back):")
+            if suggestion is not None:
+                self._say("A blank first line asks for what the reviewers found.")
             lines = await self._lines()
             if lines is None:
                 return None
             if lines:
                 return "\n".join(lines)
+            if suggestion is not None:
+                self._say("asked for what the reviewers found")
+                return suggestion
             self._say("change request cannot be empty")
         raise NobodyHereError
 

@@ -45,7 +45,7 @@ COMMANDS = {
     "restart": Entry("run_commands:restart", "Start a task again in a new session."),
     "resume": Entry("run_commands:resume", "Go on in the same agent session."),
     "retry": Entry("run_commands:retry", "Make a task todo again; start nothing."),
-    "review": Entry("review_command:review", "Show a parent's review, run it, or dismiss it."),
+    "review": Entry("review_command:review", "Show the reviews of a task, run or dismiss them."),
     "runs": Entry("runs_command:runs", "Show what happened, what it cost, what it changed."),
     "set-status": Entry("plan_commands:set_status_command", "Set a task's status by hand."),
     "show": Entry("show_command:show", "Show one task and why it is or is not ready."),

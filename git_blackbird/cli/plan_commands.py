@@ -4,6 +4,7 @@ import click
 
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.resets import show_reset
+from git_blackbird.cli.text_option import text
 from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan, plan_file_faults
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.errors import ExitCode
@@ -19,6 +20,8 @@ from git_blackbird.model.text import clean
 def init(call: Invocation, *, hooks: bool | None) -> ExitCode:
     """Make a plan to start from."""
     workspace = open_workspace(call.world)
+    if hooks:
+        call.world.require_person("change the hooks")
     made = init_plan(workspace)
     place = workspace.layout.plan
     call.output.say(f"{'created plan' if made else 'plan already exists'}: {clean(str(place))}")
@@ -58,11 +61,13 @@ def validate(call: Invocation) -> ExitCode:
 
 @click.command()
 @click.option("--id", "task_id", metavar="ID", help="The id; made when not given.")
-@click.option("--title", required=True, help="What the task is, in a line.")
-@click.option("--description", default="", help="What it is about.")
-@click.option("--prompt", default="", help="What its agent is to do.")
-@click.option("--notes", default=None, help="Notes for people.")
-@click.option("--ac", "criteria", multiple=True, metavar="TEXT", help="An acceptance criterion; repeatable.")
+@click.option("--title", type=text, required=True, help="What the task is, in a line.")
+@click.option("--description", type=text, default="", help="What it is about.")
+@click.option("--prompt", type=text, default="", help="What its agent is to do.")
+@click.option("--notes", type=text, default=None, help="Notes for people.")
+@click.option(
+    "--ac", "criteria", type=text, multiple=True, metavar="TEXT", help="An acceptance criterion; repeatable."
+)
 @click.option(
     "--dep", "deps", multiple=True, metavar="ID", help="A task that must be done before; repeatable."
 )

@@ -103,6 +103,8 @@ def status_records(overview: "Overview") -> Iterator[Record]:
         yield "running", one.run.task_id, one.run.id, one.run.pid, "alive" if one.alive else "gone"
     for owed in overview.owed:
         yield "due", owed.kind.value, owed.task.id, owed.run_id or "", owed.command
+    for change in overview.to_review:
+        yield "due", "change_review", change.task.id, change.run.id, "git blackbird execute"
     for waiting in overview.unreviewed:
         yield "due", waiting.wait.value, waiting.task.id, waiting.held.run_id, waiting.commands[0]
     for failed in overview.failed:

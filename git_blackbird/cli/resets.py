@@ -2,6 +2,7 @@
 
 from git_blackbird.cli.output import Output
 from git_blackbird.controller.requests import Reset
+from git_blackbird.model.recorded import plain
 from git_blackbird.model.run import DecisionState
 
 
@@ -13,6 +14,10 @@ def show_reset(output: Output, reset: Reset, headline: str) -> None:
             output.say(f"  the decision due on run {run.id} is dropped")
         if run.decision_state is DecisionState.CHANGES_REQUESTED and run.decision_feedback in reset.owed:
             output.say(f"  the change request on run {run.id} stays owed: the next start hears it")
+    if reset.let_go is not None:
+        output.say(
+            f"  what the review of {reset.let_go.parent_task_id} found is owed no more: nobody heard it"
+        )
     if reset.reopened:
         output.say(f"  changed with it: {', '.join(reset.reopened)}")
     if reset.dependents:
@@ -25,5 +30,6 @@ def show_reset(output: Output, reset: Reset, headline: str) -> None:
             "owed": list(reset.owed),
             "changed": list(reset.reopened),
             "notUndone": list(reset.dependents),
+            "letGo": None if reset.let_go is None else plain(reset.let_go),
         }
     )

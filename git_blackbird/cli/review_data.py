@@ -1,8 +1,22 @@
-"""What programs are told of a parent's review."""
+"""What programs are told of reviews."""
 
 from typing import Any
 
+from git_blackbird.model.recorded import plain
 from git_blackbird.model.run import Run, RunType
+from git_blackbird.model.task_review import readable_merged, result_of
+
+
+def change_review_data(run: Run) -> dict[str, Any]:
+    """Give how the change of a run was reviewed, and of a review what it is about and found."""
+    merged, result = readable_merged(run), result_of(run)
+    return {
+        "reviewState": run.review_state,
+        "reviewRound": run.review_round,
+        "review": None if merged is None else plain(merged),
+        "reviewedRun": run.reviewed_run,
+        "reviewResult": None if result is None else plain(result),
+    }
 
 
 def review_data(run: Run) -> dict[str, Any] | None:

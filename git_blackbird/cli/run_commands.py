@@ -12,6 +12,7 @@ from git_blackbird.cli.faces import ToldReviews, build_face
 from git_blackbird.cli.resets import show_reset
 from git_blackbird.cli.running import run_loop
 from git_blackbird.cli.stops import show_forecast, show_recorded, show_stop
+from git_blackbird.cli.text_option import text
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.forecast import forecast
@@ -30,7 +31,7 @@ from git_blackbird.messages.answers import parse_answer_options
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import DecisionState
-from git_blackbird.model.settings import AGENT_NAMES, Given, Layer
+from git_blackbird.model.settings import AGENT_NAMES, KEYS, Given, Layer
 
 Prepare = Callable[[Workspace, Face], tuple[Loop, Opening]]
 
@@ -43,9 +44,15 @@ agent_option = click.option("--agent", type=click.Choice(AGENT_NAMES), help="The
 stop_option = click.option(
     "--stop-after-each/--no-stop", "stop", default=None, help="Stop for a decision after each task, or not."
 )
+reviews_option = click.option(
+    "--reviews",
+    metavar="MODE",
+    type=click.Choice(KEYS["reviews.mode"].choices),
+    help="Have each change reviewed, spec and code side by side, or not: parallel, off.",
+)
 stream_option = click.option("--stream", is_flag=True, help="Show what the agent does and says as it comes.")
 message_options = (
-    click.option("-m", "--message", help="What to tell the agent."),
+    click.option("-m", "--message", type=text, help="What to tell the agent."),
     click.option(
         "-F",
         "--file",
@@ -68,6 +75,7 @@ def with_message(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--dry-run", is_flag=True, help="Only say what would be started, in order.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N starts.")
 @stop_option
+@reviews_option
 @agent_option
 @stream_option
 @command_options
@@ -78,6 +86,7 @@ def execute(
     dry_run: bool,
     limit: int | None,
     stop: bool | None,
+    reviews: str | None,
     agent: str | None,
     stream: bool,
 ) -> ExitCode:
@@ -85,7 +94,7 @@ def execute(
 
     With TASKs only these leaves are run.
     """
-    workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop))
+    workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop, reviews=reviews))
     if dry_run:
         return show_forecast(call.output, forecast(workspace, task_ids, limit))
     return run_prepared(
@@ -98,9 +107,15 @@ def execute(
 @click.option("--all", "below", is_flag=True, help="TASK is a parent: all below it that its review flagged.")
 @with_message
 @click.option(
-    "--answer", "answers", multiple=True, metavar="ID=VALUE", help="Answer one question; repeatable."
+    "--answer",
+    "answers",
+    type=text,
+    multiple=True,
+    metavar="ID=VALUE",
+    help="Answer one question; repeatable.",
 )
 @stop_option
+@reviews_option
 @stream_option
 @command_options
 def resume(
@@ -112,6 +127,7 @@ def resume(
     message_file: Path | None,
     answers: tuple[str, ...],
     stop: bool | None,
+    reviews: str | None,
     stream: bool,
 ) -> ExitCode:
     """Go on in the same agent session: answers, feedback, or just continue.
@@ -122,7 +138,7 @@ def resume(
     if below and (told is not None or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     request = ResumeRequest(task_id, told, parse_answer_options(answers))
-    workspace = open_workspace(call.world, given_flags(agent=None, stop=stop))
+    workspace = open_workspace(call.world, given_flags(stop=stop, reviews=reviews))
     if below:
         return run_prepared(
             call, workspace, lambda face: resume_all_loop(workspace, face, task_id), stream=stream
@@ -134,6 +150,7 @@ def resume(
 @click.argument("task_id", metavar="TASK")
 @with_message
 @stop_option
+@reviews_option
 @agent_option
 @stream_option
 @command_options
@@ -144,12 +161,13 @@ def restart(
     message: str | None,
     message_file: Path | None,
     stop: bool | None,
+    reviews: str | None,
     agent: str | None,
     stream: bool,
 ) -> ExitCode:
     """Start a task again in a new session, told everything it is owed."""
     told = read_message(message, message_file)
-    workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop))
+    workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop, reviews=reviews))
     return run_prepared(
         call, workspace, lambda face: restart_loop(workspace, face, task_id, told), stream=stream
     )
@@ -228,9 +246,11 @@ def read_message(message: str | None, file: Path | None) -> str | None:
     return text
 
 
-def given_flags(*, agent: str | None, stop: bool | None) -> list[Given]:
+def given_flags(
+    *, agent: str | None = None, stop: bool | None = None, reviews: str | None = None
+) -> list[Given]:
     """Give the options that overrule the configuration."""
-    given = {"agent": agent, "execution.stopAfterEachTask": stop}
+    given = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     return [
         Given(key, value, Layer.FLAG, "command line") for key, value in given.items() if value is not None
     ]

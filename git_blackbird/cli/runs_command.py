@@ -134,7 +134,7 @@ def _show_one(call: Invocation, workspace: Workspace, task_id: str, run_id: str)
     from git_blackbird.cli.commits_view import commit_lines, commits_data  # noqa: PLC0415  # no list shows commits
     from git_blackbird.controller.commit_views import commits_of, with_noted  # noqa: PLC0415
 
-    run = run_views.find_run(run_views.task_history(workspace, task_id), task_id, run_id)
+    run = run_views.find_run(workspace, run_views.task_history(workspace, task_id), task_id, run_id)
     logs = run_views.log_places(workspace, run)
     shown = with_noted(workspace, run)
     commits = commits_of(workspace, [shown])
@@ -150,6 +150,8 @@ def told_text(run: Run) -> str:
     """Give what a run's agent was told, less what every agent is told, and the project snapshot."""
     if run.prompt is not None:
         return run.prompt
+    if isinstance(told := run.context.get("review"), dict):
+        return str(told.get("prompt") or "")
     if "task" not in run.context:
         return ""
     # A list of runs shows nothing of it.
@@ -174,7 +176,7 @@ def _show_mode(
         return _show_diff(workspace, history, task_id, run_id)
     from git_blackbird.cli.log_view import SHOWS  # noqa: PLC0415  # only this pays for loading the agents
 
-    SHOWS[mode](call, workspace, run_views.find_run(history, task_id, run_id))
+    SHOWS[mode](call, workspace, run_views.find_run(workspace, history, task_id, run_id))
     return ExitCode.OK
 
 
@@ -183,6 +185,6 @@ def _show_diff(workspace: Workspace, history: History, task_id: str, run_id: str
         code = run_views.show_change(workspace, history, task_id, colored_pieces)
     else:
         code = run_views.show_run_diff(
-            workspace, run_views.find_run(history, task_id, run_id), colored_pieces
+            workspace, run_views.find_run(workspace, history, task_id, run_id), colored_pieces
         )
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

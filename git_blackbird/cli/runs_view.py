@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.review_data import review_data
-from git_blackbird.cli.review_text import verdict_lines
+from git_blackbird.cli.review_data import change_review_data, review_data
+from git_blackbird.cli.review_text import merged_lines, result_lines, verdict_lines
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import status_cell
 from git_blackbird.messages.amounts import render_path, render_totals
@@ -82,6 +82,8 @@ def run_lines(
     yield from render_section("told", _bounded(told))
     yield from render_section("asked", list(_questions(run)))
     yield from render_section("verdict", list(verdict_lines(run)))
+    yield from render_section("found", list(result_lines(run)))
+    yield from render_section("reviews", list(merged_lines(run)))
     yield from render_section("said", _bounded(run.result or ("" if logs else run.stdout or "")))
     yield from render_section("changed", list(_change_lines(run.review_summary)))
     yield from render_section("committed", commits)
@@ -115,6 +117,8 @@ def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
         yield "decision", _decision_text(run)
     if run.run_type is RunType.REVIEW:
         yield "verdict", verdict_word(run)
+    if run.reviewed_run is not None:
+        yield "about", f"run {clean_line(run.reviewed_run)}, round {run.review_round or 1}"
     if run.superseded_at is not None:
         yield "superseded", f"by {clean_line(run.superseded_by or '-')}, {shown_moment(run.superseded_at)}"
 
@@ -202,4 +206,5 @@ def run_row(run: Run, now: str) -> dict[str, Any]:
         "supersededBy": run.superseded_by,
         "commits": list(run.commits),
         "parentReview": review_data(run),
+        **change_review_data(run),
     }

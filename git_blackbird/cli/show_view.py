@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from git_blackbird.cli.output import Output
+from git_blackbird.cli.review_text import overall_word
 from git_blackbird.cli.runs_view import run_row, runs_table
-from git_blackbird.cli.status_view import review_wait_data, review_wait_lines
+from git_blackbird.cli.status_view import CHANGE_REVIEW, EXECUTE, review_wait_data, review_wait_lines
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.task_view import task_data
 from git_blackbird.cli.wording import label_cell
@@ -18,6 +19,7 @@ from git_blackbird.model.commands import task_command
 from git_blackbird.model.owed import OWED_WORDS
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
+from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean, clean_line
 
 MAX_RUNS = 5
@@ -41,6 +43,7 @@ def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterat
     yield from render_section("due", list(_due(view, output.columns)))
     yield from render_section("the next start hears", list(_words(view)))
     yield from render_section("runs", list(_runs(view, output)))
+    yield from render_section("reviews", list(_reviews(view)))
     yield from render_section("commits", commits)
 
 
@@ -70,6 +73,9 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
         yield OWED_WORDS[view.owed.kind].format(run=view.owed.run_id)
         yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in view.owed.questions)
         yield f"    {view.owed.command}"
+    elif view.to_review is not None:
+        yield CHANGE_REVIEW
+        yield f"    {EXECUTE}"
     elif view.unreviewed is not None:
         yield REVIEW_WORDS[view.unreviewed.wait]
         yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, columns))
@@ -99,10 +105,18 @@ def _runs(view: TaskView, output: Output) -> Iterator[str]:
         yield f"and {len(runs) - MAX_RUNS} more: {task_command('runs', view.task.id)}"
 
 
+def _reviews(view: TaskView) -> Iterator[str]:
+    run = view.history.latest
+    if run is not None and run.merged_review is not None:
+        word = overall_word(readable_merged(run))
+        yield f"{word}, round {run.review_round or 1}: {task_command('review show', view.task.id)}"
+
+
 def show_data(view: TaskView, now: str) -> dict[str, Any]:
     """Give the same for programs."""
     task = view.task
     owed, review = view.owed, view.words.review
+    change = view.to_review
     return {
         "task": task_data(task, view.label),
         "isReady": view.readiness.is_ready,
@@ -110,6 +124,7 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "waysOut": list(view.readiness.ways_out),
         "dependents": [one.id for one in view.dependents],
         "due": None if owed is None else {"kind": owed.kind, "run": owed.run_id, "command": owed.command},
+        "changeReview": None if change is None else {"run": change.id, "command": EXECUTE},
         "review": None if view.unreviewed is None else review_wait_data(view.unreviewed),
         "owedFeedback": None
         if review is None

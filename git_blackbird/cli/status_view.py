@@ -6,18 +6,22 @@ from typing import Any
 import click
 
 from git_blackbird.cli.output import Output
+from git_blackbird.cli.review_text import overall_word
 from git_blackbird.cli.tables import Cell, fit, render_table
 from git_blackbird.cli.wording import BAR, counted
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
-from git_blackbird.controller.overview import Overview, Running
+from git_blackbird.controller.overview import DueReview, Overview, Running
 from git_blackbird.messages.run_text import run_seconds, shown_moment, shown_seconds
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
+from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean_line
 
 BAR_WIDTH = 60
+EXECUTE = "git blackbird execute"
+CHANGE_REVIEW = "its change is to be reviewed"
 MAX_LISTED = 8
 _COUNTED = (
     (Status.DONE, "done"),
@@ -92,7 +96,7 @@ def _working(overview: Overview, now: str) -> Iterator[str]:
 def _running_text(one: Running, holder: str | None, now: str) -> str:
     run = one.run
     since = shown_seconds(run_seconds(run, now))
-    word = "review" if run.is_review else "run"
+    word = run.run_type.value.replace("_", " ") if run.is_review else "run"
     what = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
     if one.alive and holder is not None:
         return what
@@ -108,6 +112,7 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
         yield from _owed_lines(owed, columns)
     if len(overview.owed) > MAX_LISTED:
         yield f"  and {len(overview.owed) - MAX_LISTED} more (`git blackbird list --status waiting_user`)"
+    yield from _changes(overview, columns)
     yield from _unreviewed(overview, columns)
     for one in overview.failed[:MAX_LISTED]:
         yield _headline(one.task, "failed", columns)
@@ -124,7 +129,7 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
         yield f"  and {len(overview.stuck) - MAX_LISTED} more without a run"
     if overview.ready:
         yield fit(f"  ready: {_ids(overview.ready)}", columns)
-        yield "      git blackbird execute"
+        yield f"      {_execute(overview)}"
 
 
 def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
@@ -133,7 +138,18 @@ def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
         for question in owed.questions:
             options = f" ({', '.join(question.options)})" if question.options else ""
             yield fit(f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
+    if owed.kind is OwedKind.DECISION and owed.run is not None and owed.run.merged_review is not None:
+        word = overall_word(readable_merged(owed.run))
+        yield f"      its reviews: {word} ({task_command('review show', owed.task.id)})"
     yield f"      {owed.command}"
+
+
+def _changes(overview: Overview, columns: int | None) -> Iterator[str]:
+    for one in overview.to_review[:MAX_LISTED]:
+        yield _headline(one.task, CHANGE_REVIEW, columns)
+        yield f"      {EXECUTE}"
+    if len(overview.to_review) > MAX_LISTED:
+        yield f"  and {len(overview.to_review) - MAX_LISTED} more whose change is to be reviewed"
 
 
 def _unreviewed(overview: Overview, columns: int | None) -> Iterator[str]:
@@ -214,11 +230,18 @@ def status_data(overview: Overview) -> dict[str, Any]:
         "counts": {status.value: overview.counts[status] for status in Status},
         "holder": overview.holder,
         "running": [
-            {"task": one.run.task_id, "run": one.run.id, "pid": one.run.pid, "alive": one.alive}
+            {
+                "task": one.run.task_id,
+                "run": one.run.id,
+                "type": one.run.run_type.value,
+                "pid": one.run.pid,
+                "alive": one.alive,
+            }
             for one in overview.running
         ],
         "due": [
             *map(_owed_data, overview.owed),
+            *map(_due_review_data, overview.to_review),
             *map(review_wait_data, overview.unreviewed),
             *_retries(overview),
             *_stuck_data(overview),
@@ -251,7 +274,21 @@ def _cut_off_data(overview: Overview) -> dict[str, Any] | None:
 def _owed_data(owed: Owed) -> dict[str, Any]:
     asked = [plain(question) for question in owed.questions]
     data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run_id, "command": owed.command}
+    if owed.kind is OwedKind.DECISION and owed.run is not None:
+        merged = readable_merged(owed.run)
+        return data if merged is None else {**data, "overall": merged.overall, "action": merged.action}
     return {**data, "questions": asked} if owed.kind is OwedKind.ANSWERS else data
+
+
+def _due_review_data(one: DueReview) -> dict[str, Any]:
+    return {"kind": "change_review", "task": one.task.id, "run": one.run.id, "command": EXECUTE}
+
+
+def _execute(overview: Overview) -> str:
+    """Give the command that starts what is ready; a plain execute stops where a review found something."""
+    if not overview.stops_at_review:
+        return "git blackbird execute"
+    return task_command("execute", overview.ready[0].id, remark="by name: a plain one stops at the review")
 
 
 def review_wait_data(waiting: WaitingParent) -> dict[str, Any]:

@@ -77,11 +77,12 @@ def _stop_data(stop: Stop) -> dict[str, Any]:
 
 def show_forecast(output: Output, foreseen: Forecast) -> ExitCode:
     """Say what an execute would start, in order, if every task succeeded and every review passed."""
-    order, stop = foreseen
-    for number, task in enumerate(order, start=1):
+    order, stop = foreseen.order, foreseen.stop
+    for number, task in enumerate((*foreseen.changes, *order), start=1):
         what = "review of " if task.children else ""
+        what = "reviews of the change of " if task in foreseen.changes else what
         output.say(f"{number}. {what}{task.id}  {clean_line(task.title)}")
-    if not order:
+    if not order and not foreseen.changes:
         output.say("nothing would be started")
     if stop is not None:
         for line in _why(stop, frozenset()):
@@ -92,6 +93,7 @@ def show_forecast(output: Output, foreseen: Forecast) -> ExitCode:
         {
             "wouldStart": [task.id for task in order if task.is_leaf],
             "wouldReview": [task.id for task in order if task.children],
+            "wouldReviewChanges": [task.id for task in foreseen.changes],
             "stop": None if stop is None else _stop_data(stop),
         }
     )
@@ -103,7 +105,7 @@ def show_recorded(output: Output, recorded: Recorded) -> ExitCode:
     run = recorded.run
     if run.decision_state is not None:
         output.say(_DECIDED[run.decision_state].format(run.task_id) + render_commit(recorded.commit))
-    for text in () if recorded.commit is None else recorded.commit.warnings:
+    for text in recorded.warnings:
         output.warn(text)
     for path in recorded.moved:
         output.say(f"  the worktree differs from the change in {clean_line(path)}")

@@ -20,14 +20,23 @@ from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.viewing import page_diff, paths_of
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.event_text import render_notice, render_step
+from git_blackbird.messages.event_text import render_notice, render_step, render_verdicts
 from git_blackbird.messages.figures import Meter
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, Choice, Decision
+from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.events import Event, Notice, RunEnded, RunPrinted, RunProgressed, RunStarted
+from git_blackbird.model.events import (
+    Event,
+    Notice,
+    ReviewsEnded,
+    RunEnded,
+    RunPrinted,
+    RunProgressed,
+    RunStarted,
+)
+from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import DecisionState, RunType
+from git_blackbird.model.run import REVIEWER_TYPES, DecisionState
 from git_blackbird.model.text import clean_line
 
 _BELL = "\a"
@@ -43,6 +52,7 @@ class TerminalFace:
         self._prompts = Prompts(colored=output.colored)
         self._agent = AgentOutput(self._display, colored=output.colored)
         self._meter = Meter()
+        self._activities: dict[RunId, Activity] = {}
         self._activity: Activity | None = None
         self._mode: list[Any] | None = None
 
@@ -75,14 +85,17 @@ class TerminalFace:
                 self._follow(event)
             case RunEnded():
                 self._end(event)
+            case ReviewsEnded() if event.run.is_pending:
+                self._display.put(f"{render_verdicts(event)}\n")
             case Notice() if not sys.stderr.isatty():
                 self._display.put(f"{render_notice(event)}\n", STDERR)
             case _:
                 self._show_line(event)
 
     def _begin(self, event: RunStarted) -> None:
-        self._activity = Activity(event.task_id, clean_line(event.title), time.monotonic(), self._meter.spent)
-        if self.wants_output or event.run_type is RunType.REVIEW:
+        activity = Activity(event.task_id, clean_line(event.title), time.monotonic(), self._meter.spent)
+        self._activities[event.run_id] = self._activity = activity
+        if self.wants_output or event.run_type in REVIEWER_TYPES:
             self._show_line(event)
         if not self.wants_output:
             self._move()
@@ -105,12 +118,17 @@ class TerminalFace:
 
     def _end(self, event: RunEnded) -> None:
         run = event.run
-        self._activity = None
-        self._display.rest()
+        self._activities.pop(run.id, None)
+        # Of two reviewers one is at work still.
+        self._activity = next(iter(self._activities.values()), None)
+        if self._activity is None:
+            self._display.rest()
         self._meter.tell(run.id, run.usage, run.cost_usd)
         if self.wants_output:
             self._agent.finish(run)
         self._show_line(event)
+        if not self.wants_output:
+            self._move()
 
     def _show_line(self, event: Event) -> None:
         line = event_line(event)
@@ -140,7 +158,7 @@ class TerminalFace:
         )
         return chosen
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
         self._display.show(checkpoint_panel(checkpoint))
         await self._take_terminal(is_first=True)
@@ -148,7 +166,7 @@ class TerminalFace:
             Offer(offer.choice, offer.label, _obstacle(checkpoint, offer.choice))
             for offer in checkpoint.offers()
         ]
-        draft = Draft("")
+        draft = Draft(checkpoint.suggestion or "")
         while True:
             choice = await self._prompts.choose("Select an action", offers)
             if isinstance(choice, LeftOpen):
@@ -162,6 +180,8 @@ class TerminalFace:
                 if isinstance(request, str):
                     return Decision(DecisionState.CHANGES_REQUESTED, request)
                 draft = request
+            elif choice is Choice.REVIEW_AGAIN:
+                return ReviewAgain()
             else:
                 return Decision(STATE_OF[choice])
 

@@ -5,21 +5,39 @@ from dataclasses import dataclass
 
 from git_blackbird.agents.protocol import Abilities, Inspection
 from git_blackbird.agents.registry import AGENTS, load_agent
-from git_blackbird.controller.agents import agent_settings
+from git_blackbird.controller.agents import agent_settings, reviewer_of
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
+from git_blackbird.model.findings import Source
 from git_blackbird.model.settings import Setting
+
+_WITH_MODEL = frozenset({"claude", "codex"})
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """Who makes one of the two reviews of a change, by which setting, and whether it is held read-only."""
+
+    source: Source
+    agent: str
+    choice: Setting
+    model: str | None
+    read_only: bool
 
 
 @dataclass(frozen=True)
 class AgentView:
-    """One agent: what was found out about it, what it can do at all, and the keys that are its own."""
+    """One agent: what was found out about it, what it can do at all, and the keys that are its own.
+
+    ``reviews`` are those of changes that it makes as configured.
+    """
 
     name: str
     is_chosen: bool
     abilities: Abilities
     inspection: Inspection
     settings: tuple[Setting, ...]
+    reviews: tuple[Reviewer, ...]
 
     @property
     def can_start(self) -> bool:
@@ -29,17 +47,42 @@ class AgentView:
 
 @dataclass(frozen=True)
 class AgentList:
-    """Every agent, and the setting that chooses the one for new runs."""
+    """Every agent, the setting that chooses the one for new runs, and who reviews changes, if anyone does."""
 
     agents: tuple[AgentView, ...]
     choice: Setting
+    reviewers: tuple[Reviewer, ...]
 
 
 def view_agents(workspace: Workspace) -> AgentList:
     """Look at every agent, all at the same time: each starts programs and waits for them."""
     with ThreadPoolExecutor(max_workers=len(AGENTS)) as pool:
         views = tuple(pool.map(lambda name: _view(workspace, name), AGENTS))
-    return AgentList(views, _choice(workspace))
+    return AgentList(views, _choice(workspace), reviewers(workspace))
+
+
+def reviewers(workspace: Workspace) -> tuple[Reviewer, ...]:
+    """Give who reviews changes, spec before code; nobody where reviews are off.
+
+    Raises RequestError when there is no agent of a configured name.
+    """
+    if workspace.settings.text("reviews.mode") != "parallel":
+        return ()
+    return tuple(_reviewer(workspace, source) for source in Source)
+
+
+def _reviewer(workspace: Workspace, source: Source) -> Reviewer:
+    values = workspace.settings.values
+    own = values[f"reviews.{source}.agent"]
+    agent = reviewer_of(workspace, source)
+    model = workspace.settings.text(f"reviews.{source}.model")
+    return Reviewer(
+        source,
+        agent.name,
+        _choice(workspace) if own.value is None else own,
+        model if agent.name in _WITH_MODEL else None,
+        agent.abilities.read_only,
+    )
 
 
 def view_agent(workspace: Workspace, name: str) -> AgentView:
@@ -61,6 +104,7 @@ def _view(workspace: Workspace, name: str) -> AgentView:
         abilities=agent.abilities,
         inspection=agent.inspect(workspace.world.environ),
         settings=tuple(setting for setting in values if setting.key.name.startswith(f"{name}.")),
+        reviews=tuple(one for one in reviewers(workspace) if one.agent == name),
     )
 
 

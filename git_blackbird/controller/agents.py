@@ -7,8 +7,11 @@ from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.commands import restart_command
+from git_blackbird.model.due import Call
 from git_blackbird.model.findings import Source
+from git_blackbird.model.held import parents_to_review
 from git_blackbird.model.run import Run
+from git_blackbird.model.standing import Standing
 
 _KEEPS_TO_SCHEMA = (
     "git config blackbird.command.schema true    # if the command keeps to BLACKBIRD_RESPONSE_SCHEMA"
@@ -51,6 +54,18 @@ def require_reviewer(workspace: Workspace) -> Agent:
             hint=_OTHER_REVIEWERS if agent.name != "command" else f"{_KEEPS_TO_SCHEMA}\n{_OTHER_REVIEWERS}",
         )
     return agent
+
+
+def require_reviewers(workspace: Workspace, standing: Standing, call: Call) -> None:
+    """Refuse before the first start what could not be reviewed in the end (spec 3).
+
+    Raises AgentUnavailableError.
+    """
+    asked = None if call.review is None else standing.plan.tasks.get(call.review)
+    above = (call.covers_parent(standing.plan, parent) for parent in parents_to_review(standing))
+    # A change that a person has looked at is no step towards the review of a parent.
+    if asked.children if asked is not None else any(above):
+        require_reviewer(workspace)
 
 
 def reviewer_of(workspace: Workspace, source: Source) -> Agent:

@@ -15,7 +15,13 @@ from git_blackbird.errors import BlackbirdError, ExitCode, LockedError, RequestE
 from git_blackbird.git.changes import differs
 from git_blackbird.git.commit_log import commit_of_run
 from git_blackbird.git.commit_plan import CommitPlan, plan_commit, tree_of
-from git_blackbird.git.commit_process import CommitInterruptedError, CommitLostError, Committed, commit_apart
+from git_blackbird.git.commit_process import (
+    CommitInterruptedError,
+    CommitLostError,
+    Committed,
+    Wanted,
+    commit_apart,
+)
 from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, move_index
 from git_blackbird.git.private_index import held_index, is_abandoned, release_abandoned
 from git_blackbird.model.change import TreePair
@@ -126,7 +132,7 @@ def _plan(workspace: Workspace, approval: Approval) -> tuple[CommitPlan, tuple[s
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
     if plan.edits and plan.obstacles:
-        raise ApprovalRefusedError(task, _listed(plan.obstacles), _WAY_PAST_EDITS)
+        raise ApprovalRefusedError(task, _listed(plan.obstacles), plan.way or _WAY_PAST_EDITS)
     return plan, moved
 
 
@@ -142,19 +148,27 @@ def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: i
         require_pending(transaction, run)
         save_note(workspace.layout, ApprovalNote(task.id, run.id, plan.head.commit, plan.base_tree))
     try:
-        result = commit_apart(workspace.repo, plan, render_commit_message(task, run.id), right)
+        wanted = Wanted(render_commit_message(task, run.id), run.id)
+        result = commit_apart(workspace.repo, plan, wanted, right)
+    except CommitLostError as error:
+        why = f"what commits its change was killed, and git may be at work on it still\n{error.words}"
+        raise ApprovalRefusedError(task, why, "wait for git") from error
     except CommitRefusedError as error:
-        if not isinstance(error, CommitLostError):
-            drop_note(workspace.layout)
+        drop_note(workspace.layout)
         if isinstance(error, CommitInterruptedError):
             raise ApprovalInterruptedError(task) from error
         raise ApprovalRefusedError(task, f"git did not commit its change\n{error.words}") from error
     warnings = tuple(_finish(workspace, result))
-    return ApprovalCommit(result.made.oid, len(plan.edits), warnings=warnings)
+    return ApprovalCommit(result.made.oid, result.made.paths, warnings=warnings)
 
 
 def _finish(workspace: Workspace, result: Committed) -> Iterator[str]:
     """Say what is not as it was meant."""
+    if result.cut_short is not None:
+        yield (
+            f"commit {result.made.oid[:12]} is made, but what comes after it in git was not finished: "
+            f"{result.cut_short}"
+        )
     if result.made.differs:
         names = ", ".join(result.made.differs[:_MAX_NAMED])
         yield f"a hook of this repository changed what was committed: {names}"

@@ -18,7 +18,7 @@ from git_blackbird.model.history import History, since_done, total_cost
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
-from git_blackbird.model.task_review import merged_of
+from git_blackbird.model.task_review import Next, missing_texts, next_after, readable_merged, reviews_about
 from git_blackbird.storage.store import Image
 
 
@@ -31,7 +31,7 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
     runs = since_done(image.history(task.id))
     pair, summary = change_of(workspace, image, run, runs)
     worktree = None if pair is None else _worktree(workspace, pair)
-    merged = merged_of(run)
+    merged = readable_merged(run)
     return Checkpoint(
         task=task,
         run=run,
@@ -44,6 +44,7 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         commit=foresee(workspace, pair, worktree),
         merged=merged,
         suggestion=render_fix_request(merged) if merged is not None and merged.findings else None,
+        reasons=reasons_to_ask(workspace, image.history(task.id), run),
     )
 
 
@@ -55,6 +56,22 @@ def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
     image = workspace.store.image()
     task = find_task(image.plan, task_id)
     return build_checkpoint(workspace, image, task, find_pending(image, task.id, None))
+
+
+def reasons_to_ask(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
+    """Say why a person is to decide on a run whose reviews did not clear its change; nothing if they did."""
+    merged = readable_merged(run)
+    most, number = workspace.settings.number("reviews.maxIterations"), run.review_round or 1
+    if merged is None or not run.is_pending:
+        return ()
+    if merged.missing:
+        return missing_texts(merged, reviews_about(workspace.store.records.reviews(run.task_id).runs, run))
+    if next_after(merged, round_number=number, max_rounds=number) is Next.PROCEED:
+        return ()
+    if number >= most:
+        return (f"issues are left after round {number} of {most} (reviews.maxIterations)",)
+    obstacle = request_obstacle(workspace, history, run)
+    return () if obstacle is None else (f"nobody can mend the issues: {obstacle}",)
 
 
 def change_of(

@@ -1,14 +1,16 @@
 """Recording a decision: under the store lock, from anywhere, once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from git_blackbird.controller.approval_commits import Approval, commits_approvals, committed
 from git_blackbird.controller.checkpoints import change_of, moved_paths, request_obstacle
+from git_blackbird.controller.late_commits import record_late
 from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import restore_command
+from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.choices import Decision
@@ -16,20 +18,31 @@ from git_blackbird.model.commands import task_command
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, TerminalReason
+from git_blackbird.model.task_review import readable_merged
 from git_blackbird.storage.store import Image
+
+_UNDO_IS_LOST = "the snapshots of the change are gone: no command is known that takes it back"
 
 
 @dataclass(frozen=True)
 class Recorded:
     """What a decision led to: the record, paths that differ by now, how a rejected change is undone.
 
-    ``commit`` is what an approval committed; None where it commits nothing.
+    ``commit`` is what an approval committed; None where it commits nothing. ``undo_is_lost`` says that
+    nobody knows any more how to undo the change.
     """
 
     run: Run
     moved: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
     commit: ApprovalCommit | None = None
+    undo_is_lost: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is not as it was meant."""
+        made = () if self.commit is None else self.commit.warnings
+        return (*made, _UNDO_IS_LOST) if self.undo_is_lost else made
 
 
 def record_decision(
@@ -37,14 +50,17 @@ def record_decision(
 ) -> Recorded:
     """Record a decision on a task's pending run, and what follows from it for the plan.
 
-    With ``run_id`` the decision is about that run only. Where approvals are committed, that is done first.
+    With ``run_id`` the decision is about that run only. Changes that are requested without a word are what
+    the reviewers of the change found. Where approvals are committed, that is done first.
     Raises RequestError when there is nothing to decide, when changes are requested of a session that cannot
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
     workspace.require_person("decide")
+    record_late(workspace)
     image = workspace.store.image()
     task = find_task(image.plan, task_id)
     run = find_pending(image, task.id, run_id)
+    decision = _with_findings(run, decision)
     if decision.state is DecisionState.CHANGES_REQUESTED:
         _check_request(workspace, image, run, decision)
     runs = since_done(image.history(task.id))
@@ -59,7 +75,20 @@ def record_decision(
         return Recorded(decided, commit.moved, commit=commit)
     moved = moved_paths(workspace, pair)
     decided = _save(workspace, run, decision, pair)
-    return Recorded(decided, moved, _undo(workspace, decision, pair))
+    try:
+        return Recorded(decided, moved, _undo(workspace, decision, pair))
+    except BlackbirdError:
+        # The snapshots of the change are gone; what is rejected does not need them.
+        return Recorded(decided, moved, undo_is_lost=True)
+
+
+def _with_findings(run: Run, decision: Decision) -> Decision:
+    merged = readable_merged(run)
+    if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
+        return decision
+    if merged is None or not merged.findings:
+        return decision
+    return replace(decision, feedback=render_fix_request(merged))
 
 
 def _undo(workspace: Workspace, decision: Decision, pair: TreePair | None) -> tuple[str, ...]:

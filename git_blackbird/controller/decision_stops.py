@@ -2,7 +2,7 @@
 
 from git_blackbird.controller.checkpoints import request_obstacle
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.model.choices import CHOICES, Choice, ChoiceText
+from git_blackbird.model.choices import CHOICES, REVIEW_AGAIN, Choice, ChoiceText
 from git_blackbird.model.commands import decide_run_command, task_command
 from git_blackbird.model.due import Call, Nothing, next_due
 from git_blackbird.model.plan import Task
@@ -12,7 +12,8 @@ from git_blackbird.model.stop import Stop, StopReason
 
 def decision_required(workspace: Workspace, task: Task, run: Run) -> Stop:
     """Nobody decided: every command that does is a next step, or what does the same where one is refused."""
-    steps = (_step(workspace, run, offer) for offer in CHOICES)
+    offers = CHOICES if run.merged_review is None else (*CHOICES, REVIEW_AGAIN)
+    steps = (_step(workspace, run, offer) for offer in offers)
     return Stop(
         StopReason.DECISION_REQUIRED, f"a decision is due on {task.id}", tuple(dict.fromkeys(steps)), task.id
     )

@@ -5,15 +5,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.hooks import HookState, uninstall_hook, view_hook
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.errors import BlackbirdError, LockedError
+from git_blackbird.errors import BlackbirdError, LockedError, RequestError
 from git_blackbird.git.paths import list_tracked
 from git_blackbird.git.refs import delete_our_refs, list_our_refs
 from git_blackbird.git.settings import list_own_keys, remove_own_sections
+from git_blackbird.model.run import RunStatus
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.layout import STATE_NAME, Layout
 from git_blackbird.storage.locks import controller_holder
@@ -29,6 +31,8 @@ _COMMAND = "deinit"
 _THOUSAND = 1000
 _SHOWN_KEYS = 5
 _SHOWN_FILES = 8
+_SHOWN_TASKS = 5
+_GOING_ON = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER})
 
 
 class Part(StrEnum):
@@ -42,6 +46,14 @@ class Part(StrEnum):
 
 
 _SHARED = frozenset({Part.HOOKS, Part.REFS, Part.CONFIG})
+_NEEDED = frozenset({Part.REFS, Part.STATE})
+
+
+class Removal(NamedTuple):
+    """What is to be taken away, and whether a person agreed to it, having been told what there is."""
+
+    parts: frozenset[Part]
+    is_agreed: bool
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,25 @@ def _view_refs(workspace: Workspace) -> Remains:
     others = sum(1 for _ in _other_layouts(workspace))
     shared = f", of all {others + 1} worktrees" if others else ""
     text = f"{_counted(count, 'reference')} below refs/blackbird/{shared}: the trees that diffs are made of"
+    unfinished = _unfinished(workspace)
+    if unfinished:
+        text = f"{text}; {_shown(unfinished)} still needs them"
     return Remains(Part.REFS, text) if count else Remains(Part.REFS, "no references", is_there=False)
+
+
+def _unfinished(workspace: Workspace) -> list[str]:
+    """Name the tasks of which a run is to be decided on, or to go on."""
+    latest = {task_id: history.latest for task_id, history in workspace.store.records.histories().items()}
+    return [
+        task_id
+        for task_id, run in sorted(latest.items())
+        if run is not None and run.superseded_at is None and (run.is_pending or run.status in _GOING_ON)
+    ]
+
+
+def _shown(task_ids: list[str]) -> str:
+    more = f" and {len(task_ids) - _SHOWN_TASKS} more" if len(task_ids) > _SHOWN_TASKS else ""
+    return f"{', '.join(task_ids[:_SHOWN_TASKS])}{more}"
 
 
 def _view_state(workspace: Workspace) -> Remains:
@@ -145,18 +175,21 @@ def _users_own(workspace: Workspace) -> Path | None:
     return None if config is None else config.parent
 
 
-def remove_parts(workspace: Workspace, parts: Iterable[Part]) -> tuple[Remains, ...]:
+def remove_parts(workspace: Workspace, removal: Removal) -> tuple[Remains, ...]:
     """Take these parts away; gives what was there of them.
 
     Raises LockedError while agents work here, or for what worktrees share, in any of them; RequestError
-    where the hook is not ours alone, UnusableError where something cannot be removed. What comes after it
+    where the hook is not ours alone, or where nobody agreed that what is not finished loses its trees or
+    records; UnusableError where something cannot be removed. What comes after it
     stays then.
     """
     workspace.require_person("take git-blackbird out of a repository")
-    wanted = set(parts)
+    wanted = set(removal.parts)
     # Before the lock is taken: its file is no state to take away.
     removed = [one for one in survey(workspace) if one.part in wanted and one.is_there]
     with _quiet(workspace, wanted):
+        if not removal.is_agreed:
+            _require_finished(workspace, removed)
         for one in removed:
             _remove(workspace, one.part)
     return tuple(removed)
@@ -177,6 +210,17 @@ def _quiet(workspace: Workspace, wanted: set[Part]) -> Iterator[None]:
                 remove_private(workspace.layout)
         if Part.STATE in wanted:
             remove_private(workspace.layout)
+
+
+def _require_finished(workspace: Workspace, removed: Iterable[Remains]) -> None:
+    parts = [one.part.value for one in removed if one.part in _NEEDED]
+    unfinished = _unfinished(workspace)
+    if parts and unfinished:
+        raise RequestError(
+            f"{_shown(unfinished)}: a decision is due or a run is not finished, "
+            f"which needs {' and '.join(parts)}",
+            hint="`git blackbird status` shows what is due\nor take it away all the same: --yes",
+        )
 
 
 def _require_idle(workspace: Workspace) -> None:

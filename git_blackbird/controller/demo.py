@@ -11,9 +11,11 @@ from git_blackbird.controller.world import World
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.program import scrubbed
 from git_blackbird.git.starting import commit_everything, start_repository
+from git_blackbird.model.findings import Action
 from git_blackbird.model.history import History
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
+from git_blackbird.model.task_review import BY_REVIEWERS, merged_of
 
 DEMO_FOLDER = "blackbird-demo"
 CHANGE_REQUEST = "Greet the world when nobody is named.\nOnly @greet.py needs to change."
@@ -25,6 +27,7 @@ _SETTINGS = {
     "commit.gpgSign": "false",
     "blackbird.agent": "demo",
     "blackbird.execution.stopAfterEachTask": "true",
+    "blackbird.reviews.mode": "parallel",
     "blackbird.notify.command": "",
 }
 _AGENT_VARIABLES = frozenset({"BLACKBIRD_AGENT_CMD", "BLACKBIRD_AGENT_PROVIDER"})
@@ -101,9 +104,13 @@ _TASKS = (
         "Write down what is new",
         id="release",
         deps=("check", "guide"),
-        acceptance_criteria=("CHANGELOG.md names the version",),
-        prompt="Name what is new.\nwrite CHANGELOG.md # 1.0\\n\\nGreets by name, tested and explained.\n"
-        "say CHANGELOG.md names what is new.",
+        acceptance_criteria=("CHANGELOG.md names all that is new",),
+        prompt="Name what is new; what is missing is found by a reviewer.\n"
+        "write CHANGELOG.md # 1.0\\n\\nGreets by name.\n"
+        "say CHANGELOG.md names what is new.\n"
+        "spec-wants CHANGELOG.md explained | important | The pages for users are new as well.\n"
+        "on-feedback write CHANGELOG.md # 1.0\\n\\nGreets by name, tested and explained.\n"
+        "on-feedback say CHANGELOG.md names the tests and the pages as well.",
     ),
 )
 
@@ -165,6 +172,7 @@ def read_findings(workspace: Workspace) -> tuple[Finding, ...]:
     return (
         Finding(f"{len(done)} of {len(image.plan.tasks)} tasks are done", len(done) == len(image.plan.tasks)),
         _shown("a change was requested, and made in the same session", histories, _changed),
+        _shown("reviewers found an issue, and it was mended in the same session", histories, _mended),
         _shown("a question was asked and answered", histories, _answered),
         _shown("a failed run was rejected, and the task done in a new session", histories, _retried),
         _shown("a review of a parent failed, its child was resumed, and it passed", histories, _reviewed),
@@ -180,7 +188,15 @@ def _shown(what: str, histories: list[History], find: _Find) -> Finding:
 def _changed(runs: tuple[Run, ...]) -> Iterator[str]:
     for run in runs:
         later = _resumed(runs, run)
-        if run.decision_state is DecisionState.CHANGES_REQUESTED and later is not None:
+        if run.decision_state is DecisionState.CHANGES_REQUESTED and later and run.requested_by is None:
+            yield f"{run.task_id}, run {run.id} and then {later.id}"
+
+
+def _mended(runs: tuple[Run, ...]) -> Iterator[str]:
+    for run in runs:
+        later = _resumed(runs, run)
+        merged = None if later is None else merged_of(later)
+        if run.requested_by == BY_REVIEWERS and later and merged and merged.action is Action.PROCEED:
             yield f"{run.task_id}, run {run.id} and then {later.id}"
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from git_blackbird.controller.agents import require_reviewers
+from git_blackbird.controller.closing import REVIEWS_ON
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.review_stops import reviews_required
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -10,31 +12,41 @@ from git_blackbird.model.due import Call, ReviewsRequired, next_due
 from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import depth_first, ready
 from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.run import ReviewState
+from git_blackbird.model.standing import Standing
 from git_blackbird.model.status import apply_statuses, settled_parents
 from git_blackbird.model.stop import Stop
 
 
 class Forecast(NamedTuple):
-    """What would be started, in order, parents for their review; or how the call would stop at once."""
+    """What would be started, in order, parents for their review; or how the call would stop at once.
+
+    ``changes`` are the leaves whose change would be reviewed before anything is started.
+    """
 
     order: tuple[Task, ...]
     stop: Stop | None = None
+    changes: tuple[Task, ...] = ()
 
 
 def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -> Forecast:
     """Give the order in which an execute would start agents.
 
-    Raises RequestError for a task that is named and not ready, as the execute would.
+    Raises RequestError for a task that is named and not ready, AgentUnavailableError where nobody can review
+    the parents, as the execute would.
     """
     image = workspace.store.image()
     standing = workspace.standing(image)
     only = frozenset(require_ready(image, find_task(image.plan, task_id)).id for task_id in task_ids)
     call = Call(only=only or None, starts_left=limit)
+    require_reviewers(workspace, standing, call)
     due = next_due(standing, call)
     if isinstance(due, ReviewsRequired):
         return Forecast((), reviews_required(standing, due))
     passing = Moment(workspace.world.timestamp(), Gate(is_on=False, histories={}))
+    changes = _changes(workspace, standing, call)
     before, plan = image.plan, settled_parents(image.plan, passing)
+    plan = apply_statuses(plan, {task.id: Status.DONE for task in changes}, passing)
     order: list[Task] = []
     starts = 0
     while True:
@@ -42,10 +54,18 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
             order += [one for one in _newly_done(before, plan) if call.covers_parent(plan, one)]
         task = next((one for one in ready(plan) if call.covers(one.id)), None)
         if task is None or starts == limit:
-            return Forecast(tuple(order))
+            return Forecast(tuple(order), changes=changes)
         order.append(task)
         starts += 1
         before, plan = plan, apply_statuses(plan, {task.id: Status.DONE}, passing)
+
+
+def _changes(workspace: Workspace, standing: Standing, call: Call) -> tuple[Task, ...]:
+    """Give the leaves whose change is to be reviewed, where reviews are on."""
+    if workspace.settings.text("reviews.mode") != REVIEWS_ON:
+        return ()
+    due = ((task, standing.latest(task.id)) for task in standing.plan.leaves() if call.covers(task.id))
+    return tuple(task for task, run in due if run is not None and run.review_state is ReviewState.DUE)
 
 
 def _newly_done(before: Plan, after: Plan) -> list[Task]:

@@ -9,7 +9,7 @@ from git_blackbird.model.graph import subtree_leaves
 from git_blackbird.model.held import HeldParent, Unreviewed, unreviewed
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
-from git_blackbird.model.review import excerpt
+from git_blackbird.model.review import completion_signature, excerpt
 from git_blackbird.model.standing import Standing
 
 
@@ -54,8 +54,7 @@ def _waiting(standing: Standing, one: Unreviewed) -> WaitingParent:
     else:
         wait = ReviewWait.FAILING
         first = task_command("resume --all", parent.id)
-    owes = any(leaf.id in standing.feedback for leaf in subtree_leaves(standing.plan, parent))
-    first = task_command("resume --all", parent.id) if owes else first
+    first = task_command("resume --all", parent.id) if owing_below(standing, parent) else first
     dismiss = () if wait is ReviewWait.OWED else (dismiss_command(parent.id),)
     return WaitingParent(parent, wait, held, (first, *dismiss))
 
@@ -74,7 +73,24 @@ def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
             one.review.parent_review_resume_task_ids,
             excerpt(one.review.parent_review_feedback or ""),
         )
-    tries = standing.history(one.task.id).reviews
-    if not tries:
-        return HeldParent(one.task.id, None, fault="it has not been reviewed yet")
-    return HeldParent(one.task.id, tries[-1].id, fault=excerpt(tries[-1].error or "it gave no verdict"))
+    broken = sorted(
+        leaf.id for leaf in subtree_leaves(standing.plan, one.task) if leaf.id in standing.unreadable
+    )
+    if broken:
+        return HeldParent(one.task.id, None, fault=f"what is owed to {', '.join(broken)} cannot be read")
+    owing = owing_below(standing, one.task)
+    if owing:
+        named = ", ".join(leaf.id for leaf in owing)
+        return HeldParent(one.task.id, None, fault=f"{named} must hear first what a review found")
+    signature = completion_signature(one.task, standing.plan.tasks)
+    reviews = standing.history(one.task.id).reviews
+    tries = [run for run in reviews if run.parent_review_completion_signature == signature]
+    if tries:
+        return HeldParent(one.task.id, tries[-1].id, fault=excerpt(tries[-1].error or "it gave no verdict"))
+    why = "its children have changed since its last review" if reviews else "it has not been reviewed yet"
+    return HeldParent(one.task.id, None, fault=why)
+
+
+def owing_below(standing: Standing, parent: Task) -> list[Task]:
+    """Give the leaves below a parent that a review left something owed."""
+    return [leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.feedback]

@@ -28,6 +28,7 @@ def install_hook(world: World) -> Done:
 
     Raises RequestError where something would be overwritten, UnusableError.
     """
+    world.require_person("change the hooks")
     return hooks.install_hook(discover(world.cwd, world.environ), _caller())
 
 
@@ -36,6 +37,7 @@ def uninstall_hook(world: World) -> Done:
 
     Raises RequestError where the hook is no longer ours alone, UnusableError.
     """
+    world.require_person("change the hooks")
     return hooks.uninstall_hook(discover(world.cwd, world.environ), _caller())
 
 

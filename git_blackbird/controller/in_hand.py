@@ -6,6 +6,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import decide_command, task_command
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.run import ReviewState, RunStatus
 from git_blackbird.storage.store import Transaction
 
 _IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
@@ -17,12 +18,21 @@ def require_idle(transaction: Transaction, task: Task) -> None:
     Raises RequestError, LockedError.
     """
     require_unclaimed(transaction, task.id)
-    live = transaction.history(task.id).live
-    if live is not None and is_alive(live):
+    history = transaction.history(task.id)
+    if history.live is not None and is_alive(history.live):
         raise RequestError(
-            f"an agent works on {task.id} (run {live.id}, process {live.pid})",
+            f"an agent works on {task.id} (run {history.live.id}, process {history.live.pid})",
             hint="Ctrl+C in the terminal that runs it pauses it",
         )
+    is_due = history.latest is not None and history.latest.review_state is ReviewState.DUE
+    if not is_due or not transaction.is_worked_on():
+        return
+    for review in transaction.reviews(task.id).runs:
+        if review.status is RunStatus.RUNNING and is_alive(review):
+            raise RequestError(
+                f"reviewers look at the change of {task.id} (run {review.id}, process {review.pid})",
+                hint="Ctrl+C in the terminal that runs them stops them",
+            )
 
 
 def require_free(transaction: Transaction, plan: Plan, parent_id: TaskId | None) -> None:

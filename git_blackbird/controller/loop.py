@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from git_blackbird.agents.protocol import Agent
-from git_blackbird.controller.agents import agent_of, chosen_agent, probe, require_reviewer, reviewer_of
+from git_blackbird.controller.agents import (
+    agent_of,
+    chosen_agent,
+    probe,
+    require_reviewer,
+    require_reviewers,
+    reviewer_of,
+)
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
 from git_blackbird.controller.closing import REVIEWS_ON
@@ -23,9 +30,9 @@ from git_blackbird.controller.repair import repair
 from git_blackbird.controller.review_stops import reviews_required
 from git_blackbird.controller.summons import Summoning
 from git_blackbird.controller.task_reviews import (
-    end_reviews,
+    is_told_otherwise,
+    keep_reviews,
     merge_sides,
-    note_reviews,
     order_change_review,
     review_again,
     review_change,
@@ -52,9 +59,8 @@ from git_blackbird.model.due import (
     Start,
     next_due,
 )
-from git_blackbird.model.events import Decided, Notice, ReviewsEnded, Weight
+from git_blackbird.model.events import Decided, Notice, Weight
 from git_blackbird.model.findings import MergedReview, Source
-from git_blackbird.model.held import parents_to_review
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person
@@ -88,7 +94,7 @@ class Loop:
         self._touched: set[TaskId] = set()
         self._versions: dict[str, str] = {}
         self._left_out: set[str] = set()
-        self._at_work: Task | None = None
+        self._at_work: tuple[str, TaskId] | None = None
         self._lost: list[Run] = []
         self._refusals = 0
 
@@ -97,10 +103,9 @@ class Loop:
         if self._interrupted:
             self._hurry.set()
         elif self._at_work is not None:
-            task = self._at_work
-            verb = "pausing" if task.is_leaf else "stopping the review of"
-            text = f"{verb} {task.id}; a second Ctrl+C kills its agent"
-            self._face.notify(Notice(Weight.INFO, text, task_id=task.id))
+            stopping, task_id = self._at_work
+            text = f"{stopping} {task_id}; a second Ctrl+C kills its agent"
+            self._face.notify(Notice(Weight.INFO, text, task_id=task_id))
         self._interrupted = True
         if self._step is not None:
             self._step.cancel()
@@ -113,12 +118,12 @@ class Loop:
         repair(self._workspace, self._face)
         sweep_work_folders(self._workspace.layout)
         try:
-            self._require_reviewer()
+            require_reviewers(self._workspace, self._workspace.standing(), self._call)
             stop = await self._open(opening)
             while stop is None:
                 stop = await self._turn()
         except AgentUnavailableError as error:
-            stop = self._unavailable(error)
+            stop = Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
         self._name_what_others_owe(stop)
         self._face.end(stop)
         return stop
@@ -131,14 +136,6 @@ class Loop:
             if not self._call.covers(owed.task.id) and owed.command not in stop.next_steps:
                 text = f"{owed.task.id} waits for you as well"
                 self._face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
-
-    def _require_reviewer(self) -> None:
-        """Refuse before the first start what could not be reviewed in the end (spec 3)."""
-        standing = self._workspace.standing()
-        if self._call.review is not None or any(
-            self._call.covers_parent(standing.plan, parent) for parent in parents_to_review(standing)
-        ):
-            require_reviewer(self._workspace)
 
     async def _open(self, opening: Opening) -> Stop | None:
         if opening.first is None:
@@ -189,6 +186,9 @@ class Loop:
         return order_changes(run, task, owed, None, summary)
 
     async def _start(self, standing: Standing, task: Task) -> Stop | None:
+        if self._workspace.settings.text("reviews.mode") == REVIEWS_ON:
+            # Who could not review the work in the end is told before it is done.
+            self._reviewers_of_changes()
         left = self._call.starts_left
         self._call = replace(self._call, starts_left=None if left is None else left - 1)
         try:
@@ -204,28 +204,33 @@ class Loop:
         if workspace.settings.text("reviews.mode") != REVIEWS_ON and not by_hand:
             skip_reviews(workspace, run)
             return None
-        crews = {source: self._crew(reviewer_of(workspace, source)) for source in Source}
+        crews = self._reviewers_of_changes()
         elsewhere = not all(crew.agent.abilities.read_only for crew in crews.values())
         order = await asyncio.to_thread(
             order_change_review, workspace, image, task, run, told_where=elsewhere
         )
         merged = MergedReview()
         if order is not None:
-            self._at_work = task
+            self._at_work = "stopping both reviews of", task.id
             sides = await self._stoppable(review_change(crews, order, self._hurry))
             self._at_work = None
             if sides is None:
-                return Stop(StopReason.INTERRUPTED, "interrupted", ("git blackbird execute",), task.id)
+                again = task_command("review run", task.id) if by_hand else "git blackbird execute"
+                return Stop(StopReason.INTERRUPTED, "interrupted", (again,), task.id)
             for side in sides.values():
                 if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
                     return refused(side.run)
+            if is_told_otherwise(workspace, order):
+                text = f"{task.id} was edited while it was reviewed: its change is reviewed again"
+                self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
+                return None
             merged = merge_sides(sides)
-        round_number = 1 if order is None else order.round_number
         self._call = replace(self._call, is_reviewed=self._call.is_reviewed or by_hand)
-        keep = end_reviews if run.review_state is ReviewState.DUE else note_reviews
-        ended = keep(workspace, run, round_number, merged)
-        self._face.notify(ReviewsEnded(task.id, ended, merged))
+        self._face.notify(keep_reviews(workspace, run, order, merged))
         return None if run.review_state is ReviewState.DUE else looked_at(task, merged)
+
+    def _reviewers_of_changes(self) -> dict[Source, Crew]:
+        return {source: self._crew(reviewer_of(self._workspace, source)) for source in Source}
 
     async def _review(self, standing: Standing, parent: Task) -> Stop | None:
         """Have a parent reviewed; without a verdict it is tried once more, told what was wrong."""
@@ -233,7 +238,7 @@ class Loop:
         fault = tries[-1].error if parent.id in self._call.tried and tries else None
         crew = self._crew(require_reviewer(self._workspace))
         top = None if crew.agent.abilities.read_only else str(self._workspace.repo.top)
-        self._at_work = parent
+        self._at_work = "stopping the review of", parent.id
         try:
             order = order_review(standing, parent, fault=fault, top=top)
             run = await self._stoppable(run_review(crew, order, self._hurry))
@@ -256,7 +261,7 @@ class Loop:
         crew = self._crew(agent)
         self._name_other_agent(order, agent)
         self._touched.add(order.task.id)
-        self._at_work = order.task
+        self._at_work = "pausing", order.task.id
         run = await self._stoppable(run_leg(crew, order, self._hurry))
         self._at_work = None
         if run is None:
@@ -307,9 +312,6 @@ class Loop:
             self._call = replace(self._call, asked=self._call.asked | {run.id})
         return None
 
-    def _unavailable(self, error: AgentUnavailableError) -> Stop:
-        return Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
-
     async def _decide(self, image: Image, task: Task, run: Run) -> Stop | None:
         checkpoint = await asyncio.to_thread(build_checkpoint, self._workspace, image, task, run)
         reply = await self._stoppable(or_elsewhere(self._workspace, self._face.decide(checkpoint), run))
@@ -344,7 +346,7 @@ class Loop:
             # A pipe that says the same for ever is nobody.
             return None if self._refusals < _MAX_REFUSALS else decision_required(self._workspace, task, run)
         self._face.notify(Decided(task.id, run.id, decision.state, elsewhere=False, commit=recorded.commit))
-        for text in () if recorded.commit is None else recorded.commit.warnings:
+        for text in recorded.warnings:
             self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
         for line in recorded.undo:
             self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))

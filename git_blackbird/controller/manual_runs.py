@@ -25,6 +25,7 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import APPROVALS, RECORDER, Run, RunStatus, RunType
 from git_blackbird.storage.layout import HIDDEN
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.store import Transaction
 
 _SHORT = 10
@@ -49,11 +50,14 @@ class _Noted(NamedTuple):
     is_new: bool
 
 
-def record_commit(workspace: Workspace, oid: str, replaced: str | None) -> tuple[str, ...]:
+def record_commit(
+    workspace: Workspace, oid: str, replaced: str | None, patience: float = STORE_PATIENCE_SECONDS
+) -> tuple[str, ...]:
     """Record a person's commit as a run of each task that its trailers name; gives a line for each.
 
     ``replaced`` is the commit that this one amends. Whether a task is ready is judged, and record and plan
-    are written, under one lock. Raises UnusableError, LockedError.
+    are written, under one lock. Raises UnusableError, and LockedError when it cannot be had within
+    ``patience`` seconds.
     """
     commit = read_commits(workspace.repo, [oid]).get(oid)
     if workspace.world.is_agent or commit is None or commit.runs:
@@ -62,7 +66,7 @@ def record_commit(workspace: Workspace, oid: str, replaced: str | None) -> tuple
     work = _look_at(workspace.repo, commit, replaced)
     noted: list[_Noted] = []
     said: list[str] = []
-    with workspace.transaction() as transaction:
+    with workspace.transaction(patience) as transaction:
         save_statuses(workspace, transaction)
         for name in dict.fromkeys(commit.tasks):
             try:
@@ -126,8 +130,13 @@ def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Wo
     latest = history.latest
     if latest is not None and work.commit.oid in latest.commits:
         return None
-    if latest is not None and work.replaced in latest.commits and _is_approved(latest):
-        # What was judged stays; only the commit is found by its new name as well.
+    if latest is not None and work.replaced and work.replaced in latest.commits and _is_approved(latest):
+        # What was judged stays; only the commit is found by its new name as well, if it is the same.
+        if look_at_commit(workspace.repo, work.replaced, HIDDEN).pair != work.committed.pair:
+            raise RequestError(
+                f"commit {work.replaced[:_SHORT]} was approved, and {work.commit.oid[:_SHORT]} is another "
+                "change, on which nobody decided"
+            )
         transaction.save_run(latest.with_fields(commits=(*latest.commits, work.commit.oid)))
         return None
     amended = _amended_run(history, work)

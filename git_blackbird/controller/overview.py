@@ -7,6 +7,7 @@ from typing import NamedTuple
 from git_blackbird.controller.cut_off import CutOffApproval, find_cut_off
 from git_blackbird.controller.held_parents import WaitingParent, waiting_parents
 from git_blackbird.controller.liveness import processes_at_work
+from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.graph import (
     Readiness,
@@ -18,14 +19,14 @@ from git_blackbird.model.graph import (
     ready,
     unmet,
 )
+from git_blackbird.model.held import stops_at_review
 from git_blackbird.model.history import History, OwedWords, RecordFault
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import Owed, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
 from git_blackbird.model.standing import Standing
-from git_blackbird.model.status import derive_leaves
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.store import Image
 
@@ -44,10 +45,18 @@ class Failed(NamedTuple):
     why: str | None
 
 
+class DueReview(NamedTuple):
+    """A leaf whose change is yet to be reviewed, and the run that made it."""
+
+    task: Task
+    run: Run
+
+
 class Overview(NamedTuple):
     """One screen: counts, what runs, what a person owes, what is next, and what is odd.
 
-    ``ways_out`` are commands that get tasks on which wait for a skipped one. ``drift`` is what the plan
+    ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now. ``ways_out`` are
+    commands that get tasks on which wait for a skipped one. ``drift`` is what the plan
     says and what the records say, where that differs; readers only report it.
     """
 
@@ -58,6 +67,8 @@ class Overview(NamedTuple):
     running: tuple[Running, ...]
     owed: tuple[Owed, ...]
     unreviewed: tuple[WaitingParent, ...]
+    stops_at_review: bool
+    to_review: tuple[DueReview, ...]
     ready: tuple[Task, ...]
     failed: tuple[Failed, ...]
     stuck: tuple[Stuck, ...]
@@ -78,15 +89,23 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
     standing = workspace.standing(image)
     owed = owed_by_person(standing)
     waits = blockers(plan, leaves)
+    running = _running(workspace, image)
     asked = {one.task.id for one in owed}
     return Overview(
         counts=Counter(task.status for task in leaves),
         leaves=len(leaves),
         parents=len(plan.tasks) - len(leaves),
         holder=controller_holder(workspace.layout),
-        running=_running(workspace, image),
+        running=running,
         owed=owed,
         unreviewed=waiting_parents(standing),
+        stops_at_review=stops_at_review(standing),
+        to_review=tuple(
+            DueReview(task, run)
+            for task in leaves
+            if (run := _to_review(image.history(task.id))) is not None
+            and task.id not in {one.run.task_id for one in running if one.alive}
+        ),
         ready=ready(plan),
         failed=tuple(
             Failed(task, why_failed(image.history(task.id)))
@@ -101,7 +120,7 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
                 way for task_id in sorted(waits) for way in readiness(plan, plan.tasks[task_id]).ways_out
             )
         ),
-        drift=_drift(image),
+        drift=_drift(workspace, image),
         unreadable=(
             *(fault for task_id in sorted(image.histories) for fault in image.histories[task_id].faults),
             *image.feedback_faults,
@@ -124,18 +143,35 @@ def _running(workspace: Workspace, image: Image) -> tuple[Running, ...]:
     return tuple(
         Running(run, bool(processes_at_work(workspace.layout, run)))
         for task_id in sorted(image.histories)
-        for run in image.histories[task_id].runs
+        for run in (*image.histories[task_id].runs, *_reviewing(workspace, image.histories[task_id]))
         if run.status == RunStatus.RUNNING
     )
+
+
+def _to_review(history: History) -> Run | None:
+    run = history.latest
+    return run if run is not None and run.review_state is ReviewState.DUE else None
+
+
+def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
+    """Give the reviews of a change that is under review; nobody reads those of the others for it."""
+    run = history.latest
+    if run is None or run.review_state not in {ReviewState.DUE, ReviewState.BY_HAND}:
+        return ()
+    return workspace.store.records.reviews(run.task_id).runs
 
 
 def _is_skipped(plan: Plan, task_id: TaskId) -> bool:
     return plan.tasks[task_id].status == Status.SKIPPED
 
 
-def _drift(image: Image) -> dict[TaskId, tuple[Status, Status]]:
-    wanted = derive_leaves(image.plan, image.histories)
-    return {task_id: (image.plan.tasks[task_id].status, wanted[task_id]) for task_id in sorted(wanted)}
+def _drift(workspace: Workspace, image: Image) -> dict[TaskId, tuple[Status, Status]]:
+    before, after = image.plan, derived(image.plan, image.histories, workspace.moment(image.histories))[0]
+    return {
+        task_id: (before.tasks[task_id].status, after.tasks[task_id].status)
+        for task_id in (sorted(before.tasks) if after is not before else ())
+        if after.tasks[task_id].status != before.tasks[task_id].status
+    }
 
 
 def _elsewhere(image: Image) -> tuple[Run, ...]:
@@ -197,7 +233,8 @@ class TaskView(NamedTuple):
     """One task with everything that follows for it.
 
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
-    how a parent waits for its review, ``unreadable`` what cannot be read of all that is recorded of it.
+    how a parent waits for its review, ``to_review`` the run whose change is yet to be reviewed,
+    ``unreadable`` what cannot be read of all that is recorded of it.
     """
 
     task: Task
@@ -209,6 +246,7 @@ class TaskView(NamedTuple):
     owed: Owed | None
     words: OwedWords
     unreviewed: WaitingParent | None = None
+    to_review: Run | None = None
     unreadable: tuple[RecordFault, ...] = ()
 
 
@@ -238,6 +276,7 @@ def view_in(
         next((one for one in owed if one.task.id == task.id), None),
         standing.owed_words(task.id),
         next((one for one in unreviewed if one.task.id == task.id), None),
+        _to_review(history),
         history.faults,
     )
 

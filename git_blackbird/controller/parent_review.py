@@ -8,6 +8,7 @@ from typing import Any
 from git_blackbird.agents.runner import Ended
 from git_blackbird.controller.closing import ending_fields
 from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.reviewers import (
     Errand,
@@ -24,7 +25,7 @@ from git_blackbird.git.refs import save_run_ref
 from git_blackbird.messages.review_answer import parse_review_answer
 from git_blackbird.messages.review_context import ReviewedChild, build_review_context, render_review_prompt
 from git_blackbird.messages.review_schema import build_review_schema
-from git_blackbird.model.events import RunEnded
+from git_blackbird.model.events import Notice, RunEnded, Weight
 from git_blackbird.model.gate import is_complete, last_word
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.review import Verdict, completion_signature
@@ -93,6 +94,9 @@ async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Ru
     run, ended = await send_reviewer(crew, errand, lambda run: _save(crew.workspace, order, run), hurry)
     head_tree = await asyncio.to_thread(look_again, crew, run)
     closed = close_review(crew.workspace, run, ended, head_tree)
+    for change in closed.plan_changes:
+        text = f"the plan changed during the review: {change}"
+        crew.face.notify(Notice(Weight.INFO, text, task_id=closed.task_id))
     crew.face.notify(RunEnded(closed, order.parent.title, ended.duration_seconds))
     return closed
 
@@ -111,6 +115,7 @@ def _save(workspace: Workspace, order: ReviewOrder, run: Run) -> None:
             raise ReviewMovedError(f"the children of {order.parent.id} have changed meanwhile")
         transaction.save_run(run)
         save_statuses(workspace, transaction)
+        transaction.remember_plan()
 
 
 class ReviewMovedError(RequestError):
@@ -132,12 +137,16 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
     verdict on children that have changed meanwhile is kept and counts for nothing. Raises SaveError.
     """
     with workspace.transaction() as transaction:
+        check = check_plan(transaction, run.id)
+        transaction.forget_plan()
         parent = transaction.plan().tasks.get(run.task_id)
         outcome, verdict = judge_answer(ended, lambda text: _read_verdict(text, parent))
         now = workspace.world.timestamp()
         fields = ending_fields(ended, outcome, now) | _verdict_fields(verdict)
         if head_tree is not None and head_tree != run.base_tree:
             fields["notes"] = (*fields["notes"], "the worktree changed during the review")
+        fields["notes"] = (*fields["notes"], *((check.warning,) if check.warning else ()))
+        fields["plan_changes"] = check.changes
         fields["head_tree"] = head_tree or run.base_tree
         closed = run.with_fields(**fields | {"error": outcome.error or fields["error"]})
         moved = parent is None or present_signature(transaction.plan(), parent) != (

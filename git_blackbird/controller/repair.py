@@ -12,6 +12,7 @@ from git_blackbird.controller.assignments import recorded_assignment
 from git_blackbird.controller.claims import forget_noted
 from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.face import Face
+from git_blackbird.controller.late_commits import record_late
 from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.plan_guard import settle_plan
 from git_blackbird.controller.statuses import save_statuses
@@ -25,6 +26,8 @@ from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.storage.store import Image
+
+_UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
 
 def repair(workspace: Workspace, face: Face) -> Image:
@@ -40,6 +43,8 @@ def repair(workspace: Workspace, face: Face) -> Image:
     _mend_approval(workspace, face)
     with workspace.transaction() as transaction:
         settle_plan(transaction)
+    _record_late(workspace, face)
+    with workspace.transaction() as transaction:
         settled = save_statuses(workspace, transaction)
         transaction.sweep()
     for task_id, (was, became) in sorted(settled.moved.items()):
@@ -47,6 +52,16 @@ def repair(workspace: Workspace, face: Face) -> Image:
         hint = f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand"
         face.notify(Notice(Weight.INFO, text, hint, task_id))
     return settled.image
+
+
+def _record_late(workspace: Workspace, face: Face) -> None:
+    """Record the commits for which their hook did not wait."""
+    try:
+        for text in record_late(workspace):
+            face.notify(Notice(Weight.INFO, text))
+    except UnusableError as error:
+        text = f"commits of yours cannot be recorded yet: {error.message}"
+        face.notify(Notice(Weight.WARNING, text, error.hint))
 
 
 def _mend_approval(workspace: Workspace, face: Face) -> None:
@@ -69,9 +84,9 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
 
 
 def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
-    """Every review of a change that says a reviewer is at work; there are none where none is due."""
+    """Every review of a change that says a reviewer is at work, of changes that were overtaken as well."""
     for task_id, history in histories.items():
-        if history.latest is not None and history.latest.review_state is ReviewState.DUE:
+        if any(run.review_state in _UNDER_REVIEW for run in history.runs):
             reviews = workspace.store.records.reviews(task_id).runs
             yield from (run for run in reviews if run.status is RunStatus.RUNNING)
 
@@ -120,7 +135,7 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
 
 
 def _close_lost_review(workspace: Workspace, face: Face, run: Run) -> None:
-    """Close a review that nobody is left to read: it gave no verdict, and is owed again."""
+    """Close a review that nobody is left to read: it gave no verdict."""
     reading, files = read_log(workspace, run), _saved_streams(workspace, run)
     fields = {
         "completed_at": workspace.world.timestamp(),
@@ -133,8 +148,17 @@ def _close_lost_review(workspace: Workspace, face: Face, run: Run) -> None:
         "stderr": _tail(files.stderr),
     }
     save_closed(workspace, face, run, fields)
-    text = f"{run.task_id}: its review {run.id} was cut off; it is made again"
+    again = "; it is made again" if _is_owed(workspace, run) else ""
+    text = f"{run.task_id}: its review {run.id} was cut off{again}"
     face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
+
+
+def _is_owed(workspace: Workspace, review: Run) -> bool:
+    """Whether what a review was about is to be reviewed in any case."""
+    if review.reviewed_run is None:
+        return True
+    latest = workspace.store.records.history(review.task_id).latest
+    return latest is not None and (latest.id, latest.review_state) == (review.reviewed_run, ReviewState.DUE)
 
 
 def _stop_orphans(workspace: Workspace, face: Face, run: Run) -> None:

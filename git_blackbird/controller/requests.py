@@ -26,6 +26,7 @@ from git_blackbird.model.graph import ancestors, ran_after, readiness, subtree_l
 from git_blackbird.model.history import History, OwedWords, owed_words, since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import (
     OVERTAKEN_BY_RESTART,
     OVERTAKEN_BY_RETRY,
@@ -210,7 +211,8 @@ def _require_startable(plan: Plan, task: Task) -> None:
 class Reset:
     """What a status change led to: the runs it overtook, and what the task must still hear.
 
-    ``dependents`` built on the task and are not undone; ``reopened`` parents changed with it.
+    ``dependents`` built on the task and are not undone; ``reopened`` parents changed with it. ``let_go`` is
+    what a review left owed and nobody heard.
     """
 
     task_id: TaskId
@@ -219,6 +221,7 @@ class Reset:
     owed: tuple[str, ...] = ()
     dependents: tuple[TaskId, ...] = ()
     reopened: tuple[TaskId, ...] = ()
+    let_go: Feedback | None = None
 
 
 def reset_task(workspace: Workspace, task_id: str, by: str = OVERTAKEN_BY_RETRY) -> Reset:
@@ -255,9 +258,31 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
         plan = transaction.plan()
         task = find_task(plan, task_id)
         require_idle(transaction, task)
+        owed = workspace.standing_of(task.id).feedback.get(task.id)
+        if owed is not None and status is task.status is Status.DONE:
+            raise RequestError(
+                f"{task.id} is done and owes what the review of {owed.parent_task_id} found",
+                hint=f"{task_command('resume', task.id)}\n"
+                + task_command("review dismiss", owed.parent_task_id, " --reason TEXT"),
+            )
+        if status is Status.DONE and workspace.standing_of(task.id).is_gated:
+            _require_no_open_children(plan, task)
         if follows_done_children(plan, task) and status != task.status:
             raise _follows_children(task, status)
         return _set(workspace, transaction, task, status, f"{OVERTAKEN_BY_STATUS}{status.value}")
+
+
+def _require_no_open_children(plan: Plan, parent: Task) -> None:
+    """A parent is not let go around its review while a child is still to be done; skipped ones are let go."""
+    open_ones = [
+        one for one in parent.children if plan.tasks[one].status not in {Status.DONE, Status.SKIPPED}
+    ]
+    if open_ones:
+        raise RequestError(
+            f"{parent.id} is done when its children are and its review passed; open: {', '.join(open_ones)}",
+            hint="skip a child that is not wanted any more: "
+            + task_command("set-status", open_ones[0], " skipped"),
+        )
 
 
 def _follows_children(task: Task, status: Status) -> RequestError:
@@ -278,6 +303,7 @@ def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Sta
     overtaken = overtake_runs(transaction, task.id, by, workspace.world.timestamp())
     image = transaction.image()
     before = image.plan
+    review = workspace.standing(image).feedback.get(task.id) if status is Status.DONE else None
     after = apply_statuses(before, {task.id: status}, workspace.moment(image.histories))
     save_progress(transaction, image, after)
     save_statuses(workspace, transaction)
@@ -289,4 +315,5 @@ def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Sta
         owed_words(transaction.history(task.id)).texts,
         tuple(one.id for one in ran_after(before, task)) if leaves_done else (),
         tuple(one.id for one in ancestors(before, task) if after.tasks[one.id].status != one.status),
+        review,
     )

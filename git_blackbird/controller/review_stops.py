@@ -1,6 +1,7 @@
 """How a call stops where a parent's review did not pass (spec 0, DESIGN.md 8)."""
 
-from git_blackbird.controller.held_parents import dismiss_command, held_parent
+from git_blackbird.controller.held_parents import dismiss_command, held_parent, owing_below
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.due import ReviewsRequired
 from git_blackbird.model.held import HeldParent
 from git_blackbird.model.owed import owed_by_person, resume_command
@@ -14,9 +15,11 @@ def reviews_required(standing: Standing, due: ReviewsRequired) -> Stop:
     held = tuple(held_parent(standing, one) for one in due.parents)
     owed = {one.task.id: one.command for one in owed_by_person(standing)}
     steps = [owed.get(leaf.id) or resume_command(standing, leaf) for leaf in due.leaves]
-    for one in held:
-        if one.fault is not None:
-            steps += ["git blackbird execute", dismiss_command(one.task_id)]
+    for one in (one for one in held if one.fault is not None):
+        owing = owing_below(standing, standing.plan.tasks[one.task_id])
+        steps += [owed.get(leaf.id) or resume_command(standing, leaf) for leaf in owing]
+        again = task_command("review run", one.task_id) if owing else "git blackbird execute"
+        steps += [again, dismiss_command(one.task_id)]
     return Stop(
         StopReason.PARENT_REVIEW_REQUIRED,
         _text(held, due.leaves),

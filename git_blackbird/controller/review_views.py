@@ -1,17 +1,20 @@
-"""How the review of a parent stands, for readers. Takes no lock and writes nothing."""
+"""How the reviews of a parent, or of a leaf's change, stand, for readers. Takes no lock, writes nothing."""
 
 from typing import NamedTuple
 
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import task_command
+from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.gate import GateState, is_complete, last_word, present_review
+from git_blackbird.model.history import RecordFault
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import resume_command
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import Run, RunStatus, RunType
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.task_review import readable_merged, reviews_about
 
 
 class OwedFeedback(NamedTuple):
@@ -64,6 +67,40 @@ def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
             if feedback.parent_task_id == parent.id
         ),
         tuple(run for run in history.runs if run.run_type is RunType.REVIEW),
+    )
+
+
+class ChangeReviewView(NamedTuple):
+    """How the reviews of a leaf's change stand.
+
+    ``run`` is its latest, None where it never ran, and ``merged`` what its reviews came to; ``about`` are the
+    records of its reviewers, ``rounds`` the runs that were reviewed, oldest first.
+    """
+
+    task: Task
+    run: Run | None
+    merged: MergedReview | None
+    about: tuple[Run, ...]
+    rounds: tuple[Run, ...]
+    max_rounds: int
+    is_on: bool
+    faults: tuple[RecordFault, ...]
+
+
+def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
+    """Show how the reviews of a leaf's change stand."""
+    history = workspace.store.records.history(task.id)
+    reviews = workspace.store.records.reviews(task.id)
+    run = history.latest or history.newest
+    return ChangeReviewView(
+        task,
+        run,
+        None if run is None else readable_merged(run),
+        () if run is None else reviews_about(reviews.runs, run),
+        tuple(one for one in history.own if one.merged_review is not None),
+        workspace.settings.number("reviews.maxIterations"),
+        workspace.settings.text("reviews.mode") != "off",
+        (*history.faults, *reviews.faults),
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.repository import head
 from git_blackbird.git.snapshot import SnapshotError
 from git_blackbird.model.commands import task_command
+from git_blackbird.model.conversation import Reading
 from git_blackbird.model.events import Notice, RunStarted, Weight
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import (
@@ -97,7 +98,14 @@ async def send_reviewer(
         crew.face.notify(
             RunStarted(run.task_id, errand.title, run.id, run.provider, None, child.pid, run.run_type)
         )
-        return run, await follow_agent(crew, assignment, child, hurry, wall_seconds=errand.wall_seconds)
+        ended = await follow_agent(crew, assignment, child, hurry, wall_seconds=errand.wall_seconds)
+        return run, _without_place(ended, cwd)
+
+
+def _without_place(ended: Ended, cwd: Path) -> Ended:
+    """Name files as they are named in the worktree, wherever the reviewer looked at them."""
+    text = ended.reading.final_text.replace(f"{cwd}/", "")
+    return replace(ended, reading=replace(ended.reading, final_text=text))
 
 
 def _assign(errand: Errand, post: Post) -> Assignment:
@@ -141,15 +149,19 @@ def judge_answer(ended: Ended, parse: Callable[[str], T]) -> tuple[Outcome, T | 
         return Outcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=_CUT_OFF[ended.cause]), None
     if reading.refusal is not None:
         return Outcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, OVERTAKEN_BY_UNAVAILABLE), None
-    if reading.questions:
-        asked = reading.questions[0].prompt
-        return Outcome(RunStatus.FAILED, error=f"the reviewer asked instead of judging: {asked}"), None
-    if not reading.succeeded:
-        return Outcome(RunStatus.FAILED), None
+    if not reading.succeeded or reading.is_cut:
+        return Outcome(RunStatus.FAILED, error=_why_no_answer(reading)), None
     try:
         return Outcome(RunStatus.SUCCESS), parse(reading.final_text)
     except ValueError as error:
         return Outcome(RunStatus.FAILED, error=str(error)), None
+
+
+def _why_no_answer(reading: Reading) -> str | None:
+    """Say why there is no answer to be read, where the end of the agent does not say it."""
+    if reading.questions:
+        return f"the reviewer asked instead of judging: {reading.questions[0].prompt}"
+    return "the reviewer's answer is too long to be read whole" if reading.succeeded else None
 
 
 def look_again(crew: Crew, run: Run) -> str | None:

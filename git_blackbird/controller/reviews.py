@@ -108,18 +108,22 @@ def _to_dismiss(workspace: Workspace, standing: Standing, parent: Task) -> Run:
     owes = any(owed.parent_task_id == parent.id for owed in standing.feedback.values())
     said = last_word(history)
     is_present = present_review(standing.plan.tasks, parent, history) is said
-    if said is not None and not lets_go(said) and (owes or is_present):
+    _require_complete(standing, parent)
+    if said is not None and not lets_go(said) and is_present:
         return said
-    if not owes:
-        _require_owed_review(standing, parent)
+    if not owes and parent.status == Status.DONE:
+        raise RequestError(f"there is no review of {parent.id} to dismiss: it is done")
     return _unreviewed(workspace, parent, standing)
 
 
-def _require_owed_review(standing: Standing, parent: Task) -> None:
+def _require_complete(standing: Standing, parent: Task) -> None:
+    """A parent is let go as its children are; what one of them is owed while it is worked on stays owed."""
     open_ones = [child for child in parent.children if standing.plan.tasks[child].status != Status.DONE]
-    why = f"not done: {', '.join(open_ones)}" if open_ones else "it is done"
-    if open_ones or parent.status == Status.DONE:
-        raise RequestError(f"there is no review of {parent.id} to dismiss: {why}")
+    if open_ones:
+        raise RequestError(
+            f"there is no review of {parent.id} to dismiss: not done: {', '.join(open_ones)}",
+            hint="its review is due when its children are done",
+        )
 
 
 def _unreviewed(workspace: Workspace, parent: Task, standing: Standing) -> Run:

@@ -12,6 +12,7 @@ from git_blackbird.model.commands import task_command
 from git_blackbird.model.history import History, RecordFault, since_done
 from git_blackbird.model.ids import TaskId, task_id_fault
 from git_blackbird.model.run import Run, RunStatus
+from git_blackbird.model.task_review import reviews_about
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.newest import load_newest, stray_files
 from git_blackbird.storage.saved_streams import SavedStream
@@ -26,7 +27,10 @@ LOOK_SECONDS = 0.2
 
 
 class RunList(NamedTuple):
-    """Runs, newest first; ``more`` counts the older ones of a task that are not listed."""
+    """Runs, newest first, each before the reviews of its change.
+
+    ``more`` counts the older runs of a task that are not listed.
+    """
 
     runs: tuple[Run, ...]
     faults: tuple[RecordFault, ...]
@@ -49,7 +53,10 @@ def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunLi
     newest_first = history.runs[::-1]
     shown = newest_first if limit is None else newest_first[:limit]
     strays = stray_files(workspace.layout, TaskId(task_id))
-    return RunList(shown, history.faults, tuple(strays), len(newest_first) - len(shown))
+    reviews = workspace.store.records.reviews(TaskId(task_id))
+    listed = tuple(one for run in shown for one in (run, *reviews_about(reviews.runs, run)))
+    faults = (*history.faults, *reviews.faults)
+    return RunList(listed, faults, tuple(strays), len(newest_first) - len(shown))
 
 
 def task_history(workspace: Workspace, task_id: str) -> History:
@@ -65,8 +72,10 @@ def task_history(workspace: Workspace, task_id: str) -> History:
     return History()
 
 
-def find_run(history: History, task_id: str, run_id: str | None) -> Run:
+def find_run(workspace: Workspace, history: History, task_id: str, run_id: str | None) -> Run:
     """Give the run whose id starts with ``run_id``; the newest without one, a review where there is no other.
+
+    With an id, the reviews of changes are among the runs.
 
     Raises RequestError when there is none, or more than one.
     """
@@ -74,7 +83,8 @@ def find_run(history: History, task_id: str, run_id: str | None) -> Run:
         if not history.runs:
             raise RequestError(f"no runs found for {task_id}", hint=task_command("show", task_id))
         return history.newest or history.runs[-1]
-    found = [run for run in history.runs if run.id.startswith(run_id)]
+    reviews = workspace.store.records.reviews(TaskId(task_id)).runs
+    found = [run for run in (*history.runs, *reviews) if run.id.startswith(run_id)]
     if len(found) != 1:
         what = f"{len(found)} runs begin with" if found else "there is no run"
         raise RequestError(
@@ -141,7 +151,8 @@ def is_at_work(workspace: Workspace, run: Run) -> bool:
 
 def reread(workspace: Workspace, run: Run) -> Run:
     """Give the record as it is by now."""
-    history = workspace.store.records.history(run.task_id)
+    records = workspace.store.records
+    history = (records.reviews if run.is_of_change else records.history)(run.task_id)
     return history.find(run.id) or run
 
 

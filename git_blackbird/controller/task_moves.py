@@ -168,6 +168,8 @@ def delete_task(workspace: Workspace, deletion: Deletion) -> Deleted:
         after = transaction.change_plan(
             _with_statuses(workspace, transaction, lambda plan, moment: deleted(plan, doomed, moment))
         )
+        for one in doomed:
+            transaction.drop_feedback(one)
         return Deleted(
             tuple(doomed),
             tuple(sorted({one for others in dependents.values() for one in others})),

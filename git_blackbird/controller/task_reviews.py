@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from git_blackbird.controller.checkpoints import change_of, request_obstacle
-from git_blackbird.controller.closing import ending_fields, pending_fields
+from git_blackbird.controller.checkpoints import change_of, reasons_to_ask, request_obstacle
+from git_blackbird.controller.closing import REVIEWS_ON, ending_fields, pending_fields
 from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.reviewers import (
     Errand,
     judge_answer,
@@ -18,14 +19,14 @@ from git_blackbird.controller.reviewers import (
 from git_blackbird.controller.statuses import save_status
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
-from git_blackbird.git.changes import diff_text
-from git_blackbird.messages.context import build_context
+from git_blackbird.git.whole_diff import whole_diff
+from git_blackbird.messages.context import build_context, told_of_task
 from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.messages.review_package import build_package, render_package
 from git_blackbird.messages.reviewer_prompts import REVIEWER_SYSTEM, render_reviewer_prompt
 from git_blackbird.messages.reviewer_xml import parse_reviewer_answer
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.events import RunEnded
+from git_blackbird.model.events import ReviewsEnded, RunEnded
 from git_blackbird.model.findings import MergedReview, ReviewResult, Source
 from git_blackbird.model.history import since_done
 from git_blackbird.model.merge import merge
@@ -39,11 +40,10 @@ from git_blackbird.model.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.task_review import BY_REVIEWERS, Next, next_after, round_of, written
+from git_blackbird.model.task_review import BY_REVIEWERS, TYPES, Next, next_after, round_of, written
 from git_blackbird.storage.store import Image
 
 TRIES = 2
-_TYPES = {Source.SPEC: RunType.SPEC_REVIEW, Source.CODE: RunType.CODE_REVIEW}
 _NOT_TRIED_AGAIN = frozenset({TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE})
 
 
@@ -79,7 +79,7 @@ def order_change_review(
     if pair is None:
         return None
     threshold = workspace.settings.number("reviews.diffThresholdLines")
-    diff = diff_text(workspace.repo, pair)
+    diff = whole_diff(workspace.repo, pair)
     package = build_package(task, summary.diffstat, diff, pair, threshold)
     top = str(workspace.repo.top) if told_where else None
     text = render_package(package, top)
@@ -119,7 +119,7 @@ async def _try(
     crew: Crew, order: ChangeReview, source: Source, fault: str | None, hurry: asyncio.Event
 ) -> Side:
     prompt = render_reviewer_prompt(source, order.package, fault)
-    opening = open_review(crew, order.task, _TYPES[source], order.tree).with_fields(
+    opening = open_review(crew, order.task, TYPES[source], order.tree).with_fields(
         context=_context(order, source, prompt, fault),
         reviewed_run=order.run.id,
         review_round=order.round_number,
@@ -151,12 +151,35 @@ def _context(order: ChangeReview, source: Source, prompt: str, fault: str | None
 def _keep(workspace: Workspace, run: Run) -> None:
     with workspace.transaction() as transaction:
         transaction.save_run(run)
+        if run.status is RunStatus.RUNNING and transaction.known_plan() is None:
+            transaction.remember_plan()
 
 
 def merge_sides(sides: Mapping[Source, Side]) -> MergedReview:
     """Merge what both reviewers found, naming the runs that say so."""
     spec, code = sides[Source.SPEC], sides[Source.CODE]
     return merge(spec.result, code.result).with_runs(spec.run.id, code.run.id)
+
+
+def is_told_otherwise(workspace: Workspace, order: ChangeReview) -> bool:
+    """Whether the plan says something else of the task than its reviewers were told."""
+    task = workspace.store.plan().tasks.get(order.task.id)
+    return task is not None and told_of_task(task) != told_of_task(order.task)
+
+
+def keep_reviews(
+    workspace: Workspace, run: Run, order: ChangeReview | None, merged: MergedReview
+) -> ReviewsEnded:
+    """Write what both reviews came to, and what follows where they were due; gives it as it is told.
+
+    Raises SaveError.
+    """
+    number = 1 if order is None else order.round_number
+    keep = end_reviews if run.review_state is ReviewState.DUE else note_reviews
+    ended = keep(workspace, run, number, merged)
+    most = workspace.settings.number("reviews.maxIterations")
+    history = workspace.store.records.history(run.task_id)
+    return ReviewsEnded(run.task_id, ended, merged, most, reasons_to_ask(workspace, history, ended))
 
 
 def end_reviews(workspace: Workspace, run: Run, round_number: int, merged: MergedReview) -> Run:
@@ -167,11 +190,18 @@ def end_reviews(workspace: Workspace, run: Run, round_number: int, merged: Merge
     most = workspace.settings.number("reviews.maxIterations")
     follows = next_after(merged, round_number=round_number, max_rounds=most)
     with workspace.transaction() as transaction:
+        check_plan(transaction, run.id)
+        transaction.forget_plan()
         history = transaction.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
-            return stored
-        if follows is Next.FIX and request_obstacle(workspace, history, stored) is not None:
+            # What was found is kept, and decides nothing any more.
+            noted = stored.with_fields(review_round=round_number, merged_review=written(merged))
+            transaction.save_run(noted)
+            return noted
+        is_on = workspace.settings.text("reviews.mode") == REVIEWS_ON
+        if follows is Next.FIX and not (is_on and request_obstacle(workspace, history, stored) is None):
+            # Nobody would look at what the implementer makes of it, or it cannot be told.
             follows = Next.ASK
         now = workspace.world.timestamp()
         fields = {
@@ -215,13 +245,17 @@ def review_again(workspace: Workspace, task: Task) -> Run:
                 f"changes are requested of {task.id}: they are made first",
                 hint=task_command("resume", task.id),
             )
-        if run.is_pending:
-            run = run.with_fields(
-                review_state=ReviewState.DUE, decision_state=None, decision_requested_at=None
-            )
-            transaction.save_run(run)
-            save_status(workspace, transaction, task.id)
+        run = run.with_fields(**_begin(run))
+        transaction.save_run(run)
+        save_status(workspace, transaction, task.id)
     return run
+
+
+def _begin(run: Run) -> dict[str, Any]:
+    if run.is_pending:
+        return {"review_state": ReviewState.DUE, "decision_state": None, "decision_requested_at": None}
+    # Due reviews stay due: nothing else could be done before them.
+    return {} if run.review_state is ReviewState.DUE else {"review_state": ReviewState.BY_HAND}
 
 
 def note_reviews(workspace: Workspace, run: Run, round_number: int, merged: MergedReview) -> Run:

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.world import World
@@ -18,6 +19,7 @@ from git_blackbird.model.settings import KEYS, Given, Layer, Problem, Settings, 
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.store import Image, Store, Transaction
 
 _GIT_LAYERS = {
@@ -45,12 +47,12 @@ class Workspace:
         return self.store.layout
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[Transaction]:
         """Hold the store lock to change something; what a crash cut off of a review is finished first.
 
-        Raises SaveError.
+        Raises SaveError, and LockedError when it cannot be had within ``patience`` seconds.
         """
-        with self.store.transaction() as transaction:
+        with self.store.transaction(patience) as transaction:
             finish_reviews(transaction)
             yield transaction
 
@@ -59,9 +61,11 @@ class Workspace:
 
         Raises UnusableError when there is no plan to be read.
         """
-        plan, histories, feedback, _ = image or self.store.image()
+        plan, histories, feedback, faults = image or self.store.image()
         owed = owed_feedback(plan, histories, feedback)
-        return Standing(plan, histories, owed, self.settings.flag("execution.parentReviewEnabled"))
+        unreadable = {TaskId(Path(fault.path).stem) for fault in faults} & plan.tasks.keys() - owed.keys()
+        is_gated = self.settings.flag("execution.parentReviewEnabled")
+        return Standing(plan, histories, owed, is_gated, frozenset(unreadable))
 
     def standing_of(self, task_id: str) -> Standing:
         """Give the same as far as one task and the reviews of parents go: no other record is read.
@@ -71,7 +75,7 @@ class Workspace:
         plan, records = self.store.plan(), self.store.records
         names = [task.id for task in plan.tasks.values() if task.children or task.id == task_id]
         histories = {name: records.history(name) for name in names}
-        return self.standing(Image(plan, histories, self.store.feedback.load_all()[0]))
+        return self.standing(Image(plan, histories, *self.store.feedback.load_all()))
 
     def moment(self, histories: Mapping[TaskId, History]) -> Moment:
         """Give the moment of a change: now, and what decides over parents by these records."""
@@ -93,11 +97,7 @@ class Workspace:
 
         Raises RequestError.
         """
-        if self.world.is_agent:
-            raise RequestError(
-                f"an agent may not {what}: agents do not judge themselves",
-                hint="BLACKBIRD_RUN_ID is set here; run this from your own shell",
-            )
+        self.world.require_person(what)
 
 
 def open_workspace(world: World, flags: Iterable[Given] = ()) -> Workspace:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from git_blackbird.errors import RequestError
 from git_blackbird.model.timestamps import format_timestamp
 
 
@@ -26,6 +27,17 @@ class World(NamedTuple):
     def is_agent(self) -> bool:
         """Whether an agent of ours runs this command: agents do not judge themselves."""
         return bool(self.environ.get("BLACKBIRD_RUN_ID"))
+
+    def require_person(self, what: str) -> None:
+        """Refuse what only a person may do when an agent asks for it.
+
+        Raises RequestError.
+        """
+        if self.is_agent:
+            raise RequestError(
+                f"an agent may not {what}: agents do not judge themselves",
+                hint="BLACKBIRD_RUN_ID is set here; run this from your own shell",
+            )
 
 
 def real_world() -> World:

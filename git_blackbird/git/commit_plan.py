@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from git_blackbird.git.private_index import private_index
 from git_blackbird.git.repository import Head, Repository, head
@@ -11,17 +12,33 @@ from git_blackbird.git.trees import SUBMODULE, Entry, Trees
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.text import shell_word
 
+
+class _Operation(NamedTuple):
+    """What git is in the middle of, and how it is ended."""
+
+    said: str
+    way: str
+
+
+def _stepwise(*verbs: str) -> _Operation:
+    named = " or ".join(verb if verb != "am" else "`git am`" for verb in verbs)
+    ways = (f"`git {verb} --continue` or `git {verb} --abort`" for verb in verbs)
+    return _Operation(f"a {named} is in progress", f"finish or abort it first ({', '.join(ways)})")
+
+
 _UNDER_WAY = {
-    "MERGE_HEAD": "a merge is in progress",
-    "rebase-merge": "a rebase is in progress",
-    "rebase-apply": "a rebase or `git am` is in progress",
-    "CHERRY_PICK_HEAD": "a cherry-pick is in progress",
-    "REVERT_HEAD": "a revert is in progress",
-    "sequencer": "a cherry-pick or revert is in progress",
-    "BISECT_LOG": "a bisect is in progress",
-    "SQUASH_MSG": "a squash merge waits for its commit",
-    "MERGE_MSG": "a prepared message waits for its commit",
+    "MERGE_HEAD": _stepwise("merge"),
+    "rebase-merge": _stepwise("rebase"),
+    "rebase-apply": _stepwise("rebase", "am"),
+    "CHERRY_PICK_HEAD": _stepwise("cherry-pick"),
+    "REVERT_HEAD": _stepwise("revert"),
+    "sequencer": _stepwise("cherry-pick", "revert"),
+    "BISECT_LOG": _Operation("a bisect is in progress", "end it first (`git bisect reset`)"),
+    "SQUASH_MSG": _Operation("a squash merge waits for its commit", "commit it first (`git commit`)"),
+    "MERGE_MSG": _Operation("a prepared message waits for its commit", "commit it first (`git commit`)"),
 }
+_RESOLVE = "resolve what is in conflict first (`git status` names it)"
+_TAKE_MARKS_AWAY = "take the marks away by the commands above first"
 _IN_THE_WAY = "{} has it, and it cannot stay beside the change"
 
 
@@ -30,7 +47,8 @@ class CommitPlan:
     """A commit that would bring a change into HEAD and nothing else.
 
     ``base_tree`` is what HEAD holds now, ``tree`` what the commit would hold, ``edits`` the paths that are
-    still to be committed; what HEAD has already is none of them. With ``obstacles`` it must not be made.
+    still to be committed; what HEAD has already is none of them. With ``obstacles`` it must not be made;
+    ``way`` says how they go, None where they are edits of the user's.
     """
 
     head: Head
@@ -38,6 +56,7 @@ class CommitPlan:
     tree: str
     edits: Mapping[bytes, Entry | None]
     obstacles: tuple[str, ...] = ()
+    way: str | None = None
 
 
 def plan_commit(repo: Repository, pair: TreePair, worktree: str) -> CommitPlan:
@@ -51,8 +70,9 @@ def plan_commit(repo: Repository, pair: TreePair, worktree: str) -> CommitPlan:
     with private_index(repo, "plan") as index:
         staged = read_staged(repo, index)
     planning = _Planning(trees, pair, base_tree, worktree, staged)
-    obstacles = (*_under_way(repo), *planning.obstacles())
-    return CommitPlan(at, base_tree, planning.tree, planning.edits, obstacles)
+    operation = _under_way(repo)
+    said, way = ((operation.said,), operation.way) if operation else ((), planning.way())
+    return CommitPlan(at, base_tree, planning.tree, planning.edits, (*said, *planning.obstacles()), way)
 
 
 def tree_of(repo: Repository, commit: str) -> str:
@@ -60,10 +80,9 @@ def tree_of(repo: Repository, commit: str) -> str:
     return repo.git("rev-parse", "--verify", f"{commit}^{{tree}}").out.decode().strip()
 
 
-def _under_way(repo: Repository) -> Iterator[str]:
-    found = [said for name, said in _UNDER_WAY.items() if (repo.git_dir / name).exists()]
+def _under_way(repo: Repository) -> _Operation | None:
     # One operation leaves several traces; the first tells it best.
-    yield from found[:1]
+    return next((one for name, one in _UNDER_WAY.items() if (repo.git_dir / name).exists()), None)
 
 
 @dataclass(frozen=True)
@@ -108,6 +127,17 @@ class _Planning:
             found = dict.fromkeys(displaced, _IN_THE_WAY.format("the index")) | found
         yield from (_said(path, found[path]) for path in sorted(found))
 
+    def way(self) -> str | None:
+        """Say how the obstacles go where committing or unstaging edits is of no use."""
+        if self.staged.unmerged:
+            return _RESOLVE
+        marked = [path for path in self.edits if (why := self.kept_back(path)) and self.obstacle(path) == why]
+        return _TAKE_MARKS_AWAY if marked and len(marked) == len(list(self.obstacles())) else None
+
+    def kept_back(self, path: bytes) -> str | None:
+        """Say which marks keep git from looking at this path."""
+        return _kept_back(path, self.staged.tags.get(path, b""))
+
     def obstacle(self, path: bytes) -> str | None:
         """Say why this path cannot be committed; None when it can."""
         before, now, after = self.trees.entry(self.pair.base, path), self.now(path), self.after(path)
@@ -118,7 +148,7 @@ class _Planning:
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
             return "something else is staged there"
-        if in_index != after and (kept_back := _kept_back(path, self.staged.tags.get(path, b""))):
+        if in_index != after and (kept_back := self.kept_back(path)):
             return kept_back
         if self.trees.entry(self.worktree, path) != after:
             return "it was edited after the run"

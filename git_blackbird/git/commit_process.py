@@ -9,13 +9,16 @@ import signal
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.commit_log import commit_of_run
 from git_blackbird.git.commit_plan import CommitPlan
 from git_blackbird.git.commits import (
     CommitRefusedError,
     IndexMoveError,
     Made,
+    look_at_made,
     make_commit,
     move_index,
     said_by,
@@ -46,15 +49,24 @@ class CommitInterruptedError(CommitRefusedError):
 class Committed:
     """The commit that was made, and why the index does not follow it, None where it does.
 
-    With ``is_final`` it never will; else a later try may succeed.
+    With ``is_final`` it never will; else a later try may succeed. ``cut_short`` says what ended git after it
+    had made the commit, as a Ctrl+C in a hook that comes then.
     """
 
     made: Made
     left_behind: str | None = None
     is_final: bool = False
+    cut_short: str | None = None
 
 
-def commit_apart(repo: Repository, plan: CommitPlan, message: str, right: int) -> Committed:
+class Wanted(NamedTuple):
+    """The message of a commit, and the run that its trailer names."""
+
+    message: str
+    run_id: str
+
+
+def commit_apart(repo: Repository, plan: CommitPlan, wanted: Wanted, right: int) -> Committed:
     """Make the commit and bring the user's index along, whatever becomes of this process.
 
     ``right`` is the descriptor of the lock that gives the right to; the other process keeps it. Raises
@@ -68,7 +80,7 @@ def commit_apart(repo: Repository, plan: CommitPlan, message: str, right: int) -
         "parent": plan.head.commit,
         "base_tree": plan.base_tree,
         "tree": plan.tree,
-        "message": message,
+        **wanted._asdict(),
     }
     # Without -P the modules in the working directory, which are the user's, would come first.
     command = (sys.executable, "-P", "-c", _START, str(_ROOT))
@@ -84,8 +96,8 @@ def commit_apart(repo: Repository, plan: CommitPlan, message: str, right: int) -
     if "refused" in told:
         refused = CommitInterruptedError if done.interrupted else CommitRefusedError
         raise refused(told["refused"])
-    made = Made(told["oid"], told["tree"], tuple(told["differs"]))
-    return Committed(made, told["left_behind"], told["is_final"])
+    made = Made(told["oid"], told["tree"], told["paths"], tuple(told["differs"]))
+    return Committed(made, told["left_behind"], told["is_final"], told["cut_short"])
 
 
 def main(order: str) -> str:
@@ -98,13 +110,18 @@ def main(order: str) -> str:
     top, git_dir, common_dir = map(Path, told["repo"])
     repo = Repository(top, git_dir, common_dir, told["environ"], told["call_configuration"])
     plan = CommitPlan(Head(None, told["parent"]), told["base_tree"], told["tree"], {})
+    left_behind, is_final, cut_short = None, False, None
     try:
         made = make_commit(repo, plan, told["message"])
     except UnusableError as error:
-        return json.dumps({"refused": error.message})
-    left_behind, is_final = None, False
+        # Git makes the commit before its last hooks run, which may be what was ended.
+        oid = commit_of_run(repo, told["run_id"], told["parent"])
+        if oid is None:
+            return json.dumps({"refused": error.message})
+        made, cut_short = look_at_made(repo, plan, oid), error.message
     try:
         move_index(repo, plan.base_tree, made.tree)
     except UnusableError as error:
         left_behind, is_final = error.message, isinstance(error, IndexMoveError)
-    return json.dumps({**asdict(made), "left_behind": left_behind, "is_final": is_final})
+    outcome = {"left_behind": left_behind, "is_final": is_final, "cut_short": cut_short}
+    return json.dumps({**asdict(made), **outcome})

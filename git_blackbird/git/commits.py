@@ -40,21 +40,22 @@ class IndexMoveError(UnusableError):
 
 @dataclass(frozen=True)
 class Made:
-    """A commit that was made, its tree, and the paths in which it is not what was meant.
+    """A commit that was made, its tree, how many paths it changes, and those that are not what was meant.
 
     Hooks of the user's may change what is committed.
     """
 
     oid: str
     tree: str
+    paths: int
     differs: tuple[str, ...] = ()
 
 
 def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
     """Commit what ``plan`` says with ``git commit``: hooks, identity and signing are the user's.
 
-    Hooks see a private index; the user's index and worktree are not touched. Raises CommitRefusedError, and
-    then there is no commit.
+    Hooks see a private index; the user's index and worktree are not touched. Raises CommitRefusedError; there
+    is a commit then only where git was ended after it had made it.
     """
     with private_index(repo, "commit") as index:
         variables = {"GIT_INDEX_FILE": os.fspath(index)}
@@ -68,9 +69,16 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
         raise CommitRefusedError(said_by(done))
     oid = repo.git("rev-parse", "--verify", summary[1].decode()).out.decode().strip()
     _require_parent(repo, plan, oid)
+    return look_at_made(repo, plan, oid)
+
+
+def look_at_made(repo: Repository, plan: CommitPlan, oid: str) -> Made:
+    """See what became of ``plan`` in the commit ``oid``."""
     tree = tree_of(repo, oid)
-    differing = sorted(Trees(repo).touched(plan.tree, tree))
-    return Made(oid, tree, tuple(path.decode(errors="replace") for path in differing))
+    trees = Trees(repo)
+    paths = sum(1 for _ in trees.touched(plan.base_tree, tree))
+    differing = sorted(trees.touched(plan.tree, tree))
+    return Made(oid, tree, paths, tuple(path.decode(errors="replace") for path in differing))
 
 
 def _bring_to(repo: Repository, index: Path, tree: str) -> None:

@@ -13,7 +13,13 @@ _FOLDERS = "# folders made for it: "
 _SUM = "# sum: "
 _SHELLS = frozenset({"sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"})
 _OWN_NAME = re.compile(r"\$0\b|\$\{0\b")
-# How other languages take the last part of the path that a program is called by.
+# How other languages name the path that a program is called by, take its last part, and its folder.
+_NAMES_ITSELF = re.compile(
+    r"\$0\b|\$\{0\b|argv\b|ARGV0|BASH_SOURCE|__file__|__FILE__|PROGRAM_NAME|__filename"
+)
+_FOLDER = re.compile(
+    r"dirname|realpath|abspath|resolve|expand_path|FindBin|\.parent\b|BASH_SOURCE[^ }]*%/|:[ahAP]\b"
+)
 _LAST_PART = re.compile(
     r"basename\W{1,6}(?:sys\.)?(?:argv\[0\]|__file__|0\b|BASH_SOURCE|PROGRAM_NAME)"
     r"|(?:argv\[0\]|__file__)\)\.name\b|BASH_SOURCE(?:\[0\])?##\*/"
@@ -61,19 +67,32 @@ def parse_place(text: str) -> Place:
 def shell_of(hook: str) -> str:
     """Give the command that reads another hook's text; empty where it need not be told its name.
 
-    Only a script of a shell that mentions ``$0`` is read, so that it finds its own name there.
+    Only a script of a shell that mentions ``$0`` is read, so that it finds its own name there. One that
+    compares that with BASH_SOURCE would take itself for a library.
     """
-    first = hook.partition("\n")[0]
-    if not first.startswith("#!") or not _OWN_NAME.search(hook):
+    if not _OWN_NAME.search(hook) or "BASH_SOURCE" in hook or "\0" in hook:
         return ""
+    first = hook.partition("\n")[0]
+    if not first.startswith("#!"):
+        return "/bin/sh"
     words = first[2:].split()
     named = [word for word in words if word != "-S" and not word.endswith("/env")]
-    return " ".join(words) if named and Path(named[0]).name in _SHELLS else ""
+    shell = Path(named[0]).name if named else ""
+    # Else its $0 is the file that is read.
+    options = ["+o", "functionargzero"] if shell == "zsh" else []
+    return " ".join([*words, *options]) if shell in _SHELLS else ""
 
 
 def looks_at_name(hook: str) -> bool:
-    """Whether a hook that no shell reads for us goes by the last part of the path it is called by."""
-    return not shell_of(hook) and _LAST_PART.search(hook) is not None
+    """Whether a hook that no shell reads for us may go by the last part of the path it is called by.
+
+    One that looks for its folder alone is better called where it lies. A program may always do so.
+    """
+    if shell_of(hook):
+        return False
+    if "\0" in hook or _LAST_PART.search(hook):
+        return True
+    return _NAMES_ITSELF.search(hook) is not None and not _FOLDER.search(hook)
 
 
 def is_ours(text: str) -> bool:

@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.messages.amounts import render_cost, render_path, render_totals
+from git_blackbird.messages.event_text import render_reason
+from git_blackbird.messages.merged_review import render_merged_text
 from git_blackbird.model.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.checkpoint import Checkpoint, CommitOutlook
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import clean, clean_line, visible
 
 TITLE = "Task review checkpoint"
 _MAX_LISTED = 10
 _MAX_RESULT_LINES = 4
+_MAX_REVIEW_LINES = 60
 
 
 class Tone(StrEnum):
@@ -41,6 +45,7 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[Line]:
         *_head(checkpoint),
         Line("Review summary:", Tone.HEADING),
         *_summary(checkpoint.summary),
+        *_reviews(checkpoint),
         *_warnings(checkpoint),
     ]
 
@@ -114,6 +119,19 @@ def _file(change: FileChange) -> Line:
 def _diff_line(text: str) -> Line:
     tones = {"+": Tone.ADDED, "-": Tone.REMOVED, "@": Tone.PLACE}
     return Line(f"      {text}", tones.get(text[:1], Tone.PLAIN))
+
+
+def _reviews(checkpoint: Checkpoint) -> Iterator[Line]:
+    """Show what the reviewers found, as spec 4 presents it, and why that is for a person to judge."""
+    if checkpoint.merged is None:
+        return
+    lines = clean(render_merged_text(checkpoint.merged)).splitlines()
+    for line in lines[:_MAX_REVIEW_LINES]:
+        yield Line(line, Tone.PLAIN if line.startswith(" ") else Tone.HEADING)
+    if len(lines) > _MAX_REVIEW_LINES:
+        rest = task_command("review show", checkpoint.task.id)
+        yield Line(f"({len(lines) - _MAX_REVIEW_LINES} more lines: {rest})", Tone.FAINT)
+    yield from (Line(render_reason(reason), Tone.WARNING) for reason in checkpoint.reasons)
 
 
 def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:

@@ -1,5 +1,7 @@
 """What happens while agents run, as one line of text each."""
 
+from collections.abc import Iterator
+
 from git_blackbird.messages.amounts import render_cost, render_duration, render_totals
 from git_blackbird.messages.merged_review import render_merged_text
 from git_blackbird.messages.parent_review_text import render_review_end
@@ -9,6 +11,7 @@ from git_blackbird.model.events import Decided, Event, Notice, ReviewsEnded, Run
 from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.text import clean, clean_line
 
+_LONGEST_REASON = 400
 _DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})
 _REVIEWED = {RunType.SPEC_REVIEW: "spec review", RunType.CODE_REVIEW: "code review"}
 _REVIEWS = {
@@ -37,7 +40,7 @@ def render_event(event: Event) -> str | None:
         case RunEnded():
             return render_end(event.run, event.seconds)
         case ReviewsEnded():
-            return clean(render_merged_text(event.merged)).rstrip("\n")
+            return "\n".join(_reviews_lines(event))
         case Decided() if event.state in _DECIDED:
             elsewhere = " elsewhere" if event.elsewhere else ""
             return f"{_DECIDED[event.state].format(event.task_id)}{elsewhere}{render_commit(event.commit)}"
@@ -71,6 +74,28 @@ def render_end(run: Run, seconds: float) -> str:
             # What its agent refused to do is not the task's failure.
             word = "failed" if run.superseded_by is None else "could not run"
             return f"{word} {run.task_id}: {clean_line(run.error or 'no reason was given')}"
+
+
+def _reviews_lines(event: ReviewsEnded) -> Iterator[str]:
+    """Show what both reviews came to, and who acts next."""
+    yield clean(render_merged_text(event.merged)).rstrip("\n")
+    run = event.run
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        number = f"round {run.review_round} of {event.max_rounds}"
+        yield f"changes requested of {run.task_id} by its reviewers ({number})"
+    yield from (render_reason(reason) for reason in event.reasons)
+
+
+def render_verdicts(event: ReviewsEnded) -> str:
+    """Say what both reviews came to in one line, where a checkpoint that shows them whole comes next."""
+    sides = {"spec": event.merged.spec, "code": event.merged.code}
+    told = (f"{name} {'missing' if side is None else side.verdict.value}" for name, side in sides.items())
+    return f"reviews of {event.task_id}: {', '.join(told)}"
+
+
+def render_reason(reason: str) -> str:
+    """Say why a person is asked about a change that its reviews did not clear."""
+    return f"a decision is due: {clean_line(reason, _LONGEST_REASON)}"
 
 
 def _render_reviewer_end(run: Run, seconds: float) -> str:

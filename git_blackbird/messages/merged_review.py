@@ -9,10 +9,11 @@ from git_blackbird.model.findings import (
     Group,
     MergedReview,
     MinorNote,
+    ReviewResult,
     SideResult,
     Source,
 )
-from git_blackbird.model.merge import EXTRA_FEATURE
+from git_blackbird.model.merge import EXTRA_FEATURE, merge
 from git_blackbird.model.text import clean, clean_line
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ _ACTIONS: Mapping[Action, str] = {
 }
 _CONFLICT = "The two reviews ask for opposite things at one place."
 _FIX_INTRODUCTION = (
-    "Your change was reviewed, against the task and as code, and issues were found. Mend them in the work "
-    "that is there, the most important first, and check that they are mended. Then both review it again."
+    "Your change was reviewed, {how}, and issues were found. Mend them in the work that is there, the most "
+    "important first, and check that they are mended. Then it is reviewed again."
 )
+_HOW = {Source.SPEC: "against the task", Source.CODE: "as code"}
 _FIX_CONFLICT = (
     f"{_CONFLICT} Decide by the task and its acceptance criteria, and say in your account of the work what "
     "you did and why."
@@ -59,10 +61,27 @@ def render_fix_request(merged: MergedReview) -> str:
     """Write what the implementer's session is sent: every issue by priority, conflicts unresolved, notes."""
     lists = _Lists(merged, indent="")
     blocks = [
-        _FIX_INTRODUCTION,
+        _FIX_INTRODUCTION.format(how=" and ".join(_HOW[one] for one in Source if one not in merged.missing)),
         lists.issues("Issues to fix ({}):"),
         lists.conflicts("Conflicting findings ({}), not resolved:", _FIX_CONFLICT),
         lists.notes("Minor notes ({}), not blocking:", _FIX_MINOR),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def render_result_text(result: ReviewResult) -> str:
+    """Write what one reviewer found, in the same form."""
+    sides = (result, None) if result.source is Source.SPEC else (None, result)
+    merged = merge(*sides)
+    lists = _Lists(merged, indent="  ")
+    blocks = [
+        _side_text(merged.spec or merged.code),
+        clean(result.summary).strip(),
+        lists.issues("Issues ({}):"),
+        lists.notes("Minor Notes ({}):"),
+        "\n".join(["Checked:", *(f"  - {clean_line(one, len(one))}" for one in result.checked)])
+        if result.checked
+        else "",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -153,10 +172,12 @@ def _place(file: str | None, line: int | None) -> str:
 
 
 def render_merged_xml(merged: MergedReview) -> str:
-    """Write spec 4's ``<merged-review>``; what is missing has no element."""
+    """Write spec 4's ``<merged-review>``; a review that is missing is named in its own element."""
     from xml.etree import ElementTree as ET  # noqa: PLC0415  # only this answer pays for it
 
     root = ET.Element("merged-review")
+    for source in merged.missing:
+        _add_empty(root, "missing", {"source": source.value})
     _add(root, "overall-verdict", merged.overall)
     for source, side in ((Source.SPEC, merged.spec), (Source.CODE, merged.code)):
         if side is not None:

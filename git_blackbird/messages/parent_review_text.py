@@ -1,13 +1,20 @@
-"""What is said of a parent's review, in lines; reviewers' words are cleaned of control sequences."""
+"""What is said of reviews, in lines; reviewers' words are cleaned of control sequences."""
 
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.messages.amounts import render_cost, render_duration
+from git_blackbird.model.findings import ReviewerVerdict
 from git_blackbird.model.review import excerpt
 from git_blackbird.model.run import OVERTAKEN_BY_PLAN, OVERTAKEN_BY_UNAVAILABLE, Run
+from git_blackbird.model.task_review import result_of
 from git_blackbird.model.text import clean, clean_line
 
 NO_REASON = "it gave no verdict"
+_VERDICTS = {
+    ReviewerVerdict.APPROVED: "approved",
+    ReviewerVerdict.APPROVED_WITH_MINOR: "minor",
+    ReviewerVerdict.ISSUES: "issues",
+}
 
 
 def render_review_end(run: Run, seconds: float) -> Iterator[str]:
@@ -40,8 +47,12 @@ def render_no_verdict(task_id: str, fault: str) -> str:
 
 def verdict_word(run: Run) -> str:
     """Write what a review came to in a word; ``-`` where it gave no verdict."""
+    if run.is_of_change:
+        result = result_of(run)
+        return "-" if result is None else _VERDICTS[result.counted_verdict]
     if run.parent_review_dismissed is not None:
         return "dismissed"
     if run.parent_review_passed is None:
         return "-"
-    return "passed" if run.parent_review_passed else "failed"
+    word = "passed" if run.parent_review_passed else "failed"
+    return f"{word}, void" if run.superseded_by == OVERTAKEN_BY_PLAN else word

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from git_blackbird.messages.json_in_prose import TWICE, Finder
+from git_blackbird.messages.json_in_prose import TWICE, WINDOW_CHARACTERS, Finder
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.review import ChildResult, ChildStatus, Verdict
@@ -59,8 +59,15 @@ def parse_review_answer(text: str, parent: Task) -> Verdict:
         _check_ids(answer, children)
         _check_results(answer)
     except _Fault as fault:
-        raise ReviewAnswerError(f'{step} parent review response for "{parent.id}": {fault}') from None
+        told = f'{step} parent review response for "{parent.id}": {fault}{_not_read(text)}'
+        raise ReviewAnswerError(told) from None
     return _verdict(answer, children)
+
+
+def _not_read(text: str) -> str:
+    """Say so where an answer is longer than what is read of it."""
+    more = len(text) - WINDOW_CHARACTERS
+    return f" (the first {more} characters of the answer are not read: it is too long)" if more > 0 else ""
 
 
 def _one_answer(text: str) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class ReviewPackage:
     diff: str | None
     lines: int
     trees: TreePair
+    diff_bytes: int = 0
 
 
 def build_package(task: Task, stat: str, diff: bytes, trees: TreePair, threshold: int) -> ReviewPackage:
@@ -58,7 +59,7 @@ def build_package(task: Task, stat: str, diff: bytes, trees: TreePair, threshold
     lines = diff.count(b"\n") + (not diff.endswith(b"\n") and bool(diff))
     is_told = lines <= threshold and len(diff) <= MAX_DIFF_BYTES
     told = _shown(diff.decode(errors="replace")) if is_told else None
-    return ReviewPackage(task, _cut(stat, MAX_DIFFSTAT_BYTES), told, lines, trees)
+    return ReviewPackage(task, _cut(stat, MAX_DIFFSTAT_BYTES), told, lines, trees, len(diff))
 
 
 def render_package(package: ReviewPackage, top: str | None = None) -> str:
@@ -91,10 +92,16 @@ def _how_to_see(package: ReviewPackage, top: str | None) -> str:
     command = f"{git} diff {package.trees.base} {package.trees.head}"
     if package.diff is None:
         return (
-            f"Diff is {package.lines} lines. Fetch specific files as needed. The change lies between the "
-            f"trees {package.trees.base} and {package.trees.head}; `{command} -- PATH` shows a file of it."
+            f"Diff is {package.lines} lines{_size(package)}. Fetch specific files as needed. The change lies "
+            f"between the trees {package.trees.base} and {package.trees.head}; "
+            f"`{command} -- PATH` shows a file of it."
         )
     return f"`{command}` shows the change again."
+
+
+def _size(package: ReviewPackage) -> str:
+    """Say how large a diff is of few lines that is not told."""
+    return f" and {package.diff_bytes} bytes" if package.diff_bytes > MAX_DIFF_BYTES else ""
 
 
 def _shown(text: str) -> str:

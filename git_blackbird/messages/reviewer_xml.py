@@ -51,6 +51,7 @@ _VERDICTS: Mapping[Source, tuple[ReviewerVerdict, ...]] = {
 }
 _FORM = XmlForm(_TAGS.values(), _TEXTS.union(_CHILDREN))
 _OLD_FORM = re.compile(r"(APPROVED|ISSUES):(.*)", re.DOTALL)
+_OLD_ISSUES = re.compile(r"^[ \t]*ISSUES:", re.MULTILINE)
 _OLD_HEAD = re.compile(r"^[ \t]*(?:APPROVED|ISSUES):", re.MULTILINE)
 
 
@@ -64,23 +65,26 @@ def parse_reviewer_answer(text: str, source: Source) -> ReviewResult:
     An unknown severity is ``important``, an unknown type stays as it is, ISSUES without an issue is one
     important issue made of the summary, a line that is no positive number is none. Texts are cleaned and
     bounded. Where no tag of the form stands, ``APPROVED: ...`` or ``ISSUES: ...`` is read, whose lines
-    ``- ...`` are important issues.
+    ``- ...`` are important issues; beside XML that approves, ``ISSUES:`` makes the answer none.
 
     Raises ReviewerAnswerError for an answer without a review, with several, with the other reviewer's, or
     with one that is none by the form. No text raises anything else or takes long.
     """
     try:
         roots = _FORM.parse(text)
-        return _read_reviews(roots, source) if roots else _read_old(text, source)
+        return _read_reviews(roots, text, source) if roots else _read_old(text, source)
     except XmlFault as fault:
         raise ReviewerAnswerError(str(fault)) from None
 
 
-def _read_reviews(roots: Iterable["Element"], source: Source) -> ReviewResult:
+def _read_reviews(roots: Iterable["Element"], text: str, source: Source) -> ReviewResult:
     results = {_read_review(root, source) for root in roots}
     if len(results) > 1:
         raise XmlFault(f"the answer has {len(results)} different reviews; expected exactly one")
-    return results.pop()
+    result = results.pop()
+    if not result.findings and _OLD_ISSUES.search(text):
+        raise XmlFault("the answer approves in one form and has ISSUES: in the other")
+    return result
 
 
 def _read_review(root: "Element", source: Source) -> ReviewResult:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from git_blackbird.messages.amounts import render_cost, render_duration
 from git_blackbird.messages.parent_review_text import verdict_word
-from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus, RunType
+from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus
 from git_blackbird.model.timestamps import parse_timestamp, seconds_between
 
 _NANOSECONDS = 1_000_000_000
@@ -40,7 +40,7 @@ def shown_cost(dollars: float | None) -> str:
 
 def shown_decision(run: Run) -> str:
     """Write the decision on a run, or a review's verdict, in a word; ``-`` where there is none."""
-    if run.run_type is RunType.REVIEW:
+    if run.is_review:
         return verdict_word(run)
     if run.decision_state is None:
         return "-"

@@ -1,12 +1,13 @@
 r"""A task as a text that a person edits: values out, text in.
 
 Lines that begin with ``#>`` are headings or remarks, all others belong to the section they stand in; a line
-of a text that begins so is written ``\#>``. Blank lines around a text are of no account: a text that is
-otherwise what it was before keeps its own.
+of a text that begins so is written ``\#>``. Blank lines around a text are of no account: a text keeps those
+that stood above it, and all of them where it is otherwise what it was before.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from git_blackbird.errors import RequestError
@@ -152,19 +153,22 @@ def _sections(lines: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
 
 
 def _kept(lines: list[str], base: str) -> str:
-    """Give the text of these lines; the text that stood there where it says the same."""
-    told = _trimmed(lines)
-    return base if told == _trimmed(base.split("\n")) else "\n".join(told)
+    """Give the text of these lines below the blank ones of ``base``; where it says the same, that."""
+    told, before = _trimmed(lines), base.split("\n")
+    if told == _trimmed(before):
+        return base
+    above = takewhile(lambda line: not line.strip(), before) if told and base.strip() else ()
+    return "\n".join([*above, *told])
 
 
 def _read_title(lines: list[str], faults: list[str], base: TaskFields) -> str:
     title = _kept(lines, base.title)
     if title != base.title:
+        title = title.strip()
         if not title:
             faults.append("title: a task needs a title")
         if "\n" in title:
             faults.append("title: write it in one line")
-        return title.strip()
     return title
 
 

@@ -44,7 +44,8 @@ class Checkpoint:
     of the change that look different in the worktree by now. ``runs`` counts the runs the change is made
     of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested. ``commit`` is
     None where an approval makes no commit. ``merged`` is what the reviewers of the change found, and
-    ``suggestion`` the change request that says so; None where the change was not reviewed.
+    ``suggestion`` the change request that says so; None where the change was not reviewed. ``reasons`` say
+    why a person is to decide, where the reviews did not clear the change.
     """
 
     task: Task
@@ -58,6 +59,7 @@ class Checkpoint:
     commit: CommitOutlook | None = None
     merged: MergedReview | None = None
     suggestion: str | None = None
+    reasons: tuple[str, ...] = ()
 
     def offers(self) -> tuple[ChoiceText, ...]:
         """The choices in their fixed order and numbers."""

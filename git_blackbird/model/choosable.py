@@ -9,6 +9,7 @@ from git_blackbird.model.held import unreviewed
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person
 from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
 from git_blackbird.model.standing import Standing
 
 RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})
@@ -59,9 +60,28 @@ def _owing_parents(standing: Standing) -> Iterable[Task]:
     return {above.id: above for task in owing for above in ancestors(standing.plan, task)}.values()
 
 
+def _shown(standing: Standing) -> Iterable[Task]:
+    """Parents, and leaves of which there is a run: what a review can be about."""
+    return (task for task in standing.plan.tasks.values() if task.children or standing.history(task.id).own)
+
+
 def _reviewable(standing: Standing) -> Iterable[Task]:
     tasks = standing.plan.tasks
-    return (task for task in tasks.values() if is_complete(tasks, task))
+    return (
+        task
+        for task in tasks.values()
+        if is_complete(tasks, task) or (task.is_leaf and _has_change(standing.latest(task.id)))
+    )
+
+
+def _has_change(run: Run | None) -> bool:
+    """Whether an agent made a change that nobody has asked changes of."""
+    return (
+        run is not None
+        and run.status is RunStatus.SUCCESS
+        and run.run_type is RunType.EXECUTE
+        and run.decision_state is not DecisionState.CHANGES_REQUESTED
+    )
 
 
 def _dismissable(standing: Standing) -> Iterable[Task]:
@@ -76,7 +96,7 @@ BY_STATE: Mapping[str, Callable[[Standing], Iterable[Task]]] = {
     "decide": _undecided,
     "resume": _waiting,
     "resume --all": _owing_parents,
-    "review show": lambda standing: (task for task in standing.plan.tasks.values() if task.children),
+    "review show": _shown,
     "review run": _reviewable,
     "review dismiss": _dismissable,
     "restart": _startable,

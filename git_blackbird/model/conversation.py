@@ -86,7 +86,8 @@ class Reading:
     ``succeeded`` is true only when the output and the exit code both prove it. ``session`` is the
     conversation the agent named itself; None when it never named one. ``raw_totals`` keeps the
     counters as printed, for the difference at the next resume. ``blocked`` says that the agent was kept
-    from doing something: success without a change is none then.
+    from doing something: success without a change is none then. ``is_cut``: the final text is not all that
+    was said last, so that nothing may be concluded from what is not in it.
     """
 
     succeeded: bool
@@ -101,3 +102,4 @@ class Reading:
     raw_totals: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     blocked: str | None = None
+    is_cut: bool = False

@@ -126,7 +126,23 @@ def next_due(standing: Standing, call: Call) -> Due:
             return decision
     if (question := _question(standing, call)) is not None:
         return question
-    return _carried(standing, call) or _due_of_parents(standing, call) or _due_start(standing.plan, call)
+    return _carried(standing, call) or _due_of_parents_or_start(standing, call)
+
+
+def _due_of_parents_or_start(standing: Standing, call: Call) -> Due:
+    """Give what comes of reviews, and then what may start; a leaf asked for by name starts before a stop."""
+    of_parents, start = _due_of_parents(standing, call), _due_start(standing.plan, call)
+    if of_parents is None:
+        return start
+    by_name = call.only is not None and isinstance(start, Start) and isinstance(of_parents, ReviewsRequired)
+    return start if by_name and not _builds_on_owing(standing, start) else of_parents
+
+
+def _builds_on_owing(standing: Standing, start: Start | Nothing) -> bool:
+    """Whether a leaf that is about to start depends on a parent below which a review left something owed."""
+    deps = start.task.deps if isinstance(start, Start) else ()
+    below = (subtree_leaves(standing.plan, standing.plan.tasks[dep]) for dep in deps)
+    return any(leaf.id in standing.feedback for leaves in below for leaf in leaves)
 
 
 def _due_start(plan: Plan, call: Call) -> Start | Nothing:
@@ -201,7 +217,7 @@ def _due_of_parents(standing: Standing, call: Call) -> ReviewParent | ReviewsReq
     for one in unreviewed(standing):
         if not call.covers_parent(standing.plan, one.task) or _owes_feedback(standing, one):
             continue
-        if one.review is None and tries[one.task.id] < REVIEW_TRIES:
+        if one.review is None and tries[one.task.id] < REVIEW_TRIES and not _is_unreadable(standing, one):
             return ReviewParent(one.task)
         held.append(one)
     leaves = tuple(task for task in owing_leaves(standing) if _is_about(call, standing, task))
@@ -220,6 +236,11 @@ def _owes_feedback(standing: Standing, one: Unreviewed) -> bool:
     """Whether a parent without a verdict waits for leaves below it to hear what another review said."""
     below = subtree_leaves(standing.plan, one.task) if one.review is None else ()
     return any(leaf.id in standing.feedback for leaf in below)
+
+
+def _is_unreadable(standing: Standing, one: Unreviewed) -> bool:
+    """Whether what is owed below a parent cannot be read: then no verdict on it may be asked for."""
+    return any(leaf.id in standing.unreadable for leaf in subtree_leaves(standing.plan, one.task))
 
 
 def _above(plan: Plan, task_id: TaskId) -> Iterator[Task]:

@@ -67,11 +67,17 @@ class Decided:
 
 @dataclass(frozen=True)
 class ReviewsEnded:
-    """Both reviews of a change are over; ``run`` is the run whose change it is, as it stands after them."""
+    """Both reviews of a change are over; ``run`` is the run whose change it is, as it stands after them.
+
+    ``reasons`` say why a person is to decide, where the reviews did not clear it; ``max_rounds`` is how many
+    rounds there may be.
+    """
 
     task_id: TaskId
     run: Run
     merged: MergedReview
+    max_rounds: int = 0
+    reasons: tuple[str, ...] = ()
 
 
 class Weight(StrEnum):

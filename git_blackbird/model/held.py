@@ -46,6 +46,13 @@ def unreviewed(standing: Standing) -> tuple[Unreviewed, ...]:
     )
 
 
+def stops_at_review(standing: Standing) -> bool:
+    """Whether an execute would start nothing because of what a review found."""
+    if not standing.is_gated:
+        return False
+    return bool(owing_leaves(standing)) or any(one.review is not None for one in unreviewed(standing))
+
+
 def parents_to_review(standing: Standing) -> tuple[Task, ...]:
     """Give every parent that is not ``done``: each is reviewed before it is. None where nothing is gated."""
     if not standing.is_gated:

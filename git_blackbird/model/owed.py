@@ -79,7 +79,7 @@ def _owed(standing: Standing, task_id: TaskId) -> Owed | None:
     kind = None if run is None else _owed_kind(task, history, run)
     if run is not None and kind is not None:
         return Owed(task, run, kind, _command(kind, run))
-    if task_id in standing.feedback and task.status == Status.DONE:
+    if task_id in standing.feedback and task.status in {Status.DONE, Status.FAILED}:
         return Owed(task, run, OwedKind.REVIEW_FEEDBACK, resume_command(standing, task))
     return None
 

@@ -35,9 +35,13 @@ class RunStatus(StrEnum):
 
 
 class ReviewState(StrEnum):
-    """How the reviews of a run's change stand (DESIGN.md 7); a run without one is not reviewed."""
+    """How the reviews of a run's change stand (DESIGN.md 7); a run without one is not reviewed.
+
+    ``by_hand``: a person has, or had, a change looked at that no reviews were due of.
+    """
 
     DUE = "due"
+    BY_HAND = "by_hand"
     DONE = "done"
     SKIPPED = "skipped"
 

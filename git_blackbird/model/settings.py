@@ -149,9 +149,21 @@ KEYS: Mapping[str, Key] = {
             10_000,
         ),
         Key("reviews.timeoutSeconds", Kind.INTEGER, 180, "a reviewer's time for one try", 5, 3600),
-        Key("reviews.spec.agent", Kind.TEXT, None, "who reviews against the task; the agent when unset"),
+        Key(
+            "reviews.spec.agent",
+            Kind.TEXT,
+            None,
+            "who reviews against the task; the agent when unset",
+            choices=AGENT_NAMES,
+        ),
         Key("reviews.spec.model", Kind.TEXT, None, "the model of that reviewer"),
-        Key("reviews.code.agent", Kind.TEXT, None, "who reviews the code; the agent when unset"),
+        Key(
+            "reviews.code.agent",
+            Kind.TEXT,
+            None,
+            "who reviews the code; the agent when unset",
+            choices=AGENT_NAMES,
+        ),
         Key("reviews.code.model", Kind.TEXT, None, "the model of that reviewer"),
         Key("snapshot.timeoutSeconds", Kind.INTEGER, 60, "longest time for one snapshot", 1, 3600),
         Key(

@@ -12,12 +12,16 @@ from git_blackbird.model.run import Run
 
 
 class Standing(NamedTuple):
-    """Plan and records at one moment, what reviews left owed to which leaf, and whether parents are gated."""
+    """Plan and records at one moment, what reviews left owed to which leaf, and whether parents are gated.
+
+    ``unreadable`` are tasks to which something is owed that cannot be read: nothing is concluded beside it.
+    """
 
     plan: Plan
     histories: Mapping[TaskId, History]
     feedback: Mapping[TaskId, Feedback] = {}
     is_gated: bool = False
+    unreadable: frozenset[TaskId] = frozenset()
 
     @property
     def gate(self) -> Gate:

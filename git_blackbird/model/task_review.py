@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from git_blackbird.model.findings import Action, MergedReview
-from git_blackbird.model.recorded import parse_part, plain
-from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.findings import Action, MergedReview, ReviewResult, Source
+from git_blackbird.model.recorded import PartFault, parse_part, plain
+from git_blackbird.model.run import DecisionState, Run, RunType
 
 BY_REVIEWERS = "reviewers"
+TYPES = {Source.SPEC: RunType.SPEC_REVIEW, Source.CODE: RunType.CODE_REVIEW}
 
 
 class Next(StrEnum):
@@ -44,6 +45,39 @@ def merged_of(run: Run) -> MergedReview | None:
     Raises PartFault for one that is not what it must be.
     """
     return None if run.merged_review is None else parse_part(MergedReview, run.merged_review)
+
+
+def readable_merged(run: Run) -> MergedReview | None:
+    """Give the same for who shows it; None for one that is not what it must be as well."""
+    try:
+        return merged_of(run)
+    except PartFault:
+        return None
+
+
+def result_of(run: Run) -> ReviewResult | None:
+    """Give what one reviewer found, as its record has it; None for one that gave no readable result."""
+    if run.review_result is None:
+        return None
+    try:
+        return parse_part(ReviewResult, run.review_result)
+    except PartFault:
+        return None
+
+
+def reviews_about(reviews: Sequence[Run], run: Run) -> tuple[Run, ...]:
+    """Give the reviews of one run's change, in their order."""
+    return tuple(one for one in reviews if one.reviewed_run == run.id)
+
+
+def missing_texts(merged: MergedReview, about: Sequence[Run]) -> tuple[str, ...]:
+    """Say of each review that is missing what its reviewer did wrong; ``about`` are those of the change."""
+    return tuple(f"the {source} review is missing: {_fault(source, about)}" for source in merged.missing)
+
+
+def _fault(source: Source, about: Sequence[Run]) -> str:
+    tries = [one for one in about if one.run_type is TYPES[source]]
+    return (tries[-1].error or "it gave no result") if tries else "no snapshots say what the change is"
 
 
 def written(merged: MergedReview) -> dict[str, object]:

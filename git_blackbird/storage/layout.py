@@ -77,6 +77,11 @@ class Layout:
         """What an approval is about to commit, for as long as that is not finished."""
         return self.private / "approval.json"
 
+    @property
+    def late_commits(self) -> Path:
+        """A file for each commit of a person's that is still to be recorded."""
+        return self.private / "late-commits"
+
     def task_runs(self, task_id: TaskId) -> Path:
         """Give the folder of one task's records.
 

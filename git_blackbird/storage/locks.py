@@ -55,14 +55,14 @@ def _write_holder(descriptor: int, path: Path, holder: str) -> None:
 
 
 @contextlib.contextmanager
-def store_lock(layout: Layout) -> Iterator[None]:
+def store_lock(layout: Layout, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[None]:
     """Hold the right to write plan and records; for milliseconds, never while an agent or a person thinks.
 
-    Raises LockedError when it cannot be had within 30 seconds.
+    Raises LockedError when it cannot be had within ``patience`` seconds.
     """
     path = layout.private / "store.lock"
     with _opened(path) as descriptor:
-        deadline = time.monotonic() + STORE_PATIENCE_SECONDS
+        deadline = time.monotonic() + patience
         while not _try_lock(descriptor):
             if time.monotonic() > deadline:
                 raise LockedError(

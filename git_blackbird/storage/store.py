@@ -17,7 +17,12 @@ from git_blackbird.model.run import Run
 from git_blackbird.storage.atomic import SaveError, copy_private, move_aside, sweep_temporaries, write_atomic
 from git_blackbird.storage.feedback import FeedbackFiles
 from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.locks import run_being_approved, store_lock
+from git_blackbird.storage.locks import (
+    STORE_PATIENCE_SECONDS,
+    controller_holder,
+    run_being_approved,
+    store_lock,
+)
 from git_blackbird.storage.plan_format import parse_plan, render_plan
 from git_blackbird.storage.reading import load_bytes
 from git_blackbird.storage.records import Records, record_path, render_record
@@ -101,9 +106,12 @@ class Store:
         return Image(plan, histories, *self.feedback.load_all())
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator["Transaction"]:
-        """Hold the store lock; what others changed is read again inside, so nothing of theirs is lost."""
-        with store_lock(self.layout):
+    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator["Transaction"]:
+        """Hold the store lock; what others changed is read again inside, so nothing of theirs is lost.
+
+        Raises LockedError when it cannot be had within ``patience`` seconds.
+        """
+        with store_lock(self.layout, patience):
             yield Transaction(self)
 
 
@@ -130,6 +138,14 @@ class Transaction:
     def history(self, task_id: TaskId) -> History:
         """Give one task's runs as they are under the lock."""
         return self._store.records.history(task_id)
+
+    def is_worked_on(self) -> bool:
+        """Whether a program of ours runs agents in this worktree now."""
+        return controller_holder(self._store.layout) is not None
+
+    def reviews(self, task_id: TaskId) -> History:
+        """Give the spec and code reviews of a task's changes as they are under the lock."""
+        return self._store.records.reviews(task_id)
 
     def feedback(self) -> Mapping[TaskId, Feedback]:
         """Give what the files of feedback say, as they are under the lock."""

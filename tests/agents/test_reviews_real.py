@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,20 @@ def test_a_verdict_comes_back_in_the_form_that_each_request_asked_for(
 def test_without_a_schema_no_request_has_one(model: StandIn, stage: Stage, agent: Agent) -> None:
     assert stage.run_agent(agent, assign("Go", session=None)).reading.final_text == "Done."
     assert [model.dialect.schema_in(request) for request in model.requests] == [None]
+
+
+XML = "I looked, and:\n```xml\n<spec-review><verdict>APPROVED</verdict></spec-review>\n```"
+
+
+def test_a_reviewer_without_a_schema_gives_its_text_as_it_is(
+    model: StandIn, stage: Stage, agent: Agent, config: Path
+) -> None:
+    look = model.dialect.shell("cat a.txt")
+    model.tell(Reply("I look.", (look,)), XML)
+    reading = stage.run_agent(agent, replace(review(stage), schema=None)).reading
+    assert (reading.succeeded, reading.error, reading.final_text) == (True, None, XML)
+    assert [model.dialect.schema_in(request) for request in model.requests] == [None, None]
+    assert (reading.session, list(config.rglob("*.jsonl"))) == (None, [])
 
 
 def test_no_session_of_a_reviewer_is_kept(model: StandIn, stage: Stage, agent: Agent, config: Path) -> None:

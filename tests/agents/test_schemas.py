@@ -43,10 +43,12 @@ def test_each_agent_is_told_a_schema_in_its_own_terms(name: str, terms: SchemaTe
     assert launch.files == terms.files
 
 
+@pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("name", AGENTS)
-def test_without_a_schema_nothing_is_said_of_one(name: str) -> None:
+def test_without_a_schema_nothing_is_said_of_one(name: str, read_only: bool) -> None:
     agent = load_agent(name, HONOURS)
-    launch = agent.launch(assign("Work", scratch="/work folder"), os.environ)
+    assignment = assign("Work", scratch="/work folder", read_only=read_only)
+    launch = agent.launch(assignment, os.environ)
     assert render_schema(agent, assign("Work")) == SchemaTerms()
     assert launch.files == {}
     assert "BLACKBIRD_RESPONSE_SCHEMA" not in launch.environ

@@ -22,7 +22,7 @@ _BY_PLACE = {
     ("completion", "runs_of"): "tasks",
     ("demo", "folder"): "folder",
     ("deps", "deps"): "deps",
-    ("review", "parent"): "parents",
+    ("review", "task"): "reviewable",
     ("show", "name"): "commits",
 }
 _BY_NAME = dict.fromkeys(("task_id", "task_ids", "dep", "deps", "parent"), "tasks") | {"run_id": "runs"}

@@ -34,6 +34,8 @@ _UNSTEADY = (
     (re.compile(r'"pid": \d+'), '"pid": 0'),
     # What a reviewer is told names the place of the repository.
     (re.compile(r'"input_tokens": \d+'), '"input_tokens": 0'),
+    (re.compile(r"(spent +)\d+ tokens"), r"\g<1>0 tokens"),
+    (re.compile(r"\d+ tokens in"), "0 tokens in"),
     (re.compile(r"parent-review:v1:[0-9a-f]{64}"), "parent-review:v1:SIGNATURE"),
     (re.compile(r'"seconds": \d+\.\d+'), '"seconds": 0.0'),
     (re.compile(r"(completed .*), \d+s$", re.MULTILINE), r"\1, 0s"),

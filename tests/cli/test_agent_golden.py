@@ -89,6 +89,14 @@ def test_all_are_installed(program: Program, folder: Path, repo: Path) -> None:
     for name in ("claude", "codex", "command", "demo"):
         program.run("agent", name)
     program.run("agent", "--json")
+    program.remark("changes are reviewed")
+    for key, value in {"mode": "parallel", "spec.agent": "codex", "spec.model": "gpt-5"}.items():
+        git(repo, "config", f"blackbird.reviews.{key}", value)
+    git(repo, "config", "blackbird.agent", "demo")
+    program.run("agent")
+    program.run("agent", "codex")
+    program.run("agent", "demo")
+    program.run("agent", "--json")
     program.check("agents_installed")
 
 

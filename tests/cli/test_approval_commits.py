@@ -145,6 +145,30 @@ def test_ctrl_c_while_a_hook_runs_ends_a_decision_from_elsewhere(gated: Path, na
     assert "cut off" not in run(gated, "status").stdout
 
 
+@pytest.mark.parametrize("command", [("execute",), ("decide", "a", "--approve")])
+def test_ctrl_c_in_a_hook_after_the_commit_finds_the_commit(gated: Path, command: tuple[str, ...]) -> None:
+    put_plan(gated, leaf("a", "write x.txt 1"), leaf("b", "write y.txt 1", deps=["a"]))
+    if command[0] == "decide":
+        assert run(gated, "execute", "--no-input").returncode == 3
+    hook(gated, "post-commit", "echo held >/dev/tty; sleep 600")
+    with Terminal(gated, *command) as terminal:
+        if command[0] == "execute":
+            terminal.wait_for_list()
+            terminal.type(ENTER)
+        terminal.wait_for("held")
+        terminal.type(CTRL_C)
+        assert terminal.end() == (130 if command[0] == "execute" else 0)
+    assert f"approved a; committed {head(gated)[:12]} (1 path)" in terminal.plain
+    (only,) = runs_of(gated, "a")
+    assert (only.is_pending, only.commits) == (False, (head(gated),))
+    assert runs_of(gated, "b") == ()
+    assert (git(gated, "log", "--format=%s"), git(gated, "status", "--porcelain")) == (
+        "Task a\na commit",
+        "",
+    )
+    assert "cut off" not in run(gated, "status").stdout
+
+
 def test_programs_are_told_what_would_be_and_what_was_committed(gated: Path) -> None:
     events = [json.loads(line) for line in run(gated, "execute", "--json").stdout.splitlines()]
     (told,) = [event for event in events if event["event"] == "checkpoint"]

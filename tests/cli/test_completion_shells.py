@@ -127,7 +127,7 @@ def test_a_shell_asks_where_git_is_told_to(make: Make, planned: Path, installed:
     assert seen == {line: ["other"] for line in lines}
 
 
-def test_a_shell_offers_parents_to_what_reviews_them(make: Make, repo: Path, installed: Path) -> None:
+def test_a_shell_offers_what_can_be_reviewed(make: Make, repo: Path, installed: Path) -> None:
     done = Status.DONE
     tasks = [
         task("bad", status=Status.WAITING_USER, children=("bad-1", "bad-2")),
@@ -147,8 +147,8 @@ def test_a_shell_offers_parents_to_what_reviews_them(make: Make, repo: Path, ins
     save(repo, tasks, [run("bad-2"), run("bad", SECOND_RUN, run_type="review", **failing)])
     expected = {
         "git blackbird review ": ["dismiss", "run", "show"],
-        "git blackbird review show ": ["bad", "good", "open"],
-        "git blackbird review run ": ["bad", "good"],
+        "git blackbird review show ": ["bad", "bad-2", "good", "open"],
+        "git blackbird review run ": ["bad", "bad-2", "good"],
         "git blackbird review dismiss ": ["bad"],
         "git blackbird resume ": ["bad-2"],
         "git blackbird resume --all ": ["bad"],

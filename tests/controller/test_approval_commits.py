@@ -78,10 +78,21 @@ def approve(repo: Path, task_id: str = "a") -> Recorded:
 def refused(repo: Path) -> ApprovalRefusedError:
     """Approve, and show that nothing came of it."""
     before = git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)
+    error = refused_for_now(repo)
+    assert (git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)) == before
+    return error
+
+
+def refused_for_now(repo: Path) -> ApprovalRefusedError:
+    """Give the refusal of an approval of which more may come yet."""
     with pytest.raises(ApprovalRefusedError) as caught:
         approve(repo)
-    assert (git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)) == before
     return caught.value
+
+
+def hint_of(repo: Path) -> str:
+    """Give what is said to do about an approval that is refused."""
+    return refused(repo).hint or ""
 
 
 def subjects(repo: Path) -> list[str]:
@@ -227,6 +238,41 @@ def test_overlaps_leave_the_decision_pending(waiting: Path) -> None:
     assert "- x.txt: HEAD has another version than the change began with" in refused(waiting).message
 
 
+@pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick", "revert"])
+def test_in_the_middle_of_an_operation_the_way_out_is_to_end_that(waiting: Path, command: str) -> None:
+    commit(waiting, {"a.txt": "two\n"})
+    git(waiting, "checkout", "-q", "-b", "side", "HEAD~1")
+    commit(waiting, {"a.txt": "three\n"})
+    target = {"revert": "HEAD~1", "rebase": "main"}.get(command, "main")
+    if command == "revert":
+        commit(waiting, {"a.txt": "four\n"})
+    options = ["--no-edit"] if command == "revert" else []
+    subprocess.run(["git", command, *options, target], cwd=waiting, capture_output=True, check=False)
+    said = refused(waiting)
+    assert f"\n- a {command} is in progress\n" in said.message
+    ways = f"(`git {command} --continue` or `git {command} --abort`)"
+    assert (said.hint or "").startswith(f"finish or abort it first {ways} and approve again; ")
+    git(waiting, command, "--abort")
+    approve(waiting)
+
+
+def test_in_the_middle_of_a_bisect_the_way_out_is_to_end_that(waiting: Path) -> None:
+    git(waiting, "bisect", "start")
+    assert hint_of(waiting).startswith("end it first (`git bisect reset`) and approve again; ")
+    git(waiting, "bisect", "reset")
+    approve(waiting)
+
+
+def test_a_conflict_is_to_be_resolved(waiting: Path) -> None:
+    write(waiting, {"a.txt": "mine\n"})
+    git(waiting, "stash", "-q", "--", "a.txt")
+    commit(waiting, {"a.txt": "two\n"})
+    subprocess.run(["git", "stash", "pop"], cwd=waiting, capture_output=True, check=False)
+    assert hint_of(waiting).startswith(
+        "resolve what is in conflict first (`git status` names it) and approve"
+    )
+
+
 def test_edits_from_before_the_run_are_committed_by_themselves_first(gated: Path) -> None:
     lines = "".join(f"{number}\n" for number in range(20))
     commit(gated, {"a.txt": lines})
@@ -251,6 +297,7 @@ def test_a_file_that_git_is_told_not_to_look_at_is_told_of_with_the_way_out(
     for mark in marks:
         git(gated, "update-index", f"--{mark}", "b$c.txt")
     said = refused(gated).message
+    assert hint_of(gated).startswith("take the marks away by the commands above first and approve again; ")
     name, _, way = said.partition("; to take that away: ")
     assert name.endswith(f"- b$c.txt: it is marked as {' and '.join(marks)}")
     subprocess.run(way.splitlines()[0], shell=True, cwd=gated, check=True)
@@ -306,6 +353,16 @@ def test_a_hook_that_changes_the_commit_is_told_of(gated: Path) -> None:
     execute(gated, person)
     assert person.notices() == ["a hook of this repository changed what was committed: x.txt"]
     assert clean(gated)
+
+
+def test_what_a_hook_adds_is_counted(waiting: Path) -> None:
+    hook(waiting, "pre-commit", "echo more >more.txt; git add more.txt; git rm -q --cached d/y.txt")
+    made = approve(waiting).commit
+    assert made is not None
+    assert (made.paths, made.warnings) == (
+        2,
+        ("a hook of this repository changed what was committed: d/y.txt, more.txt",),
+    )
 
 
 def test_an_index_that_is_locked_afterwards_is_brought_along_later(waiting: Path) -> None:
@@ -453,11 +510,16 @@ def held(waiting: Path, tmp_path: Path) -> Iterator[Path]:
     go.touch()
 
 
-def decide_apart(repo: Path, held: Path) -> "subprocess.Popen[str]":
+def decide_apart(repo: Path, held: Path, *, start_new_session: bool = False) -> "subprocess.Popen[str]":
     """Start ``decide --approve`` and wait until the hook of its commit is at work."""
-    arguments = [sys.executable, *PROGRAM, "decide", "a", "--approve"]
     process = subprocess.Popen(
-        arguments, cwd=repo, env=program_environ(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, *PROGRAM, "decide", "a", "--approve"],
+        cwd=repo,
+        env=program_environ(),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=start_new_session,
     )
     wait_for(held)
     return process
@@ -501,6 +563,50 @@ def test_asked_to_end_it_ends_git_and_commits_nothing(waiting: Path, held: Path,
     hook(waiting, "pre-commit", "exit 0")
     approve(waiting)
     assert git(waiting, "status", "--porcelain") == "M  a.txt"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_asked_to_end_after_the_commit_it_is_approved_and_the_index_follows(
+    waiting: Path, tmp_path: Path, number: int
+) -> None:
+    held = tmp_path / "held"
+    hook(waiting, "post-commit", f"touch {held}; sleep 600")
+    write(waiting, {"a.txt": "staged\n"})
+    git(waiting, "add", "a.txt")
+    process = decide_apart(waiting, held, start_new_session=True)
+    os.killpg(process.pid, number)
+    out, said = process.communicate(timeout=PATIENCE_SECONDS)
+    made = git(waiting, "rev-parse", "HEAD")
+    assert out == f"approved a; committed {made[:12]} (2 paths)\n"
+    assert said == (
+        f"warning: commit {made[:12]} is made, but what comes after it in git was not finished: "
+        f"git was ended by signal {number:d}\n"
+    )
+    assert process.returncode == 0
+    assert (only_run(waiting).decision_state, only_run(waiting).commits) == (
+        DecisionState.APPROVED_CONTINUE,
+        (made,),
+    )
+    assert (subjects(waiting), git(waiting, "status", "--porcelain")) == (["Task a", "a commit"], "M  a.txt")
+    assert cut_off_lines(waiting) == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="the system names no parent of a process")
+def test_when_what_commits_is_killed_the_next_approval_finds_what_git_made(waiting: Path) -> None:
+    parent_of_git = "sed -n 's/^PPid:.//p' /proc/$PPID/status"
+    hook(waiting, "pre-commit", f"kill -9 $({parent_of_git})")
+    error = refused_for_now(waiting)
+    assert error.message.startswith(
+        "a is not approved: what commits its change was killed, and git may be at work on it still\n"
+    )
+    assert (error.hint or "").startswith("wait for git and approve again; ")
+    end = time.monotonic() + PATIENCE_SECONDS
+    while subjects(waiting) != ["Task a", "a commit"]:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    made = git(waiting, "rev-parse", "HEAD")
+    assert approve(waiting).commit == ApprovalCommit(made)
+    assert (only_run(waiting).commits, clean(waiting)) == ((made,), True)
 
 
 @pytest.fixture

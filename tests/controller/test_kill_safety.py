@@ -4,6 +4,7 @@ The suite takes every third step; with ``BLACKBIRD_EVERY_STEP`` set, each is tak
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,12 @@ from git_blackbird.controller.requests import ResumeRequest, reset_task, resume_
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
+from git_blackbird.model.findings import Action
 from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.model.run import DecisionState, ReviewState, RunStatus, RunType
 from git_blackbird.model.status import derive_leaves
 from git_blackbird.model.stop import StopReason
+from git_blackbird.model.task_review import merged_of
 from tests.controller.killing import STRIDE, leftover_files, run_killed
 from tests.controller.support import (
     APPROVE,
@@ -174,3 +177,41 @@ def test_killed_before_a_persistence_step_of_a_review(reviewed: Path, tmp_path: 
         shutil.rmtree(place)
         step += SHARES * STRIDE
     assert step > 30
+
+
+@pytest.fixture
+def changed(repo: Path) -> Path:
+    """A change that is to be reviewed: both reviewers find it clear."""
+    commit(repo, {"a.txt": "one\n"})
+    put_plan(repo, leaf("t", "write x.txt one"))
+    configure(repo, agent="demo", execution__stopGraceSeconds="0")
+    execute(repo)
+    with open_at(repo).store.transaction() as transaction:
+        (run,) = transaction.history(leaf("t").id).runs
+        transaction.save_run(run.with_fields(review_state=ReviewState.DUE))
+    configure(repo, reviews__mode="parallel")
+    return repo
+
+
+def test_killed_before_a_persistence_step_of_the_reviews_of_a_change(changed: Path, tmp_path: Path) -> None:
+    step, killed = 1, True
+    while killed:
+        place = tmp_path / f"step-{step}"
+        shutil.copytree(changed, place, symlinks=True)
+        killed = run_killed(lambda place=place: execute(place), step)  # type: ignore[misc]
+        finish(place)
+        store = open_at(place).store
+        (run,) = store.records.history(leaf("t").id).runs
+        reviews = store.records.reviews(leaf("t").id)
+        merged = merged_of(run)
+        assert merged is not None
+        assert (run.review_state, merged.action, reviews.faults) == (ReviewState.DONE, Action.PROCEED, ())
+        ends = Counter((one.run_type, one.status) for one in reviews.runs)
+        for kind in (RunType.SPEC_REVIEW, RunType.CODE_REVIEW):
+            cut_off = ends.pop((kind, RunStatus.FAILED), 0)
+            assert 1 <= ends.pop((kind, RunStatus.SUCCESS)) <= 2 - cut_off
+        assert not ends
+        assert leftover_files(place) == []
+        shutil.rmtree(place)
+        step += STRIDE
+    assert step > 20

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from git_blackbird.controller.commit_views import find_origin
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.manual_runs import record_commit
@@ -16,6 +17,7 @@ from git_blackbird.git.refs import run_trees
 from git_blackbird.model.change import FileStatus
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.commits import Source
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
 from git_blackbird.model.status import derive_leaves
@@ -227,6 +229,27 @@ def test_what_was_approved_stays_however_often_its_commit_is_amended(gated: Path
         names.append(head_of(gated))
     assert only_run(gated, "a") == decided.with_fields(commits=tuple(names))
     assert status(gated, "a") == Status.DONE
+
+
+def test_an_amended_commit_with_another_change_was_not_approved(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    do(gated, "a")
+    was = head_of(gated)
+    record_decision(open_at(gated), "a", APPROVE)
+    decided = only_run(gated, "a")
+    write(gated, {"a.txt": "another\n"})
+    git(gated, "add", "a.txt")
+    assert amend(gated, message("a")) == [
+        (
+            f"no manual run of a: commit {was[:10]} was approved, and {head_of(gated)[:10]} is another "
+            "change, on which nobody decided"
+        )
+    ]
+    assert (only_run(gated, "a"), status(gated, "a")) == (decided, Status.DONE)
+    origin = find_origin(open_at(gated), "HEAD")
+    assert [(maker.task_id, maker.run_id) for maker in origin.makers] == [("a", None)]
+    assert origin.source is Source.TRAILERS
+    assert [(one.run.id, one.oid, one.in_history) for one in origin.instead] == [(decided.id, was, False)]
 
 
 def test_amending_what_was_rejected_is_said_to_count_for_nothing(gated: Path) -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.forecast import forecast
 from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.loop import Loop
+from git_blackbird.controller.overview import build_overview
+from git_blackbird.controller.plan_edits import NewTask, add_task
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.requests import (
     ResumeRequest,
@@ -22,7 +25,8 @@ from git_blackbird.controller.requests import (
 from git_blackbird.controller.review_views import view_review
 from git_blackbird.controller.reviews import dismiss_review, review_loop
 from git_blackbird.controller.task_edits import edit_task
-from git_blackbird.errors import RequestError
+from git_blackbird.controller.task_moves import Deletion, delete_task
+from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.gate import GateState
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
@@ -599,3 +603,165 @@ def test_an_unavailable_reviewer_charges_nothing(demo: Path) -> None:
     assert execute(demo).reason is StopReason.AGENT_UNAVAILABLE
     assert reviews(demo) == []
     assert status(demo, "p") is Status.WAITING_USER
+
+
+def waits(repo: Path) -> list[tuple[str, str, str | None, tuple[str, ...]]]:
+    return [
+        (one.task.id, one.wait.value, one.held.fault, one.commands)
+        for one in build_overview(open_at(repo)).unreviewed
+    ]
+
+
+def test_a_parent_whose_verdict_is_half_heard_is_said_to_wait_for_the_other_half(demo: Path) -> None:
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    execute(demo)
+    assert [wait for _, wait, _, _ in waits(demo)] == ["review_failing"]
+    resume(demo, "a")
+    assert waits(demo) == [
+        ("p", "review_owed", "b must hear first what a review found", ("git blackbird resume --all p",))
+    ]
+    assert review(demo, "p").next_steps == ("git blackbird resume b",)
+
+
+def test_a_review_by_hand_without_a_verdict_leaves_what_was_owed(demo: Path) -> None:
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    execute(demo)
+    resume(demo, "a")
+    edit_task(open_at(demo), "p", lambda now: replace(now, prompt="fail 3"))
+    stop = review(demo, "p")
+    assert (stop.reason, stop.next_steps) == (
+        REQUIRED,
+        (
+            "git blackbird resume b",
+            "git blackbird review run p",
+            "git blackbird review dismiss p --reason TEXT",
+        ),
+    )
+    assert owed(demo) == {"b": "b.txt needs more"}
+
+
+def test_a_failed_child_that_carries_feedback_is_gone_on_with_everywhere_the_same(demo: Path) -> None:
+    family(demo, feedback="fail 4")
+    execute(demo)
+    stop = resume(demo, "a")
+    (one,) = build_overview(open_at(demo)).owed
+    assert (one.command, stop.next_steps) == ("git blackbird resume a", ("git blackbird resume a",))
+
+
+def test_what_is_ready_elsewhere_is_started_by_name_while_a_review_stops_the_flow(demo: Path) -> None:
+    put_plan(
+        demo,
+        reviewer("p", ["a"], ASKS_FOR_LINE),
+        leaf("a", "write a.txt first", parent="p"),
+        leaf("x", "write x.txt x"),
+    )
+    execute(demo, None, "a")
+    assert build_overview(open_at(demo)).stops_at_review
+    assert execute(demo, None, "x").reason is StopReason.COMPLETED
+    assert status(demo, "x") is Status.DONE
+
+
+def test_a_dry_run_is_refused_as_the_execute_is(demo: Path) -> None:
+    family(demo)
+    configure(demo, agent="command", command__run="true")
+    with pytest.raises(AgentUnavailableError, match="command cannot be held to the form of a parent review"):
+        forecast(open_at(demo), [], None)
+
+
+def two_flagged(demo: Path) -> None:
+    """Both children are flagged, and a was resumed."""
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    execute(demo)
+    resume(demo, "a")
+
+
+def test_a_dismissal_halfway_lets_the_parent_go_as_it_is(demo: Path) -> None:
+    two_flagged(demo)
+    done = dismiss_review(open_at(demo), "p", "good enough")
+    assert (done.parent.status, done.dropped, on_disk(demo)) == (Status.DONE, ("b",), [])
+    assert execute(demo).text == "every task is done"
+
+
+def test_nothing_is_concluded_beside_feedback_that_cannot_be_read(demo: Path) -> None:
+    family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
+    execute(demo)
+    (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
+    assert owed(demo)["b"] == "b.txt needs more"
+    resume(demo, "a")
+    (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
+    stop = execute(demo)
+    assert (stop.reason, len(reviews(demo)), runs_of(demo, "z")) == (REQUIRED, 1, ())
+    assert stop.text == "no verdict on p: what is owed to b cannot be read"
+
+
+def test_a_child_asked_for_by_name_starts_beside_one_that_owes_something(demo: Path) -> None:
+    two_flagged(demo)
+    add_task(open_at(demo), NewTask("another", id="c", parent="p", prompt="write c.txt c"))
+    stop = execute(demo, None, "c")
+    assert (status(demo, "c"), stop.reason, stop.next_steps) == (
+        Status.DONE,
+        REQUIRED,
+        ("git blackbird resume b",),
+    )
+
+
+def test_what_is_owed_to_a_deleted_task_goes_with_it(demo: Path) -> None:
+    two_flagged(demo)
+    delete_task(open_at(demo), Deletion("b"))
+    assert on_disk(demo) == []
+
+
+def test_a_done_child_does_not_lose_what_it_is_owed_by_being_called_done(demo: Path) -> None:
+    two_flagged(demo)
+    with pytest.raises(RequestError) as refused:
+        set_status(open_at(demo), "b", Status.DONE)
+    assert refused.value.message == "b is done and owes what the review of p found"
+    set_status(open_at(demo), "b", Status.TODO)
+    let_go = set_status(open_at(demo), "b", Status.DONE).let_go
+    assert let_go is not None
+    assert let_go.feedback == "b.txt needs more"
+
+
+def test_readers_say_that_a_parent_does_not_stay_done(demo: Path) -> None:
+    family(demo)
+    execute(demo)
+    workspace = open_at(demo)
+    with workspace.store.transaction() as transaction:
+        plan = transaction.plan()
+        transaction.save_plan(plan.replaced(replace(plan.tasks[TaskId("p")], status=Status.DONE)))
+    assert build_overview(open_at(demo)).drift == {"p": (Status.DONE, Status.WAITING_USER)}
+
+
+def test_nothing_is_dismissed_while_a_child_is_worked_on(demo: Path) -> None:
+    family(demo, feedback="fail 4")
+    execute(demo)
+    resume(demo, "a")
+    with pytest.raises(RequestError, match="there is no review of p to dismiss: not done: a"):
+        dismiss_review(open_at(demo), "p", "enough")
+    assert on_disk(demo) == ["a"]
+
+
+def test_a_plan_that_is_broken_during_a_review_loses_no_verdict(demo: Path) -> None:
+    family(demo)
+
+    class Meddler(Person):
+        def notify(self, event: object) -> None:
+            super().notify(event)  # type: ignore[arg-type]
+            if type(event).__name__ == "RunStarted" and reviews(demo):
+                (demo / "blackbird.plan.json").write_text("{")
+
+    assert execute(demo, Meddler()).reason is REQUIRED
+    (made,) = reviews(demo)
+    assert made.parent_review_passed is False
+    assert "the last valid plan has been restored" in made.notes[-1]
+    assert on_disk(demo) == ["a"]
+
+
+def test_a_parent_with_open_children_is_not_set_done_around_its_review(demo: Path) -> None:
+    family(demo)
+    with pytest.raises(RequestError, match="when its children are and its review passed; open: a, b"):
+        set_status(open_at(demo), "p", Status.DONE)
+    set_status(open_at(demo), "a", Status.SKIPPED)
+    set_status(open_at(demo), "b", Status.SKIPPED)
+    set_status(open_at(demo), "p", Status.DONE)
+    assert status(demo, "p") is Status.DONE

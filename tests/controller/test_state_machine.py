@@ -45,16 +45,18 @@ from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.decisions import Decide
-from git_blackbird.model.due import Call, CarryOut, ReviewParent, ReviewsRequired, next_due
+from git_blackbird.model.due import Call, CarryOut, ReviewChange, ReviewParent, ReviewsRequired, next_due
 from git_blackbird.model.events import Event, RunProgressed, RunStarted
+from git_blackbird.model.findings import Action
 from git_blackbird.model.gate import last_word, lets_go, present_review
 from git_blackbird.model.history import finished_the_task, since_done
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.owed_feedback import feedback_of
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.review import Feedback
-from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
+from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus, RunType
 from git_blackbird.model.status import derive_leaves
+from git_blackbird.model.task_review import merged_of
 from git_blackbird.storage.store import Image
 from tests.controller.killing import run_killed
 from tests.controller.support import (
@@ -76,7 +78,7 @@ AGENT = r"""#!/bin/sh
 case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
 behaviour=$(cat "$(dirname "$0")/behaviour")
 case "$behaviour$*" in lost*--resume*) echo "No conversation found with session ID: x" >&2; exit 1;; esac
-cat >/dev/null
+prompt=$(cat)
 succeeded='{"type":"result","subtype":"success","is_error":false,"result":'
 working() {
   printf '{"type":"assistant","message":{"content":[{"type":"text","text":"working"}]}}\n'; sleep 600
@@ -89,6 +91,23 @@ case "$*" in *--json-schema*)
     work) working;;
     {*) printf "$succeeded"'"","structured_output":%s,' "$verdict";;
     *) printf "$succeeded"'"fine",';;
+  esac
+  printf '"session_id":"x","usage":{"input_tokens":1,"output_tokens":1}}\n'; exit 0;;
+esac
+case "$*" in *--no-session-persistence*)
+  case "$prompt" in *"<spec-review>"*) kind=spec;; *) kind=code;; esac
+  opinion=$(cat "$(dirname "$0")/opinion-$kind" 2>/dev/null || echo approves)
+  printf '{"type":"system","subtype":"init","session_id":"x"}\n'
+  tell() {
+    printf "$succeeded"'"<%s-review><verdict>%s</verdict><issues>%s</issues></%s-review>",' \
+      "$kind" "$1" "$2" "$kind"
+  }
+  case "$opinion" in
+    crash) exit 3;;
+    work) working;;
+    approves) tell APPROVED "";;
+    wants) tell ISSUES "<issue type='bug' severity='critical'><description>more</description></issue>";;
+    *) printf "$succeeded"'"I approve.",';;
   esac
   printf '"session_id":"x","usage":{"input_tokens":1,"output_tokens":1}}\n'; exit 0;;
 esac
@@ -128,9 +147,12 @@ BEHAVIOURS = st.sampled_from(["pause", "ask", "ok", "fail", "lost", "away"])
 REPLIES = st.sampled_from(["changes", "nobody", "approve", "reject", "quit", "leave"])
 REPLIES_OF: dict[str, Decision] = {"approve": APPROVE, "changes": APPROVE, "quit": QUIT, "reject": REJECT}
 WAITING = frozenset({RunStatus.WAITING_USER, RunStatus.PAUSED})
+EARLIER = (Decide, CarryOut, ReviewChange, ReviewParent, ReviewsRequired)
 STUCK = frozenset({Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
 TASKS = st.sampled_from(["a", "a", "a", "b", "c", "p"])
 PARENTS = st.sampled_from(["p", "p", "q"])
+REVIEWED = st.sampled_from(["p", "p", "q", "a"])
+OPINIONS = st.sampled_from(["approves", "approves", "wants", "prose", "crash", "work"])
 VERDICTS = st.sampled_from(["pass", "first", "last", "all", "prose", "crash", "work"])
 STATUSES = st.sampled_from([Status.TODO, Status.DONE, Status.SKIPPED])
 
@@ -249,8 +271,9 @@ class Machine(RuleBasedStateMachine):
         checkpoints=st.booleans(),
         commits=st.booleans(),
         left_by_go=st.booleans(),
+        reviews=st.booleans(),
     )
-    def begin(self, plan: str, checkpoints: bool, commits: bool, left_by_go: bool) -> None:
+    def begin(self, plan: str, checkpoints: bool, commits: bool, left_by_go: bool, reviews: bool) -> None:
         self.plan = plan
         git(self.repo, "init", "-q", "-b", "main")
         commit(self.repo, {"a.txt": "one\n"})
@@ -261,6 +284,8 @@ class Machine(RuleBasedStateMachine):
             self.repo, execution__stopGraceSeconds="0", execution__stopAfterEachTask=str(checkpoints).lower()
         )
         configure(self.repo, execution__commit="approved" if commits else "never")
+        self.reviews_of_changes(reviews)
+        configure(self.repo, reviews__maxIterations="2")
         put_plan(self.repo, *PLANS[plan])
         if left_by_go and plan == "parent":
             leave_as_go_does(self.repo)
@@ -289,7 +314,7 @@ class Machine(RuleBasedStateMachine):
         """No leaf starts while something earlier is due."""
         image = self.image()
         earlier = next_due(open_at(self.repo).standing(image), Call())
-        assert not isinstance(earlier, Decide | CarryOut | ReviewParent | ReviewsRequired), earlier
+        assert not isinstance(earlier, EARLIER), earlier
         self.check_parents(image)
 
     def check_parents(self, image: Image) -> None:
@@ -337,12 +362,12 @@ class Machine(RuleBasedStateMachine):
         with contextlib.suppress(RequestError):
             self.play(player, resume_all_loop(open_at(self.repo), player, parent))
 
-    @rule(parent=PARENTS, verdict=VERDICTS)
-    def review(self, parent: str, verdict: str) -> None:
+    @rule(task=REVIEWED, verdict=VERDICTS)
+    def review(self, task: str, verdict: str) -> None:
         self.judge(verdict)
         self.reviews_by_hand += 1
         player = Player(self, "nobody")
-        self.play(player, review_loop(open_at(self.repo), player, parent))
+        self.play(player, review_loop(open_at(self.repo), player, task))
 
     @rule(parent=PARENTS)
     def dismiss(self, parent: str) -> None:
@@ -354,9 +379,19 @@ class Machine(RuleBasedStateMachine):
         configure(self.repo, execution__parentReviewEnabled=str(on).lower())
         self.was_open = self.was_open or not on
 
-    @rule(verdict=VERDICTS)
-    def reviewers_find(self, verdict: str) -> None:
+    @rule(verdict=VERDICTS, spec=OPINIONS, code=OPINIONS)
+    def reviewers_find(self, verdict: str, spec: str, code: str) -> None:
         self.judge(verdict)
+        self.opine(spec, code)
+
+    def opine(self, spec: str, code: str) -> None:
+        """Tell the reviewers of changes what they find."""
+        (self.place / "opinion-spec").write_text(spec)
+        (self.place / "opinion-code").write_text(code)
+
+    @rule(on=st.booleans())
+    def reviews_of_changes(self, on: bool) -> None:
+        configure(self.repo, reviews__mode="parallel" if on else "off")
 
     @rule(task=TASKS)
     def retry(self, task: str) -> None:
@@ -410,6 +445,7 @@ class Machine(RuleBasedStateMachine):
         self.nothing_owed_was_lost(image)
         self.nothing_was_committed_twice()
         self.verdicts_are_kept(image)
+        self.nothing_missing_approves(image)
         decided = {
             (str(run.id), str(run.decision_state))
             for history in image.histories.values()
@@ -443,6 +479,22 @@ class Machine(RuleBasedStateMachine):
                     or task_id in self.set_by_hand
                 )
 
+    def nothing_missing_approves(self, image: Image) -> None:
+        """A change whose reviews are over is either clear, sent back, or for a person."""
+        for history in image.histories.values():
+            for run in history.own:
+                merged = merged_of(run)
+                if (
+                    run.review_state is not ReviewState.DONE
+                    or run.superseded_at is not None
+                    or merged is None
+                ):
+                    continue
+                if run.decision_state is None:
+                    assert merged.action in {Action.PROCEED, Action.PROCEED_WITH_NOTES}
+                if run.requested_by is not None:
+                    assert merged.action is Action.FIX_AND_REREVIEW
+
     def nothing_was_committed_twice(self) -> None:
         named = git(self.repo, "log", "--format=%(trailers:key=Blackbird-Run,valueonly,separator=)").split()
         assert len(named) == len(set(named))
@@ -468,6 +520,7 @@ class Machine(RuleBasedStateMachine):
 
     def everything_can_be_done(self) -> None:
         self.judge("pass")
+        self.opine("approves", "approves")
         for _ in range(40):
             self.repaired()
             image = self.image()

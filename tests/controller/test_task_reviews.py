@@ -1,5 +1,6 @@
 """Spec review and code review of a change, side by side (spec 4, DESIGN.md 7)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -224,3 +225,89 @@ def test_a_change_that_is_done_is_only_looked_at(demo: Path) -> None:
     put_plan(demo, leaf("a"), leaf("b"))
     with pytest.raises(RequestError, match="b has no change of an agent to review"):
         by_hand(demo, "b")
+
+
+def test_a_reviewer_that_cannot_start_is_told_before_the_work_is_done(demo: Path) -> None:
+    put_plan(demo, leaf("a", CLEAR))
+    configure(demo, reviews__code__agent="claude", claude__path="/nowhere/claude")
+    assert execute(demo).reason is StopReason.AGENT_UNAVAILABLE
+    assert (runs_of(demo), status(demo, "a")) == ((), Status.TODO)
+
+
+def test_a_change_is_reviewed_by_who_could_not_review_a_parent(demo: Path) -> None:
+    put_plan(demo, leaf("a", CLEAR))
+    configure(demo, reviews__mode="off")
+    execute(demo)
+    answer = "<$kind-review><verdict>APPROVED</verdict></$kind-review>"
+    command = f'kind=spec; grep -q "You are the code reviewer" && kind=code; echo "{answer}"'
+    configure(demo, agent="command", command__run=command)
+    assert by_hand(demo).text == "the reviews of a approve it"
+
+
+def test_an_answer_too_long_to_be_read_whole_is_no_approval(demo: Path) -> None:
+    put_plan(demo, leaf("a"))
+    issues = "<spec-review><verdict>ISSUES</verdict><summary>wrong</summary></spec-review>"
+    approval = "<$k-review><verdict>APPROVED</verdict></$k-review>"
+    configure(
+        demo,
+        agent="command",
+        command__run=f"""told=$(cat); k=code; case "$told" in *'"kind":"spec"'*) k=spec;; esac
+        case "$told" in *'"review":'*) ;; *) echo x >x.txt; exit 0;; esac
+        [ $k = code ] || {{ echo '{issues}'; head -c 300000 /dev/zero | tr '\\0' '.'; }}
+        echo "{approval}" """,
+    )
+    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+    errors = {one.error for one in reviews(demo) if one.run_type is RunType.SPEC_REVIEW}
+    assert errors == {"the reviewer's answer is too long to be read whole"}
+
+
+def test_with_reviews_off_what_they_find_by_hand_is_for_a_person(demo: Path) -> None:
+    put_plan(demo, leaf("a", f"{CLEAR}\nspec-wants x.txt two"))
+    configure(demo, reviews__mode="off", execution__stopAfterEachTask="true")
+    execute(demo)
+    person = Person()
+    assert by_hand(demo, person=person).reason is StopReason.DECISION_REQUIRED
+    (checkpoint,) = person.checkpoints
+    assert checkpoint.suggestion is not None
+    assert len(runs_of(demo)) == 1
+
+
+def test_a_task_that_is_edited_meanwhile_is_reviewed_again_as_it_is_now(demo: Path) -> None:
+    put_plan(demo, leaf("a", CLEAR))
+
+    class Editor(Person):
+        def notify(self, event: object) -> None:
+            super().notify(event)  # type: ignore[arg-type]
+            if type(event).__name__ == "RunStarted" and len(reviews(demo)) == 1:
+                with pytest.raises(RequestError, match="reviewers look at the change of a"):
+                    set_status(open_at(demo), "a", Status.DONE)
+                wanted = replace(leaf("a", CLEAR), acceptance_criteria=("It has two lines.",))
+                put_plan(demo, replace(wanted, status=Status.IN_PROGRESS))
+
+    person = Editor()
+    assert execute(demo, person).text == "every task is done"
+    assert "a was edited while it was reviewed: its change is reviewed again" in person.notices()
+    assert "It has two lines." in str(reviews(demo)[-1].context)
+
+
+def test_reviewers_see_text_that_attributes_keep_out_of_diffs(demo: Path) -> None:
+    put_plan(demo, leaf("a", "write .gitattributes *.txt -diff\nwrite x.txt hidden words"))
+    execute(demo)
+    assert "+hidden words" in str(reviews(demo)[0].context)
+
+
+def test_files_are_named_as_in_the_worktree_wherever_a_reviewer_looked(demo: Path) -> None:
+    put_plan(demo, leaf("a"))
+    issue = '<issue type="bug" severity="critical"><location file="$PWD/x.txt" line="1"/></issue>'
+    configure(
+        demo,
+        agent="command",
+        command__run=f"""told=$(cat); k=code; case "$told" in *'"kind":"spec"'*) k=spec;; esac
+        case "$told" in *'"review":'*) ;; *) echo x >x.txt; exit 0;; esac
+        echo "<$k-review><verdict>ISSUES</verdict><issues>{issue.replace('"', "'")}</issues></$k-review>" """,
+        reviews__maxIterations="1",
+    )
+    execute(demo)
+    merged = merged_of(runs_of(demo)[-1])
+    assert merged is not None
+    assert {one.file for one in merged.findings} == {"x.txt"}

@@ -394,7 +394,10 @@ SCRIPTS = {
     "#!/bin/sh\necho nothing of that\n": "",
     "#!/usr/bin/python3\nprint('$0')\n": "",
     "#!/usr/bin/env ruby\nputs $0\n": "",
-    "echo $0\n": "",
+    "#!/bin/zsh -f\necho $0\n": "/bin/zsh -f +o functionargzero",
+    '#!/bin/bash\n[ "$0" = "${BASH_SOURCE[0]}" ] && main\n': "",
+    "echo $0\n": "/bin/sh",
+    "\x7fELF\0$0\n": "",
     "": "",
 }
 

@@ -259,16 +259,24 @@ MANAGERS = {
     "#!/usr/bin/env perl\nuse File::Basename;\nprint basename($0), qq(\\n);\n": True,
     '#!/usr/bin/env bash\nbasename "${BASH_SOURCE[0]}"\n': True,
     '#!/usr/bin/env bash\necho "${BASH_SOURCE##*/}"\n': True,
+    '#!/usr/bin/env bash\necho "${BASH_SOURCE[0]}"\n': True,
+    '#!/usr/bin/env bash\n[ "$0" = "${BASH_SOURCE[0]}" ] && echo "$0"\n': True,
+    "#!/usr/bin/env perl\nprint $0, qq(\\n);\n": True,
+    "#!/usr/bin/env python3\nimport sys\nprint(sys.argv[0])\n": True,
     '#!/bin/sh\nbasename "$0"\n': False,
+    '#!/bin/sh\necho "$0"\n': False,
+    'echo "$0"\n': False,
+    **({'#!/usr/bin/env zsh\necho "$0"\n': False} if shutil.which("zsh") else {}),
     "#!/usr/bin/env python3\nprint('post-commit')\n": False,
 }
 
 
 def said_by_hook(repo: Path) -> str:
+    """Give the last part of the name that the hook says it has."""
     done = subprocess.run(
         ["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=repo, capture_output=True, check=True
     )
-    return (done.stdout + done.stderr).decode()
+    return (done.stdout + done.stderr).decode().rpartition("/")[2]
 
 
 @pytest.mark.parametrize("manager", MANAGERS)

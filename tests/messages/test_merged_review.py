@@ -190,7 +190,7 @@ def test_the_implementer_is_sent_everything_by_priority() -> None:
         render_fix_request(EVERYTHING)
         == """\
 Your change was reviewed, against the task and as code, and issues were found. Mend them in the work that is \
-there, the most important first, and check that they are mended. Then both review it again.
+there, the most important first, and check that they are mended. Then it is reviewed again.
 
 Issues to fix (3):
 
@@ -285,11 +285,10 @@ line</description>
     )
 
 
-def test_the_xml_leaves_away_what_is_missing() -> None:
-    assert (
-        render_merged_xml(merge(None, None))
-        == "<merged-review>\n  <issues />\n  <minor />\n</merged-review>\n"
-    )
+def test_the_xml_names_what_is_missing() -> None:
+    missing = '  <missing source="spec" />\n  <missing source="code" />\n'
+    empty = "  <issues />\n  <minor />\n"
+    assert render_merged_xml(merge(None, None)) == f"<merged-review>\n{missing}{empty}</merged-review>\n"
 
 
 def test_what_xml_and_terminals_cannot_hold_is_replaced() -> None:

@@ -1,4 +1,3 @@
-
 import pytest
 
 from git_blackbird.messages.reviewer_xml import (
@@ -349,3 +348,10 @@ def test_the_old_form() -> None:
 )
 def test_what_is_neither_form_is_refused(answer: str, fault: str) -> None:
     assert _fault(answer) == fault
+
+
+def test_an_approval_beside_issues_in_the_old_form_is_none() -> None:
+    approval = "<spec-review><verdict>APPROVED</verdict></spec-review>"
+    for answer in (f"{approval}\nISSUES:\n- No login.", f"ISSUES: no login\n{approval}"):
+        with pytest.raises(ReviewerAnswerError, match="approves in one form and has ISSUES: in the other"):
+            parse_reviewer_answer(answer, Source.SPEC)

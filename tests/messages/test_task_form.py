@@ -181,6 +181,15 @@ def test_what_a_person_changes_is_changed_and_nothing_else() -> None:
     assert parse_form(form.replace("Do the routes.\n", "Do them.\n"), base).prompt == "Do them."
 
 
+def test_blank_lines_above_a_text_stay_when_another_line_changes() -> None:
+    base = replace(FIELDS, title=" Routes", prompt="\n \n  Do the routes.\n\nAll.", notes="\nFor Ada.")
+    form = render_form("t", base)
+    changed = parse_form(
+        form.replace("All.", "Both.").replace("For Ada.", "").replace("Routes", "Paths"), base
+    )
+    assert changed == replace(base, title="Paths", prompt="\n \n  Do the routes.\n\nBoth.", notes=None)
+
+
 def test_notes_that_are_taken_away_are_gone() -> None:
     base = replace(FIELDS, notes="For Ada.")
     assert parse_form(render_form("t", base).replace("For Ada.", ""), base).notes is None

@@ -84,6 +84,18 @@ def test_what_reviews_take_are_parents(command: str) -> None:
     assert [one.id for one in choosable_tasks(command, standing)] == TAKEN_OF_PARENTS[command]
 
 
+@pytest.mark.parametrize(
+    ("command", "taken"),
+    [
+        ("review show", ["asks", "done", "failed", "live", "paused", "pending"]),
+        ("review run", ["done", "pending"]),
+        ("review dismiss", []),
+    ],
+)
+def test_the_change_of_a_leaf_is_reviewed_as_well(command: str, taken: list[str]) -> None:
+    assert [one.id for one in choosable_tasks(command, Standing(*planned()))] == taken
+
+
 def test_other_commands_take_every_task() -> None:
     plan, known = planned()
     assert [one.id for one in choosable_tasks("show", Standing(plan, known))] == sorted(plan.tasks)

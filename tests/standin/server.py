@@ -3,7 +3,7 @@
 import json
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,7 +26,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model server answers to one request, after ``delay`` seconds.
+    """What the model server answers to one request, once ``wait`` is over and after ``delay`` seconds.
 
     A ``status`` other than 200 sends ``body``, or the dialect's own with ``text`` as message. ``failure``,
     a code and a message, ends a stream that began well; ``dropped`` is one that just stops.
@@ -40,6 +40,7 @@ class Reply:
     failure: tuple[str, str] | None = None
     dropped: bool = False
     delay: float = 0.0
+    wait: Callable[[], object] | None = None
 
 
 class Dialect(Protocol):
@@ -98,22 +99,39 @@ class Dialect(Protocol):
 
 @dataclass
 class StandIn:
-    """The script still to be told and the requests that came; ``strays`` are those of another kind."""
+    """The script still to be told and the requests that came; ``strays`` are those of another kind.
+
+    ``parts`` are scripts for the requests that hold a text, however they come between the others.
+    """
 
     dialect: Dialect
     url: str = ""
     replies: list[Reply] = field(default_factory=list)
+    parts: dict[str, list[Reply]] = field(default_factory=dict)
     requests: list[JsonObject] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
 
     def tell(self, *replies: Reply | str) -> None:
         """Add to the script; past its end every answer is ``Done.``"""
-        self.replies += [Reply(text=reply) if isinstance(reply, str) else reply for reply in replies]
+        self.replies += map(_reply_of, replies)
+
+    def tell_part(self, text: str, *replies: Reply | str) -> None:
+        """Add to the script of the requests in which the user's side says this."""
+        self.parts.setdefault(text, []).extend(map(_reply_of, replies))
 
     def take(self, request: JsonObject) -> Reply:
         self.requests.append(request)
-        return self.replies.pop(0) if self.replies else Reply(text="Done.")
+        script = next((self.parts[part] for part in self._parts_of(request)), self.replies)
+        return script.pop(0) if script else Reply(text="Done.")
+
+    def asked(self, part: str) -> list[JsonObject]:
+        """Give the requests in which the user's side says this, oldest first."""
+        return [one for one in self.requests if part in "\n".join(self.dialect.said_by_user(one))]
+
+    def _parts_of(self, request: JsonObject) -> Iterator[str]:
+        said = "\n".join(self.dialect.said_by_user(request)) if self.parts else ""
+        return (part for part in self.parts if part in said)
 
     def prompts(self) -> list[str]:
         """Give the text of what the user's side said in the last request, oldest first."""
@@ -131,6 +149,10 @@ class StandIn:
         home.mkdir(parents=True, exist_ok=True)
         loopback = "127.0.0.1,localhost"
         return {"NO_PROXY": loopback, "no_proxy": loopback, **self.dialect.environ(self.url, home)}
+
+
+def _reply_of(reply: Reply | str) -> Reply:
+    return Reply(text=reply) if isinstance(reply, str) else reply
 
 
 @contextmanager
@@ -180,6 +202,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         request = json.loads(asked)
         reply = self.book.take(request)
+        if reply.wait is not None:
+            reply.wait()
         self.book.closing.wait(reply.delay)
         try:
             if reply.status == OK:

@@ -85,6 +85,10 @@ class Trial:
         folder = self.repo / ".blackbird" / "runs" / task
         return [json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
 
+    def reviews(self, task: str) -> list[Record]:
+        """The records of the spec and code reviews of a task's changes, oldest first."""
+        return self.records(f"{task}/reviews")
+
     def statuses(self) -> dict[str, str]:
         plan = json.loads((self.repo / "blackbird.plan.json").read_bytes())
         return {task: item["status"] for task, item in sorted(plan["items"].items())}

@@ -132,6 +132,41 @@ def test_giving_up_takes_nothing_away(used: Trial) -> None:
     assert everything(used.repo) == was
 
 
+@pytest.mark.parametrize("part", ["refs", "state"])
+def test_what_is_not_finished_keeps_its_trees_unless_that_is_meant(used: Trial, part: str) -> None:
+    used.expect(0, "add", "--id", "b", "--title", "B")
+    used.configure({"execution.stopAfterEachTask": "true"})
+    used.expect(3, "execute", "--no-input")
+    was = git(used.repo, "for-each-ref"), used.records("b")
+    said = used.expect(1, "deinit", f"--{part}", "--no-input")
+    assert "the trees that diffs are made of; b still needs them\n" in said
+    assert said.endswith(
+        f"error: b: a decision is due or a run is not finished, which needs {part}\n"
+        "hint: `git blackbird status` shows what is due\n"
+        "hint: or take it away all the same: --yes\n"
+    )
+    assert (git(used.repo, "for-each-ref"), used.records("b")) == was
+    assert used.expect(0, "deinit", f"--{part}", "--yes").endswith(f"taken away: {part}\n")
+
+
+def test_on_a_terminal_that_is_said_before_it_is_asked(used: Trial) -> None:
+    used.expect(0, "add", "--id", "b", "--title", "B")
+    used.configure({"execution.stopAfterEachTask": "true"})
+    used.command("echo new >new.txt")
+    used.expect(3, "execute", "--no-input")
+    with Terminal(used.repo, "deinit", "--refs") as terminal:
+        terminal.wait_for("b still needs them")
+        terminal.wait_for("Take refs away? [y/N]:")
+        terminal.type("y\r")
+        assert terminal.end() == 0
+    write(used.repo, {"new.txt": "other\n"})
+    git(used.repo, "gc", "-q", "--prune=now")
+    assert used.expect(0, "decide", "b", "--reject") == (
+        "rejected b; no file was changed\n"
+        "warning: the snapshots of the change are gone: no command is known that takes it back\n"
+    )
+
+
 def test_it_is_refused_while_agents_work(used: Trial) -> None:
     used.expect(0, "add", "--id", "b", "--title", "B")
     used.command("mkfifo gate; : >started; read -r _ <gate")

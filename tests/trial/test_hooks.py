@@ -1,9 +1,12 @@
 """The hook as its user has it: installed by the program, called by git."""
 
+import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -151,3 +154,69 @@ def test_the_hook_stays_quiet_once_the_program_is_gone(trial: Trial, tmp_path: P
     hook.write_text("".join(gone))
     assert commit_all(trial.repo, "--allow-empty", "-m", "X", "-m", "Blackbird-Task: a") == ""
     assert trial.records("a") == []
+
+
+@contextlib.contextmanager
+def store_held(repo: Path) -> Iterator[Path]:
+    """Hold the store lock, as a program that hangs would."""
+    path = repo / ".git/blackbird/store.lock"
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield path
+
+
+def test_no_commit_waits_and_the_next_decision_finds_it(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    write(trial.repo, {"old.txt": "new\n"})
+    with store_held(trial.repo) as lock:
+        said = commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
+        head = git(trial.repo, "rev-parse", "HEAD")
+        assert said == (
+            f"git-blackbird: commit {head[:10]} is not recorded yet: {lock} is held by another process; "
+            "the next `git blackbird decide` or `execute` records it\n"
+        )
+        assert trial.records("a") == []
+    assert trial.expect(0, "decide", "a", "--approve").startswith("approved a\n")
+    (record,) = trial.records("a")
+    assert record["commits"] == [head]
+    assert list((trial.repo / ".git/blackbird/late-commits").iterdir()) == []
+
+
+def test_commits_that_were_kept_are_recorded_in_their_order(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    with store_held(trial.repo):
+        for title, options in (("One", ()), ("Two", ("--amend",))):
+            write(trial.repo, {"old.txt": f"{title}\n"})
+            commit_all(trial.repo, *options, "-m", title, "-m", "Blackbird-Task: a")
+    head = git(trial.repo, "rev-parse", "HEAD")
+    write(trial.repo, {"old.txt": "more\n"})
+    told = commit_all(trial.repo, "-m", "Three", "-m", "Blackbird-Task: b").splitlines()
+    assert [line.split(";")[0].split(" of ")[1] for line in told] == [
+        f"a is commit {git(trial.repo, 'rev-parse', 'HEAD@{2}')[:10]}",
+        f"a now is commit {head[:10]}",
+        f"b is commit {git(trial.repo, 'rev-parse', 'HEAD')[:10]}",
+    ]
+    (record,) = trial.records("a")
+    assert record["commits"] == [head]
+
+
+def test_an_execute_records_what_was_kept_before_it_starts_anything(trial: Trial) -> None:
+    trial.command("true")
+    write(trial.repo, {"old.txt": "new\n"})
+    with store_held(trial.repo):
+        commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
+    head = git(trial.repo, "rev-parse", "HEAD")
+    assert f" of a is commit {head[:10]}; the task is done\n" in trial.expect(0, "execute", "--no-input")
+    (record,) = trial.records("a")
+    assert (record["commits"], trial.statuses()) == ([head], {"a": "done", "b": "done"})
+
+
+@pytest.mark.parametrize("action", ["install", "uninstall"])
+def test_an_agent_may_look_at_the_hook_and_not_change_it(trial: Trial, action: str) -> None:
+    hook = trial.repo / ".git/hooks/post-commit"
+    before = hook.read_bytes()
+    trial.environ["BLACKBIRD_RUN_ID"] = "0123456789abcdef"
+    assert trial.expect(1, "hooks", action).startswith("error: an agent may not change the hooks: ")
+    assert hook.read_bytes() == before
+    assert trial.expect(0, "hooks").startswith("installed: ")

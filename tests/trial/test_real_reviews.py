@@ -1,11 +1,13 @@
 """The gate with the real agents: fail, pause, resume in the same session, review again, until it passes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.controller.support import leaf, parent_of, put_plan
 from tests.standin.install import CLAUDE, CODEX, Program
 from tests.standin.real import model_of, real
 from tests.standin.server import Reply, StandIn
@@ -33,18 +35,17 @@ def trial(repo: Path, tmp_path: Path, program: Program, model: StandIn) -> Trial
     trial = Trial(repo)
     enlist(trial, program, model, tmp_path / "config")
     trial.configure({"agent": program.agent})
-    trial.expect(0, "init")
-    add(trial, "top", "--ac", "It is whole.")
-    add(trial, "mid", "--parent", "top", "--ac", "It greets.")
-    add(trial, "a", "--parent", "mid")
-    add(trial, "b", "--parent", "mid")
-    add(trial, "c", "--parent", "top", "--dep", "mid")
-    add(trial, "z", "--dep", "top")
+    top, mid = parent_of("top", ["mid", "c"]), parent_of("mid", ["a", "b"])
+    put_plan(
+        repo,
+        replace(top, acceptance_criteria=("It is whole.",)),
+        replace(mid, acceptance_criteria=("It greets.",), parent=top.id),
+        leaf("a", "Write a.txt.", parent="mid"),
+        leaf("b", "Write b.txt.", parent="mid"),
+        leaf("c", "Write c.txt.", parent="top", deps=["mid"]),
+        leaf("z", "Write z.txt.", deps=["top"]),
+    )
     return trial
-
-
-def add(trial: Trial, task: str, *more: str) -> None:
-    trial.expect(0, "add", "--id", task, "--title", f"Task {task}", "--prompt", f"Write {task}.txt.", *more)
 
 
 def work(model: StandIn, *tasks: str) -> None:
@@ -146,6 +147,7 @@ def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> 
     assert (trial.repo / "a.txt").read_text() == "more\n" * 5
 
 
+@pytest.mark.parametrize("program", real(CODEX), indirect=True)
 def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Trial, model: StandIn) -> None:
     work(model, "a", "b")
     judge(model, "a b", a="Mend a.")

@@ -21,7 +21,7 @@ command move - Put a task below another parent or at another place.
 command restart - Start a task again in a new session.
 command resume - Go on in the same agent session.
 command retry - Make a task todo again; start nothing.
-command review - Show a parent'\''s review, run it, or dismiss it.
+command review - Show the reviews of a task, run or dismiss them.
 command runs - Show what happened, what it cost, what it changed.
 command set-status - Set a task'\''s status by hand.
 command show - Show one task and why it is or is not ready.
@@ -51,9 +51,9 @@ key reviews.mode words:off|parallel review what each task changed: spec and code
 key reviews.maxIterations text most rounds of reviews and fixes
 key reviews.diffThresholdLines text longest diff told whole
 key reviews.timeoutSeconds text a reviewer'\''s time for one try
-key reviews.spec.agent text who reviews against the task; the agent when unset
+key reviews.spec.agent words:claude|codex|command|demo who reviews against the task; the agent when unset
 key reviews.spec.model text the model of that reviewer
-key reviews.code.agent text who reviews the code; the agent when unset
+key reviews.code.agent words:claude|codex|command|demo who reviews the code; the agent when unset
 key reviews.code.model text the model of that reviewer
 key snapshot.timeoutSeconds text longest time for one snapshot
 key snapshot.maxUntrackedBytes text largest untracked file a snapshot keeps
@@ -161,6 +161,7 @@ execute --dry-run - Only say what would be started, in order.
 execute --limit text At most N starts.
 execute --stop-after-each - Stop for a decision after each task, or not.
 execute --no-stop - Stop for a decision after each task, or not.
+execute --reviews words:off|parallel Have each change reviewed, spec and code side by side, or not: parallel, off.
 execute --agent words:claude|codex|command|demo The agent for new runs.
 execute --stream - Show what the agent does and says as it comes.
 execute --json - Print JSON for programs.
@@ -203,6 +204,7 @@ restart -F file Read that from a file; - is standard input.
 restart --file file Read that from a file; - is standard input.
 restart --stop-after-each - Stop for a decision after each task, or not.
 restart --no-stop - Stop for a decision after each task, or not.
+restart --reviews words:off|parallel Have each change reviewed, spec and code side by side, or not: parallel, off.
 restart --agent words:claude|codex|command|demo The agent for new runs.
 restart --stream - Show what the agent does and says as it comes.
 restart --json - Print JSON for programs.
@@ -218,6 +220,7 @@ resume --file file Read that from a file; - is standard input.
 resume --answer text Answer one question; repeatable.
 resume --stop-after-each - Stop for a decision after each task, or not.
 resume --no-stop - Stop for a decision after each task, or not.
+resume --reviews words:off|parallel Have each change reviewed, spec and code side by side, or not: parallel, off.
 resume --stream - Show what the agent does and says as it comes.
 resume --json - Print JSON for programs.
 resume --no-input - Never ask; stop where someone must decide.
@@ -231,13 +234,14 @@ retry --help - Show this message and exit.
 retry 1 tasks -
 review --agent words:claude|codex|command|demo With run: the agent that reviews.
 review --stream - With run: show what the reviewer does and says as it comes.
+review --format words:text|xml With show of a leaf: the form.
 review --reason text With dismiss: why it may be done all the same.
 review --json - Print JSON for programs.
 review --no-input - Never ask; stop where someone must decide.
 review -h - Show this message and exit.
 review --help - Show this message and exit.
 review 1 words:show|run|dismiss -
-review 2 parents -
+review 2 reviewable -
 runs --limit text At most N runs; 20 over all tasks.
 runs --log - Show what its agent did and said, in the pager.
 runs --follow - Show what a live run does, until it ends.
@@ -356,7 +360,7 @@ __git_blackbird_offer ()
 	case "$kind" in
 	words:*) kind=${kind#words:} && __git_blackbird_values "$current" <<<"${kind//|/$'\n'}" ;;
 	tasks) __git_blackbird_values "$current" < <(__git_blackbird_ask --tasks "$command$scope") ;;
-	parents) __git_blackbird_values "$current" < <(__git_blackbird_ask --tasks "$command ${given[0]-}") ;;
+	reviewable) __git_blackbird_values "$current" < <(__git_blackbird_ask --tasks "$command ${given[0]-}") ;;
 	runs) __git_blackbird_values "$current" < <(__git_blackbird_ask --runs "${given[0]-}") ;;
 	deps) __git_blackbird_values "$current" < <(__git_blackbird_ask --deps "${given[0]-}" "${given[1]-}") ;;
 	keys) __git_blackbird_values "$current" < <(__git_blackbird_lines key | cut -d ' ' -f 1) ;;

@@ -1,0 +1,115 @@
+"""What every face shows of the reviews of a change, and what it lets a person do about them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.model.run import DecisionState
+from tests.cli.terminal import CTRL_S, ENTER, Terminal
+from tests.cli.test_faces_lines import run
+from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.support import commit
+
+NEVER = (
+    "write x.txt one\non-feedback append x.txt more\n"
+    "spec-wants x.txt never | critical | It is \x1b[2Jmissing."
+)
+SHOWN = """\
+Review Results:
+  Spec Review: ISSUES (high confidence)
+  Code Review: APPROVED (high confidence)
+
+Issues to Fix (1):
+
+  1. [Spec Critical] x.txt:1
+     It is ^[[2Jmissing.
+
+Action: Fix issues and re-run reviews
+"""
+WHY = "a decision is due: issues are left after round 1 of 1 (reviews.maxIterations)\n"
+
+
+@pytest.fixture
+def reviewed(repo: Path) -> Path:
+    """A repository in which one round of reviews leaves an issue; no checkpoints."""
+    commit(repo, {"README.md": "# A project\n"})
+    configure(repo, agent="demo", reviews__mode="parallel", reviews__maxIterations="1")
+    put_plan(repo, leaf("a", NEVER))
+    return repo
+
+
+def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed: Path) -> None:
+    done = run(reviewed, "execute", told="6\n3\n\nreview AGAIN\n1\n")
+    assert done.stderr == ""
+    assert done.stdout.count(SHOWN + WHY) == 4
+    assert done.stdout.count("reviews of a: spec ISSUES, code APPROVED\n\nTask review checkpoint\n") == 4
+    assert "5) View full diff\n6) Review again\nSelect option: 6\nrunning " in done.stdout
+    assert (
+        "Select option: 3\nChange request (end with a blank line, /cancel to go back):\n"
+        "A blank first line asks for what the reviewers found.\n\nasked for what the reviewers found\n"
+        "changes requested of a\nresuming a "
+    ) in done.stdout
+    assert "Select option: 1\napproved a\nevery task is done\n" in done.stdout
+    first, second = runs_of(reviewed, "a")
+    assert "[Spec Critical] x.txt:1" in (first.decision_feedback or "")
+    assert (first.requested_by, second.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
+
+
+def test_a_terminal_lets_what_the_reviewers_found_be_changed(reviewed: Path) -> None:
+    with Terminal(reviewed, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.wait_for("6) Review again")
+        assert "running spec review of a" in terminal.text
+        assert re.search(r"┃ +It is \^\[\[2Jmissing\. +┃", terminal.text)
+        assert "a decision is due: issues are left after round 1 of 1" in terminal.text
+        terminal.type("3", ENTER)
+        terminal.wait_for("Ctrl+S sends")
+        terminal.wait_to_see("[Spec Critical] x.txt:1")
+        terminal.type("And no more.", CTRL_S)
+        terminal.wait_for_list(times=2)
+        terminal.type("6", ENTER)
+        terminal.wait_for_list(times=3)
+        terminal.type("1", ENTER)
+        assert terminal.end() == 0
+        assert terminal.mode() == terminal.mode_before
+    first, second = runs_of(reviewed, "a")
+    told = first.decision_feedback or ""
+    assert "1. [Spec Critical] x.txt:1" in told
+    assert told.endswith("And no more.")
+    assert second.decision_state is DecisionState.APPROVED_CONTINUE
+    records = reviewed / ".blackbird/runs/a/reviews"
+    assert len(list(records.glob("*.json"))) == 6
+
+
+def test_programs_are_told_of_both_reviews(reviewed: Path) -> None:
+    configure(reviewed, reviews__maxIterations="2")
+    done = run(reviewed, "execute", "--json")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 3
+    types = [one["type"] for one in events if one["event"] == "run_started"]
+    assert types[:1] + sorted(types[1:3]) + types[3:4] + sorted(types[4:]) == [
+        *("execute", "code_review", "spec_review"),
+        *("execute", "code_review", "spec_review"),
+    ]
+    first, second = (one for one in events if one["event"] == "reviews_ended")
+    sent, asked = runs_of(reviewed, "a")
+    assert (first["run"], first["round"], first["maxRounds"]) == (sent.id, 1, 2)
+    assert (first["decisionState"], first["reasons"]) == ("changes_requested", [])
+    assert first["review"]["overall"] == "SPEC_CRITICAL"
+    assert (second["run"], second["round"], second["decisionState"]) == (asked.id, 2, "pending")
+    assert second["reasons"] == ["issues are left after round 2 of 2 (reviews.maxIterations)"]
+    (checkpoint,) = (one for one in events if one["event"] == "checkpoint")
+    assert checkpoint["review"] == second["review"]
+    assert checkpoint["reasons"] == second["reasons"]
+    assert "[Spec Critical] x.txt:1" in checkpoint["suggestion"]
+    assert checkpoint["choices"][-1] == {
+        "choice": "review_again",
+        "label": "Review again",
+        "command": "git blackbird review run a",
+        "obstacle": None,
+    }
+    ended = [one for one in events if one["event"] == "run_ended" and one["type"] == "spec_review"]
+    assert [one["reviewResult"]["verdict"] for one in ended] == ["ISSUES", "ISSUES"]
+    assert events[-1]["nextSteps"][-1] == "git blackbird review run a"
