@@ -1,17 +1,14 @@
-"""What reviews found, in lines; reviewers' words are cleaned of control sequences."""
+"""A verdict on the children of a parent, in lines; reviewers' words are cleaned of control sequences."""
 
 from collections.abc import Iterator
 
 import click
 
-from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.review import ChildResult, ChildStatus
 from git_blackbird.model.run import Run
-from git_blackbird.model.task_review import readable_merged, result_of
 from git_blackbird.model.text import clean, clean_line
 
 _MARKS = {ChildStatus.PASSED: ("passed", "green"), ChildStatus.FAILED: ("failed", "red")}
-UNREADABLE = "what they found cannot be read"
 
 
 def verdict_lines(run: Run) -> Iterator[str]:
@@ -34,29 +31,3 @@ def _results(run: Run) -> list[ChildResult]:
         return [result for _, result in sorted(run.parent_review_results.items())]
     flagged = run.parent_review_resume_task_ids
     return [ChildResult(task_id=task_id, status=ChildStatus.FAILED) for task_id in flagged]
-
-
-def result_lines(run: Run) -> Iterator[str]:
-    """Write what one reviewer of a change found; nothing for a run without a result."""
-    result = result_of(run)
-    if result is not None:
-        # Only who looks at one run pays for loading it.
-        from git_blackbird.messages.merged_review import render_result_text  # noqa: PLC0415
-
-        yield from clean(render_result_text(result)).splitlines()
-
-
-def merged_lines(run: Run) -> Iterator[str]:
-    """Write what both reviewers of a run's change found (spec 4); nothing for a run without reviews."""
-    merged = readable_merged(run)
-    if merged is not None:
-        from git_blackbird.messages.merged_review import render_merged_text  # noqa: PLC0415  # as above
-
-        yield from clean(render_merged_text(merged)).splitlines()
-
-
-def overall_word(merged: MergedReview | None) -> str:
-    """Write what both reviews of a change came to in a word; None is what a record no longer tells."""
-    if merged is None:
-        return UNREADABLE
-    return "a review is missing" if merged.missing else str(merged.overall)

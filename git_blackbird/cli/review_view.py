@@ -11,7 +11,7 @@ from git_blackbird.cli.runs_view import run_row
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.controller.held_parents import dismiss_command
 from git_blackbird.controller.review_views import ReviewView
-from git_blackbird.messages.parent_review_text import NO_REASON, verdict_word
+from git_blackbird.messages.review_text import NO_REASON, verdict_word
 from git_blackbird.messages.run_text import shown_moment
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.gate import GateState, lets_go

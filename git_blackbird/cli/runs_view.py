@@ -7,11 +7,11 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.review_data import change_review_data, review_data
-from git_blackbird.cli.review_text import merged_lines, result_lines, verdict_lines
+from git_blackbird.cli.review_text import verdict_lines
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import status_cell
 from git_blackbird.messages.amounts import render_path, render_totals
-from git_blackbird.messages.parent_review_text import verdict_word
+from git_blackbird.messages.review_text import merged_lines, result_lines, verdict_word
 from git_blackbird.messages.run_text import (
     run_seconds,
     shown_cost,

@@ -6,13 +6,13 @@ from typing import Any
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.review_text import overall_word
 from git_blackbird.cli.tables import Cell, fit, render_table
 from git_blackbird.cli.wording import BAR, counted
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
-from git_blackbird.controller.overview import DueReview, Overview, Running
+from git_blackbird.controller.overview import CHANGE_REVIEW, DueReview, Overview, Running
+from git_blackbird.messages.review_text import overall_word
 from git_blackbird.messages.run_text import run_seconds, shown_moment, shown_seconds
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
@@ -20,8 +20,6 @@ from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean_line
 
 BAR_WIDTH = 60
-EXECUTE = "git blackbird execute"
-CHANGE_REVIEW = "its change is to be reviewed"
 MAX_LISTED = 8
 _COUNTED = (
     (Status.DONE, "done"),
@@ -287,7 +285,7 @@ def _due_review_data(one: DueReview) -> dict[str, Any]:
 def _execute(overview: Overview) -> str:
     """Give the command that starts what is ready; a plain execute stops where a review found something."""
     if not overview.stops_at_review:
-        return "git blackbird execute"
+        return EXECUTE
     return task_command("execute", overview.ready[0].id, remark="by name: a plain one stops at the review")
 
 

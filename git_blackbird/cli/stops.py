@@ -8,7 +8,7 @@ from git_blackbird.controller.decide import Recorded
 from git_blackbird.controller.forecast import Forecast
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.event_text import render_commit
-from git_blackbird.messages.parent_review_text import render_failing, render_no_verdict
+from git_blackbird.messages.review_text import render_failing, render_no_verdict
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.stop import Stop

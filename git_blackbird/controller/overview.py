@@ -30,6 +30,8 @@ from git_blackbird.model.standing import Standing
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.store import Image
 
+CHANGE_REVIEW = "its change is to be reviewed"
+
 
 class Running(NamedTuple):
     """A record that says an agent is at work, and whether its process is there."""

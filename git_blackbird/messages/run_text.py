@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from git_blackbird.messages.amounts import render_cost, render_duration
-from git_blackbird.messages.parent_review_text import verdict_word
+from git_blackbird.messages.review_text import verdict_word
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus
 from git_blackbird.model.timestamps import parse_timestamp, seconds_between
 

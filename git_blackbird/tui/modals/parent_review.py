@@ -8,7 +8,7 @@ from textual.widgets import OptionList, Static
 
 from git_blackbird.controller.review_views import ReviewView
 from git_blackbird.messages.checkpoint_text import Line, Tone
-from git_blackbird.messages.parent_review_text import NO_REASON
+from git_blackbird.messages.review_text import NO_REASON
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.lines import drawn, listed, paragraph, section
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.messages.amounts import render_cost, render_duration
-from git_blackbird.model.findings import ReviewerVerdict
+from git_blackbird.model.findings import MergedReview, ReviewerVerdict
 from git_blackbird.model.review import excerpt
 from git_blackbird.model.run import OVERTAKEN_BY_PLAN, OVERTAKEN_BY_UNAVAILABLE, Run
-from git_blackbird.model.task_review import result_of
+from git_blackbird.model.task_review import readable_merged, result_of
 from git_blackbird.model.text import clean, clean_line
 
 NO_REASON = "it gave no verdict"
+UNREADABLE = "what they found cannot be read"
 _VERDICTS = {
     ReviewerVerdict.APPROVED: "approved",
     ReviewerVerdict.APPROVED_WITH_MINOR: "minor",
@@ -56,3 +57,29 @@ def verdict_word(run: Run) -> str:
         return "-"
     word = "passed" if run.parent_review_passed else "failed"
     return f"{word}, void" if run.superseded_by == OVERTAKEN_BY_PLAN else word
+
+
+def result_lines(run: Run) -> Iterator[str]:
+    """Write what one reviewer of a change found; nothing for a run without a result."""
+    result = result_of(run)
+    if result is not None:
+        # Only who looks at one run pays for loading it.
+        from git_blackbird.messages.merged_review import render_result_text  # noqa: PLC0415
+
+        yield from clean(render_result_text(result)).splitlines()
+
+
+def merged_lines(run: Run) -> Iterator[str]:
+    """Write what both reviewers of a run's change found (spec 4); nothing for a run without reviews."""
+    merged = readable_merged(run)
+    if merged is not None:
+        from git_blackbird.messages.merged_review import render_merged_text  # noqa: PLC0415  # as above
+
+        yield from clean(render_merged_text(merged)).splitlines()
+
+
+def overall_word(merged: MergedReview | None) -> str:
+    """Write what both reviews of a change came to in a word; None is what a record no longer tells."""
+    if merged is None:
+        return UNREADABLE
+    return "a review is missing" if merged.missing else str(merged.overall)
