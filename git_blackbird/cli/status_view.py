@@ -11,7 +11,7 @@ from git_blackbird.cli.wording import BAR, counted
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
 from git_blackbird.controller.overview import CHANGE_REVIEW, DueReview, Overview, Running
 from git_blackbird.messages.review_text import overall_word
-from git_blackbird.messages.run_text import run_seconds, shown_moment, shown_seconds
+from git_blackbird.messages.run_text import review_word, run_seconds, shown_moment, shown_seconds
 from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
@@ -94,7 +94,7 @@ def _working(overview: Overview, now: str) -> Iterator[str]:
 def _running_text(one: Running, holder: str | None, now: str) -> str:
     run = one.run
     since = shown_seconds(run_seconds(run, now))
-    word = run.run_type.value.replace("_", " ") if run.is_review else "run"
+    word = review_word(run.run_type) or "run"
     what = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
     if one.alive and holder is not None:
         return what

@@ -158,9 +158,13 @@ def _to_review(history: History) -> Run | None:
 def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
     """Give the reviews of a change that is under review; nobody reads those of the others for it."""
     run = history.latest
-    if run is None or run.review_state not in {ReviewState.DUE, ReviewState.BY_HAND}:
-        return ()
-    return workspace.store.records.reviews(run.task_id).runs
+    return workspace.store.records.reviews(run.task_id).runs if run and is_under_review(history) else ()
+
+
+def is_under_review(history: History) -> bool:
+    """Whether the change of a task's latest run is being reviewed, or is to be."""
+    run = history.latest
+    return run is not None and run.review_state in {ReviewState.DUE, ReviewState.BY_HAND}
 
 
 def _is_skipped(plan: Plan, task_id: TaskId) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.controller.liveness import is_alive
-from git_blackbird.controller.overview import Overview, TaskView, build_overview, view_in
+from git_blackbird.controller.overview import Overview, TaskView, build_overview, is_under_review, view_in
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.controller.world import World
 from git_blackbird.model.choosable import BY_STATE
@@ -53,6 +53,7 @@ class Watch:
         self.workspace = open_workspace(world)
         self._seen: _Marks | None = None
         self._picture: Picture | None = None
+        self._under_review: tuple[TaskId, ...] = ()
 
     def plan(self) -> Plan:
         """Give the plan alone, which is there sooner than all records.
@@ -74,6 +75,9 @@ class Watch:
         standing = self.workspace.standing(image)
         takers = {verb: frozenset(task.id for task in choose(standing)) for verb, choose in BY_STATE.items()}
         self._picture = Picture(standing, build_overview(self.workspace, image), takers)
+        self._under_review = tuple(
+            task_id for task_id, history in image.histories.items() if is_under_review(history)
+        )
         self._seen = marks if marks.are_settled() else None
         return self._picture
 
@@ -81,7 +85,12 @@ class Watch:
         layout = self.workspace.layout
         running = self._picture.overview.running if self._picture is not None else ()
         return _Marks(
-            (_changed(layout.plan), _changed(layout.feedback), *_folder_times(layout.runs)),
+            (
+                _changed(layout.plan),
+                _changed(layout.feedback),
+                *_folder_times(layout.runs),
+                *(_changed(layout.task_reviews(task_id)) for task_id in self._under_review),
+            ),
             controller_holder(layout),
             tuple(is_alive(one.run) for one in running),
         )

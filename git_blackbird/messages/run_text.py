@@ -4,10 +4,15 @@ from datetime import datetime
 
 from git_blackbird.messages.amounts import render_cost, render_duration
 from git_blackbird.messages.review_text import verdict_word
-from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus
+from git_blackbird.model.run import APPROVALS, REVIEWER_TYPES, DecisionState, Run, RunStatus, RunType
 from git_blackbird.model.timestamps import parse_timestamp, seconds_between
 
 _NANOSECONDS = 1_000_000_000
+
+
+def review_word(run_type: RunType) -> str:
+    """Write which review a run is; "" for one that is none."""
+    return run_type.value.replace("_", " ") if run_type in REVIEWER_TYPES else ""
 
 
 def shown_moment(timestamp: str) -> str:

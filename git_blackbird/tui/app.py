@@ -23,6 +23,7 @@ from git_blackbird.controller.requests import (
     resume_loop,
     set_status,
 )
+from git_blackbird.controller.run_views import runs_of_task
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.controller.world import World
@@ -263,10 +264,15 @@ class BlackbirdApp(App[None]):
     async def action_runs(self) -> None:
         """Look at what happened on a task."""
         task = self.current
-        if task is not None and self.picture is not None:
+        if task is None:
+            return
+        try:
             workspace = await asyncio.to_thread(self.runner.open_workspace)
-            runs = self.picture.standing.history(task.id).runs[::-1]
-            await self.ask(RunsScreen(workspace, task.id, runs))
+            runs = await asyncio.to_thread(runs_of_task, workspace, task.id, None)
+        except BlackbirdError as error:
+            self.complain(error)
+        else:
+            await self.ask(RunsScreen(workspace, task.id, runs.runs))
 
     def action_pause(self) -> None:
         """Pause what runs; again, or when nothing runs, quit."""

@@ -9,8 +9,9 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from git_blackbird.controller.held_parents import REVIEW_WORDS
-from git_blackbird.controller.overview import TaskView, why_failed
+from git_blackbird.controller.overview import CHANGE_REVIEW, TaskView, why_failed
 from git_blackbird.messages.checkpoint_text import Line, Tone
+from git_blackbird.messages.review_text import overall_word
 from git_blackbird.messages.run_text import (
     run_seconds,
     shown_cost,
@@ -18,10 +19,11 @@ from git_blackbird.messages.run_text import (
     shown_moment,
     shown_seconds,
 )
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.owed import OWED_WORDS
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run
+from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.lines import drawn, listed, paragraph, section
 
@@ -64,6 +66,7 @@ def task_lines(view: TaskView, now: str) -> Iterator[Line]:
     yield from section("Needed by", _neighbours(view.dependents))
     yield from section("The next start hears", _words(view))
     yield from section("Runs", _runs(view, now))
+    yield from section("Reviews", _reviews(view))
     yield from section(
         "Unreadable", listed((f"{one.path}: {one.what}" for one in view.unreadable), Tone.WARNING)
     )
@@ -74,6 +77,9 @@ def _due(view: TaskView) -> Iterator[Line]:
         yield from listed([OWED_WORDS[view.owed.kind].format(run=view.owed.run_id)], Tone.WARNING)
         yield from listed(f"{one.id}: {one.prompt}" for one in view.owed.questions)
         yield from listed([view.owed.command], Tone.FAINT)
+    elif view.to_review is not None:
+        yield from listed([CHANGE_REVIEW], Tone.WARNING)
+        yield from listed([EXECUTE], Tone.FAINT)
     elif view.unreviewed is not None:
         yield from listed([REVIEW_WORDS[view.unreviewed.wait]], Tone.WARNING)
         yield from listed(view.unreviewed.commands, Tone.FAINT)
@@ -110,6 +116,14 @@ def _runs(view: TaskView, now: str) -> Iterator[Line]:
     if len(newest_first) > _MAX_RUNS:
         command = task_command("runs", view.task.id)
         yield from listed([f"and {len(newest_first) - _MAX_RUNS} more: {command}"], Tone.FAINT)
+
+
+def _reviews(view: TaskView) -> Iterator[Line]:
+    """Say what the reviewers of the latest change came to."""
+    run = view.history.latest
+    if run is not None and run.merged_review is not None:
+        yield from listed([f"{overall_word(readable_merged(run))}, round {run.review_round or 1}"])
+        yield from listed([task_command("review show", view.task.id)], Tone.FAINT)
 
 
 def run_line(run: Run, now: str) -> str:

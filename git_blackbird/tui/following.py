@@ -1,4 +1,4 @@
-"""What the agent of a run does that another process started: its saved output, read as it grows."""
+"""What the agents do that another process started: their saved output, read as it grows."""
 
 from collections.abc import Iterable
 
@@ -7,8 +7,8 @@ from git_blackbird.controller.watching import Picture
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.conversation import Progress
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.text import clean_line
-from git_blackbird.tui.live import Live
+from git_blackbird.model.run import Run
+from git_blackbird.tui.live import Live, Work
 
 
 class Follower:
@@ -16,28 +16,32 @@ class Follower:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._run_id: RunId | None = None
-        self._steps: FollowedSteps | None = None
+        self._followed: dict[RunId, FollowedSteps | None] = {}
 
     def look(self, workspace: Workspace, picture: Picture) -> None:
         """Read what came since the last look; of a run that is new here, its last steps."""
-        run = next((one.run for one in picture.overview.running if one.alive), None)
-        if run is None:
-            self.leave()
-            return
-        if run.id != self._run_id:
-            self._run_id, self._steps = run.id, followed_steps(workspace, run)
-            task = picture.plan.tasks.get(run.task_id)
-            self._live.follow(f"{run.task_id}  {clean_line(task.title if task is not None else '')}")
-            self._tell(() if self._steps is None else self._steps.earlier().steps)
-        self._tell(() if self._steps is None else self._steps.arrived())
+        running = {one.run.id: one.run for one in picture.overview.running if one.alive}
+        for run_id in self._followed.keys() - running.keys():
+            del self._followed[run_id]
+            self._live.leave(run_id)
+        for run in running.values():
+            if run.id not in self._followed:
+                self._begin(workspace, picture, run)
+            steps = self._followed[run.id]
+            self._tell(run.id, () if steps is None else steps.arrived())
 
-    def _tell(self, steps: Iterable[Progress]) -> None:
+    def _begin(self, workspace: Workspace, picture: Picture, run: Run) -> None:
+        steps = self._followed[run.id] = followed_steps(workspace, run)
+        task = picture.plan.tasks.get(run.task_id)
+        self._live.follow(run.id, Work.of(run.run_type, run.task_id, "" if task is None else task.title))
+        self._tell(run.id, () if steps is None else steps.earlier().steps)
+
+    def _tell(self, run_id: RunId, steps: Iterable[Progress]) -> None:
         for step in steps:
-            self._live.tell_step(step)
+            self._live.tell_step(run_id, step)
 
     def leave(self) -> None:
         """Follow nothing any more."""
-        if self._run_id is not None:
-            self._run_id = self._steps = None
-            self._live.rest()
+        for run_id in self._followed:
+            self._live.leave(run_id)
+        self._followed.clear()

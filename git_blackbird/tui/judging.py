@@ -48,11 +48,10 @@ def _say_decided(app: "BlackbirdApp", recorded: Recorded) -> None:
     if run.decision_state is None:
         return
     decided = Decided(run.task_id, run.id, run.decision_state, elsewhere=False, commit=recorded.commit)
-    warnings = () if recorded.commit is None else recorded.commit.warnings
     undo = (f"to take the change back: {line}" for line in recorded.undo)
     moved = (f"the worktree differs from the change in {path}" for path in recorded.moved)
     text = render_event(decided) or ""
-    app.say("\n".join((text, *warnings, *moved, *undo)), is_good=not warnings)
+    app.say("\n".join((text, *recorded.warnings, *moved, *undo)), is_good=not recorded.warnings)
 
 
 async def answer_review(app: "BlackbirdApp", parent_id: str) -> None:

@@ -1,9 +1,9 @@
-"""What agents do right now: the steps of the run at work, and what it has cost so far."""
+"""What agents do right now: the steps of the runs at work, and what each has cost so far."""
 
 import time
 from collections import deque
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -12,11 +12,21 @@ from textual.containers import Vertical
 from textual.widgets import RichLog, Static
 
 from git_blackbird.messages.amounts import render_duration
-from git_blackbird.messages.event_text import render_event, render_step
+from git_blackbird.messages.event_text import render_event, render_step, render_verdicts
 from git_blackbird.messages.figures import Spent, render_spent
+from git_blackbird.messages.run_text import review_word
 from git_blackbird.model.conversation import Progress, ProgressKind
-from git_blackbird.model.events import Event, Notice, RunEnded, RunProgressed, RunStarted, Weight
-from git_blackbird.model.run import RunStatus
+from git_blackbird.model.events import (
+    Event,
+    Notice,
+    ReviewsEnded,
+    RunEnded,
+    RunProgressed,
+    RunStarted,
+    Weight,
+)
+from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.run import RunStatus, RunType
 from git_blackbird.model.text import clean, clean_line
 
 _KEPT_LINES = 2_000
@@ -30,11 +40,31 @@ _WEIGHTS = {Weight.INFO: "", Weight.WARNING: "yellow", Weight.ERROR: "bold red"}
 
 @dataclass(frozen=True)
 class Work:
-    """A run at work: whose, since when by the monotonic clock, what it has spent."""
+    """A run at work: whose, since when by the monotonic clock, what it has spent.
+
+    ``review`` says which review it is; "" for one that is none.
+    """
 
     title: str
+    review: str
     since: float
     spent: Spent = _NOTHING
+
+    @classmethod
+    def of(cls, run_type: RunType, task_id: TaskId, title: str) -> Self:
+        """Make it of a run that is seen to be at work now."""
+        review = review_word(run_type)
+        about = f"{review} of {task_id}" if review else task_id
+        return cls(f"{about}  {clean_line(title)}", review, time.monotonic())
+
+    def told(self, step: Progress) -> "Work":
+        """Give it after a step."""
+        return replace(self, spent=self.spent.told(step.usage, step.cost_usd))
+
+    def line(self) -> str:
+        """Say it in one line."""
+        elapsed = render_duration(time.monotonic() - self.since)
+        return "  ".join(filter(None, (self.title, elapsed, render_spent(self.spent))))
 
 
 class LiveLog(RichLog):
@@ -51,7 +81,7 @@ class Live(Vertical):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
-        self._work: Work | None = None
+        self._works: dict[RunId, Work] = {}
         self._waiting: deque[Text] = deque(maxlen=_WAITING_LINES)
         self._passed_over = 0
         self._shown_head = ""
@@ -69,34 +99,39 @@ class Live(Vertical):
         """Take an event; must not block, and keeps nothing for ever."""
         match event:
             case RunStarted():
-                self._work = Work(f"{event.task_id}  {clean_line(event.title)}", time.monotonic())
+                self._works[event.run_id] = Work.of(event.run_type, event.task_id, event.title)
             case RunProgressed():
-                self.tell_step(event.progress)
+                self.tell_step(event.run_id, event.progress)
             case RunEnded():
-                self._work = None
+                self.leave(event.run.id)
             case _:
                 pass
-        text = render_event(event)
+        text = _told(event)
         if text is not None:
             self._put(Text(text, _style(event)))
 
-    def tell_step(self, step: Progress) -> None:
-        """Take one step of the run at work."""
-        if self._work is not None:
-            spent = self._work.spent.told(step.usage, step.cost_usd)
-            self._work = Work(self._work.title, self._work.since, spent)
+    def tell_step(self, run_id: RunId, step: Progress) -> None:
+        """Take one step of a run at work; two reviewers are at it side by side."""
+        work = self._works.get(run_id)
+        if work is not None:
+            self._works[run_id] = work.told(step)
+        whose = f"{work.review}: " if work is not None and work.review else ""
         if step.kind is ProgressKind.SAYS:
-            self._put(Text(clean(step.text[:_LONGEST_STEP]).strip()))
+            self._put(Text(whose + clean(step.text[:_LONGEST_STEP]).strip()))
         elif step.kind is not ProgressKind.SPENDS:
-            self._put(Text(render_step(step), "dim"))
+            self._put(Text(whose + render_step(step), "dim"))
 
-    def follow(self, title: str) -> None:
+    def follow(self, run_id: RunId, work: Work) -> None:
         """Say whose steps come from now on: a run that another process watches over."""
-        self._work = Work(title, time.monotonic())
+        self._works[run_id] = work
+
+    def leave(self, run_id: RunId) -> None:
+        """Say that a run is not at work any more."""
+        self._works.pop(run_id, None)
 
     def rest(self) -> None:
         """Say that nobody is at work any more."""
-        self._work = None
+        self._works.clear()
 
     def say(self, text: str) -> None:
         """Write a line of our own."""
@@ -122,13 +157,20 @@ class Live(Vertical):
             log.write(self._waiting.popleft())
 
     def _head(self) -> str:
-        if self._work is None:
-            return "no agent is at work"
-        elapsed = render_duration(time.monotonic() - self._work.since)
-        return "  ".join(filter(None, (self._work.title, elapsed, render_spent(self._work.spent))))
+        # Taken whole at once: runs of another process come and go from another thread.
+        return "\n".join(work.line() for work in tuple(self._works.values())) or "no agent is at work"
+
+
+def _told(event: Event) -> str | None:
+    """Say an event; of reviews that the checkpoint shows next, only what they came to."""
+    if isinstance(event, ReviewsEnded) and event.run.is_pending:
+        return render_verdicts(event)
+    return render_event(event)
 
 
 def _style(event: Event) -> str:
     if isinstance(event, RunEnded):
         return _ENDS.get(event.run.status, "bold yellow")
+    if isinstance(event, ReviewsEnded):
+        return ""
     return _WEIGHTS[event.weight] if isinstance(event, Notice) else "bold"

@@ -17,12 +17,14 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.checkpoint_text import Line, Tone
 from git_blackbird.messages.event_text import render_step
+from git_blackbird.messages.review_text import merged_lines, result_lines
 from git_blackbird.messages.run_text import shown_cost, shown_decision, shown_moment
 from git_blackbird.model.conversation import Progress, ProgressKind
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import clean, clean_line
 from git_blackbird.tui.line_view import LineView
+from git_blackbird.tui.lines import section
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
 from git_blackbird.tui.modals.modal import Modal
 
@@ -31,7 +33,7 @@ _MOST_OUTPUT = 1_000_000
 
 
 class RunsScreen(Modal[None]):
-    """Lists runs; the log below is that of the one under the cursor."""
+    """Lists runs, each before the reviews of its change; below is the log of the one under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
@@ -89,6 +91,8 @@ def _log_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
     """Give what the run says of itself, and the last steps of its log; without steps, what was printed."""
     if run.error:
         yield Line(clean_line(run.error), Tone.WARNING)
+    yield from section("Found", map(Line, result_lines(run)))
+    yield from section("Reviews", map(Line, merged_lines(run)))
     steps = deque((line for step in saved_steps(workspace, run) for line in _step(step)), maxlen=_MOST_LINES)
     yield from steps or _printed(workspace, run)
 
