@@ -1,6 +1,8 @@
 """An application in a terminal of 80 columns and 24 lines, driven by its keys."""
 
 import asyncio
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ from textual.pilot import Pilot
 from git_blackbird.controller.watching import Watch
 from git_blackbird.controller.world import World, real_world
 from git_blackbird.tui.app import BlackbirdApp
+from tests.cli.terminal import program_environ
 
 PATIENCE_SECONDS = 30.0
 SIZE = (80, 24)
@@ -19,6 +22,13 @@ Session = Callable[["BlackbirdApp", Pilot[None]], Awaitable[None]]
 
 def world_at(repo: Path) -> World:
     return real_world()._replace(cwd=repo)
+
+
+def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
+    """Start the program as another process."""
+    command = [sys.executable, "-m", "git_blackbird", *args]
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
 
 
 def drive(repo: Path, session: Session, size: tuple[int, int] = SIZE) -> None:

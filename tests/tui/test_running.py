@@ -1,8 +1,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,10 +12,9 @@ from git_blackbird.model.plan import Status
 from git_blackbird.model.run import RunStatus, TerminalReason
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.tui.app import BlackbirdApp
-from tests.cli.terminal import program_environ
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, wait_for, world_at
+from tests.tui.driving import drive, screen_text, started, wait_for, world_at
 
 SLOW = "say Working on it.\nsleep 60"
 
@@ -35,13 +32,6 @@ def is_over(app: BlackbirdApp) -> bool:
 
 def holder(repo: Path) -> str | None:
     return controller_holder(open_at(repo).layout)
-
-
-def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
-    """Start the program as another process."""
-    command = [sys.executable, "-m", "git_blackbird", *args]
-    nowhere = subprocess.DEVNULL
-    return subprocess.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
 
 
 def test_execute_runs_what_is_ready_and_shows_it(planned: Path) -> None:
