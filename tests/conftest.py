@@ -7,8 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.support import git
+
+# No test depends on elapsed time, and these walks share the machine with others.
+settings.register_profile("timeless", deadline=None)
+settings.load_profile("timeless")
 
 LEAKING = ("BLACKBIRD_", "CLAUDE", "CODEX", "ANTHROPIC_", "OPENAI_", "GIT_")
 
