@@ -13,6 +13,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.event_text import render_event
 from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.events import Decided
+from git_blackbird.model.run import DecisionState
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen, known_paths
 from git_blackbird.tui.modals.parent_review import DISMISS, RESUME_ALL, ParentReviewScreen
 from git_blackbird.tui.modals.request import RequestScreen
@@ -36,7 +37,9 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
         elif isinstance(reply, ReviewAgain):
             app.start("review run", lambda workspace, face: review_loop(workspace, face, task_id))
         elif reply is not None:
-            app.say(f"{task_id} was decided elsewhere meanwhile", is_good=True)
+            # One that is not decided on was amended, overtaken, or is reviewed again.
+            what = "changed" if reply.decision_state in {None, DecisionState.PENDING} else "was decided"
+            app.say(f"{task_id} {what} elsewhere meanwhile", is_good=True)
     except BlackbirdError as error:
         app.complain(error)
     app.look()
