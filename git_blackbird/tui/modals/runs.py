@@ -94,7 +94,7 @@ def _log_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
     yield from section("Found", map(Line, result_lines(run)))
     yield from section("Reviews", map(Line, merged_lines(run)))
     steps = deque((line for step in saved_steps(workspace, run) for line in _step(step)), maxlen=_MOST_LINES)
-    yield from steps or _printed(workspace, run)
+    yield from section("Log", steps) if steps else _printed(workspace, run)
 
 
 def _step(step: Progress) -> Iterator[Line]:
