@@ -21,6 +21,11 @@ LEAKING = ("BLACKBIRD_", "CLAUDE", "CODEX", "ANTHROPIC_", "OPENAI_", "GIT_")
 sys.dont_write_bytecode = False
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Many tests wait for processes: two workers for each processor keep it busy."""
+    return 2 * (os.cpu_count() or 1)
+
+
 @pytest.fixture(scope="session")
 def temporary() -> Iterator[Path]:
     """A temporary folder of our own, which holds nothing of others; short, since sockets lie in it."""

@@ -148,7 +148,7 @@ KEYS: Mapping[str, Key] = {
             0,
             10_000,
         ),
-        Key("reviews.timeoutSeconds", Kind.INTEGER, 180, "a reviewer's time for one try", 5, 3600),
+        Key("reviews.timeoutSeconds", Kind.INTEGER, 180, "a reviewer's time for one try", 1, 3600),
         Key(
             "reviews.spec.agent",
             Kind.TEXT,

@@ -83,7 +83,7 @@ def test_issues_are_mended_in_the_session_and_approved(program: Program) -> None
 
 
 def test_a_reviewer_that_times_out_is_tried_again_and_then_a_person_is_asked(program: Program) -> None:
-    git(program.cwd, "config", "blackbird.reviews.timeoutSeconds", "5")
+    git(program.cwd, "config", "blackbird.reviews.timeoutSeconds", "1")
     git(program.cwd, "config", "blackbird.execution.stopGraceSeconds", "30")
     add(program, f"{CLEAR}\nspec-sleep 600")
     program.run("execute")

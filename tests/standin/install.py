@@ -45,6 +45,8 @@ CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.329", "BLACKBIRD_TE
 OLD_CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.197", "BLACKBIRD_TEST_OLD_CLAUDE")
 CODEX = Program("codex", "@openai/codex", "0.169.0", "BLACKBIRD_TEST_CODEX")
 PROGRAMS = (CLAUDE, OLD_CLAUDE, CODEX)
+# Read before the tests are sealed.
+EVERY_VERSION = bool(os.environ.get("BLACKBIRD_EVERY_VERSION"))
 
 
 @cache

@@ -12,7 +12,7 @@ from git_blackbird.agents.protocol import Agent, AgentSettings
 from git_blackbird.agents.registry import load_agent
 from tests.standin.alone import obstacle
 from tests.standin.anthropic import Anthropic
-from tests.standin.install import PROGRAMS, Program, find_program
+from tests.standin.install import EVERY_VERSION, OLD_CLAUDE, PROGRAMS, Program, find_program
 from tests.standin.openai import OpenAi
 from tests.standin.server import Dialect, StandIn, serve
 
@@ -26,7 +26,11 @@ SANDBOXES = [pytest.param("workspace-write", marks=needs_sandbox), "danger-full-
 
 
 def real(*programs: Program) -> list[object]:
-    """Give the parameters of a test that runs with each of these programs; without any, with all."""
+    """Give the parameters of a test that runs with each of these programs; without any, with all.
+
+    The older version takes part when BLACKBIRD_EVERY_VERSION asks for it.
+    """
+    wanted = [one for one in programs or PROGRAMS if EVERY_VERSION or one is not OLD_CLAUDE]
     return [
         pytest.param(
             program,
@@ -36,7 +40,7 @@ def real(*programs: Program) -> list[object]:
                 pytest.mark.skipif(find_program(program) is None, reason=program.reason),
             ],
         )
-        for program in programs or PROGRAMS
+        for program in wanted
     ]
 
 
