@@ -20,6 +20,7 @@ from benchmarks import (
     orchestration_rows,
     plan_rows,
     review_rows,
+    screen_rows,
     snapshot_rows,
     startup_rows,
     streaming_rows,
@@ -43,6 +44,7 @@ ROWS: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "12": plan_rows.newest_runs,
     "13": review_rows.reviews,
     "14": plan_rows.loading,
+    "16": screen_rows.screen,
 }
 
 

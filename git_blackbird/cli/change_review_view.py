@@ -6,12 +6,12 @@ from typing import Any
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.review_text import merged_lines, overall_word
 from git_blackbird.cli.runs_view import run_row, runs_table
 from git_blackbird.cli.tables import Cell, render_section, render_table
-from git_blackbird.cli.wording import shown_decision, shown_moment
 from git_blackbird.controller.review_views import ChangeReviewView
-from git_blackbird.model.commands import decide_run_command, task_command
+from git_blackbird.messages.review_text import merged_lines, overall_word
+from git_blackbird.messages.run_text import shown_decision, shown_moment
+from git_blackbird.model.commands import EXECUTE, decide_run_command, task_command
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus, RunType
 from git_blackbird.model.task_review import BY_REVIEWERS, missing_texts, readable_merged
@@ -102,7 +102,7 @@ def next_steps(view: ChangeReviewView) -> tuple[str, ...]:
     if run.is_pending:
         return (decide_run_command(run), again)
     if run.review_state is ReviewState.DUE or run.decision_state is DecisionState.CHANGES_REQUESTED:
-        return ("git blackbird execute",)
+        return (EXECUTE,)
     mend = task_command("resume", view.task.id, " -m TEXT")
     return (again, mend) if view.merged is not None and view.merged.findings else (again,)
 

@@ -7,7 +7,8 @@ import click
 
 from git_blackbird.cli.runs_view import run_row
 from git_blackbird.cli.tables import Cell, render_table
-from git_blackbird.cli.wording import shown_decision, status_cell
+from git_blackbird.cli.wording import status_cell
+from git_blackbird.messages.run_text import shown_decision
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.commits import Maker, Origin, RunCommit, Source
 from git_blackbird.model.run import Run

@@ -3,11 +3,11 @@
 import shlex
 from collections.abc import Mapping
 
-from git_blackbird.cli.checkpoint_text import TITLE, render_checkpoint
-from git_blackbird.cli.event_text import render_verdicts
 from git_blackbird.cli.writer import Writer
 from git_blackbird.controller.demo import CHANGE_REQUEST
 from git_blackbird.controller.face import Face, LeftOpen
+from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
+from git_blackbird.messages.event_text import render_verdicts
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import CHOICES, STATE_OF, Choice, Decision
 from git_blackbird.model.conversation import Question

@@ -9,9 +9,9 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from git_blackbird.cli.amounts import render_duration
-from git_blackbird.cli.figures import Spent, render_spent
 from git_blackbird.cli.writer import STDOUT, Writer
+from git_blackbird.messages.amounts import render_duration
+from git_blackbird.messages.figures import Spent, render_spent
 
 _FRAME_SECONDS = 0.1
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

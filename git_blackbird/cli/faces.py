@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from git_blackbird.cli.context import Invocation
+from git_blackbird.cli.streams import is_capable_terminal
 from git_blackbird.cli.writer import running_writer
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.controller.world import World
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.conversation import Question
@@ -64,7 +64,7 @@ def build_face(call: Invocation, workspace: Workspace, *, stream: bool) -> Itera
 
         with running_writer() as writer:
             yield JsonFace(call.output, writer, wants_output=stream)
-    elif not call.no_input and is_capable_terminal(call.world):
+    elif not call.no_input and is_capable_terminal(call.world.environ):
         from git_blackbird.cli.terminal_face import TerminalFace  # noqa: PLC0415  # questionary is for terminals
 
         with TerminalFace(call.output, workspace, wants_output=stream) as face:
@@ -75,13 +75,6 @@ def build_face(call: Invocation, workspace: Workspace, *, stream: bool) -> Itera
         asks = not call.no_input and not _keys_go_to_pager(call)
         with running_writer() as writer:
             yield LineFace(workspace, writer, asks=asks, wants_output=stream)
-
-
-def is_capable_terminal(world: World) -> bool:
-    """Whether both ends are a terminal that moves its cursor; on a dumb one, lines are what it can."""
-    ends = (sys.stdin, sys.stdout)
-    is_terminal = all(stream is not None and stream.isatty() for stream in ends)
-    return is_terminal and world.environ.get("TERM", "dumb") != "dumb"
 
 
 def _keys_go_to_pager(call: Invocation) -> bool:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 
 from git_blackbird.cli.agent_output import AgentOutput
-from git_blackbird.cli.checkpoint_text import TITLE, render_checkpoint
-from git_blackbird.cli.event_text import render_event, render_verdicts
 from git_blackbird.cli.line_input import LineInput
 from git_blackbird.cli.writer import STDERR, STDOUT, Writer
 from git_blackbird.controller.face import LeftOpen
@@ -12,6 +10,8 @@ from git_blackbird.controller.viewing import full_diff
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.answers import match_answer
+from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
+from git_blackbird.messages.event_text import render_event, render_verdicts
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain, parse_choice
 from git_blackbird.model.conversation import Question

@@ -50,13 +50,14 @@ COMMANDS = {
     "set-status": Entry("plan_commands:set_status_command", "Set a task's status by hand."),
     "show": Entry("show_command:show", "Show one task and why it is or is not ready."),
     "status": Entry("read_commands:status", "Show where the plan stands and what is due."),
+    "tui": Entry("tui_command:tui", "Open the plan in a full-screen application."),
     "validate": Entry("plan_commands:validate", "Check the plan file; every fault in one go."),
 }
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 @contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Spare the import of many modules the search for garbage: they are all kept."""
     was_on = gc.isenabled()
     gc.disable()
@@ -82,7 +83,7 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         module, name = entry.place.split(":")
-        with _collector_paused():
+        with collector_paused():
             command = getattr(import_module(f"git_blackbird.cli.{module}"), name)
         if not isinstance(command, click.Command):
             raise TypeError(f"{entry.place} is no command")
@@ -101,12 +102,14 @@ class LazyGroup(click.Group):
 def cli(context: click.Context) -> ExitCode | None:
     """Run coding agents over a dependency-aware plan in this git repository.
 
-    Without a command it prints what `status` prints.
+    Without a command it opens what `tui` opens, and prints what `status` prints where there is no terminal.
     """
-    status = None if context.invoked_subcommand else cli.get_command(context, "status")
-    if status is None:
+    if context.invoked_subcommand:
         return None
-    code: ExitCode = context.invoke(status, as_json=False, no_input=False)
+    command = cli.get_command(context, "tui")
+    if command is None:
+        return None
+    code: ExitCode = context.invoke(command, as_json=False, no_input=False)
     return code
 
 

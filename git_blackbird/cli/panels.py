@@ -7,8 +7,8 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
-from git_blackbird.cli.checkpoint_text import TITLE, Line, Tone, render_checkpoint
-from git_blackbird.cli.event_text import render_event
+from git_blackbird.messages.checkpoint_text import TITLE, Line, Tone, render_checkpoint
+from git_blackbird.messages.event_text import render_event
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event, Notice, RunEnded, Weight

@@ -8,7 +8,7 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import quoted_field
@@ -104,7 +104,7 @@ def status_records(overview: "Overview") -> Iterator[Record]:
     for owed in overview.owed:
         yield "due", owed.kind.value, owed.task.id, owed.run_id or "", owed.command
     for change in overview.to_review:
-        yield "due", "change_review", change.task.id, change.run.id, "git blackbird execute"
+        yield "due", "change_review", change.task.id, change.run.id, EXECUTE
     for waiting in overview.unreviewed:
         yield "due", waiting.wait.value, waiting.task.id, waiting.held.run_id, waiting.commands[0]
     for failed in overview.failed:

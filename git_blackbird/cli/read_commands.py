@@ -36,6 +36,11 @@ def status(call: Invocation, *, record_end: str | None) -> ExitCode:
 
     Everything due is followed by the command that answers it.
     """
+    return show_status(call, record_end)
+
+
+def show_status(call: Invocation, record_end: str | None = None) -> ExitCode:
+    """Print where everything stands; with ``record_end`` as records for scripts."""
     workspace = open_workspace(call.world)
     overview = build_overview(workspace)
     if record_end is None:

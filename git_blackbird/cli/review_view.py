@@ -6,12 +6,13 @@ from typing import Any
 import click
 
 from git_blackbird.cli.review_data import review_data
-from git_blackbird.cli.review_text import NO_REASON, verdict_lines, verdict_word
+from git_blackbird.cli.review_text import verdict_lines
 from git_blackbird.cli.runs_view import run_row
 from git_blackbird.cli.tables import Cell, render_section, render_table
-from git_blackbird.cli.wording import shown_moment
 from git_blackbird.controller.held_parents import dismiss_command
 from git_blackbird.controller.review_views import ReviewView
+from git_blackbird.messages.review_text import NO_REASON, verdict_word
+from git_blackbird.messages.run_text import shown_moment
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.gate import GateState, lets_go
 from git_blackbird.model.plan import Status

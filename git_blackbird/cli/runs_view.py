@@ -5,18 +5,19 @@ from typing import Any
 
 import click
 
-from git_blackbird.cli.amounts import render_path, render_totals
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.review_data import change_review_data, review_data
-from git_blackbird.cli.review_text import merged_lines, result_lines, verdict_lines, verdict_word
+from git_blackbird.cli.review_text import verdict_lines
 from git_blackbird.cli.tables import Cell, render_section, render_table
-from git_blackbird.cli.wording import (
+from git_blackbird.cli.wording import status_cell
+from git_blackbird.messages.amounts import render_path, render_totals
+from git_blackbird.messages.review_text import merged_lines, result_lines, verdict_word
+from git_blackbird.messages.run_text import (
     run_seconds,
     shown_cost,
     shown_decision,
     shown_moment,
     shown_seconds,
-    status_cell,
 )
 from git_blackbird.model.change import FileChange, Summary
 from git_blackbird.model.run import Run, RunType

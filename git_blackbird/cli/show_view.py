@@ -6,21 +6,17 @@ from typing import Any
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.review_text import overall_word
 from git_blackbird.cli.runs_view import run_row, runs_table
-from git_blackbird.cli.status_view import (
-    CHANGE_REVIEW,
-    EXECUTE,
-    OWED_WORDS,
-    REVIEW_WORDS,
-    review_wait_data,
-    review_wait_lines,
-)
+from git_blackbird.cli.status_view import review_wait_data, review_wait_lines
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.task_view import task_data
-from git_blackbird.cli.wording import label_cell, shown_moment
-from git_blackbird.controller.overview import TaskView, why_failed
-from git_blackbird.model.commands import task_command
+from git_blackbird.cli.wording import label_cell
+from git_blackbird.controller.held_parents import REVIEW_WORDS
+from git_blackbird.controller.overview import CHANGE_REVIEW, TaskView, why_failed
+from git_blackbird.messages.review_text import overall_word
+from git_blackbird.messages.run_text import shown_moment
+from git_blackbird.model.commands import EXECUTE, task_command
+from git_blackbird.model.owed import OWED_WORDS
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.task_review import readable_merged

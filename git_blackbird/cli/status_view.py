@@ -6,35 +6,21 @@ from typing import Any
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.review_text import overall_word
 from git_blackbird.cli.tables import Cell, fit, render_table
-from git_blackbird.cli.wording import BAR, counted, run_seconds, shown_moment, shown_seconds
-from git_blackbird.controller.held_parents import ReviewWait, WaitingParent
-from git_blackbird.controller.overview import DueReview, Overview, Running
-from git_blackbird.model.commands import task_command
-from git_blackbird.model.owed import Owed, OwedKind
+from git_blackbird.cli.wording import BAR, counted
+from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
+from git_blackbird.controller.overview import CHANGE_REVIEW, DueReview, Overview, Running
+from git_blackbird.messages.review_text import overall_word
+from git_blackbird.messages.run_text import review_word, run_seconds, shown_moment, shown_seconds
+from git_blackbird.model.commands import EXECUTE, task_command
+from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean_line
 
 BAR_WIDTH = 60
-EXECUTE = "git blackbird execute"
-CHANGE_REVIEW = "its change is to be reviewed"
 MAX_LISTED = 8
-OWED_WORDS = {
-    OwedKind.DECISION: "decision on run {run}",
-    OwedKind.CHANGE_REQUEST: "change request to be carried out",
-    OwedKind.REVIEW_FEEDBACK: "the review of a parent found it wanting",
-    OwedKind.NEW_SESSION: "its session is lost",
-    OwedKind.ANSWERS: "asks",
-    OwedKind.WORD: "paused",
-}
-REVIEW_WORDS = {
-    ReviewWait.OWED: "its review is owed",
-    ReviewWait.FAILING: "its review failed",
-    ReviewWait.NO_VERDICT: "its review gave no verdict",
-}
 _COUNTED = (
     (Status.DONE, "done"),
     (Status.IN_PROGRESS, "in progress"),
@@ -108,7 +94,7 @@ def _working(overview: Overview, now: str) -> Iterator[str]:
 def _running_text(one: Running, holder: str | None, now: str) -> str:
     run = one.run
     since = shown_seconds(run_seconds(run, now))
-    word = run.run_type.value.replace("_", " ") if run.is_review else "run"
+    word = review_word(run.run_type) or "run"
     what = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
     if one.alive and holder is not None:
         return what
@@ -299,7 +285,7 @@ def _due_review_data(one: DueReview) -> dict[str, Any]:
 def _execute(overview: Overview) -> str:
     """Give the command that starts what is ready; a plain execute stops where a review found something."""
     if not overview.stops_at_review:
-        return "git blackbird execute"
+        return EXECUTE
     return task_command("execute", overview.ready[0].id, remark="by name: a plain one stops at the review")
 
 

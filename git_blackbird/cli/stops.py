@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from git_blackbird.cli.event_text import render_commit
 from git_blackbird.cli.output import Output, reader_may_leave
-from git_blackbird.cli.review_text import render_failing, render_no_verdict
 from git_blackbird.controller.decide import Recorded
 from git_blackbird.controller.forecast import Forecast
 from git_blackbird.errors import ExitCode
+from git_blackbird.messages.event_text import render_commit
+from git_blackbird.messages.review_text import render_failing, render_no_verdict
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.stop import Stop

@@ -1,8 +1,9 @@
-"""Standard streams as they are found: closed, or of an encoding that lacks letters."""
+"""Standard streams as they are found: closed, of an encoding that lacks letters, or a terminal."""
 
 import io
 import os
 import sys
+from collections.abc import Mapping
 from typing import IO
 
 
@@ -31,3 +32,10 @@ def print_every_letter() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def is_capable_terminal(environ: Mapping[str, str]) -> bool:
+    """Whether both ends are a terminal that moves its cursor; on a dumb one, lines are what it can."""
+    ends = (sys.stdin, sys.stdout)
+    is_terminal = all(stream is not None and stream.isatty() for stream in ends)
+    return is_terminal and environ.get("TERM", "dumb") != "dumb"

@@ -11,8 +11,6 @@ from typing import Any, Self
 from git_blackbird.cli.agent_output import AgentOutput
 from git_blackbird.cli.clean_stream import colored_pieces
 from git_blackbird.cli.display import Activity, Display
-from git_blackbird.cli.event_text import render_notice, render_step, render_verdicts
-from git_blackbird.cli.figures import Meter
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.paging import signals_to_pager
 from git_blackbird.cli.panels import checkpoint_panel, event_line, question_panel
@@ -22,6 +20,8 @@ from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.viewing import page_diff, paths_of
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.event_text import render_notice, render_step, render_verdicts
+from git_blackbird.messages.figures import Meter
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
 from git_blackbird.model.conversation import Question

@@ -5,8 +5,8 @@ from itertools import accumulate, takewhile
 
 import click
 
-from git_blackbird.cli.figures import Spent, render_spent
 from git_blackbird.cli.tables import width_of
+from git_blackbird.messages.figures import Spent, render_spent
 from git_blackbird.model.conversation import Progress, ProgressKind, Usage
 from git_blackbird.model.text import clean, clean_line
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.approval_commits import foresee
+from git_blackbird.controller.pending import find_pending
 from git_blackbird.controller.snapshots import snapshot
-from git_blackbird.controller.workspace import Workspace
+from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import compose, differs, summarize, touched
 from git_blackbird.messages.merged_review import render_fix_request
@@ -45,6 +46,16 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         suggestion=render_fix_request(merged) if merged is not None and merged.findings else None,
         reasons=reasons_to_ask(workspace, image.history(task.id), run),
     )
+
+
+def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
+    """Put together the checkpoint of a task on which a decision is due, as plan and records are now.
+
+    Raises RequestError when none is due.
+    """
+    image = workspace.store.image()
+    task = find_task(image.plan, task_id)
+    return build_checkpoint(workspace, image, task, find_pending(image, task.id, None))
 
 
 def reasons_to_ask(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:

@@ -20,6 +20,13 @@ class ReviewWait(StrEnum):
     NO_VERDICT = "review_without_verdict"
 
 
+REVIEW_WORDS = {
+    ReviewWait.OWED: "its review is owed",
+    ReviewWait.FAILING: "its review failed",
+    ReviewWait.NO_VERDICT: "its review gave no verdict",
+}
+
+
 class WaitingParent(NamedTuple):
     """A parent that only its review keeps from being ``done``, and the commands that get it on."""
 

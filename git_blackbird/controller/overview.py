@@ -1,7 +1,7 @@
 """What readers see: where the plan stands, what runs, what is due. Takes no lock and writes nothing."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from git_blackbird.controller.cut_off import CutOffApproval, find_cut_off
@@ -26,8 +26,11 @@ from git_blackbird.model.owed import Owed, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
+from git_blackbird.model.standing import Standing
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.store import Image
+
+CHANGE_REVIEW = "its change is to be reviewed"
 
 
 class Running(NamedTuple):
@@ -81,9 +84,9 @@ class Overview(NamedTuple):
     cut_off: CutOffApproval | None
 
 
-def build_overview(workspace: Workspace) -> Overview:
-    """Read plan and records and say where everything stands."""
-    image = workspace.store.image()
+def build_overview(workspace: Workspace, image: Image | None = None) -> Overview:
+    """Say where everything stands; plan and records are read where ``image`` does not have them."""
+    image = image or workspace.store.image()
     plan, leaves = image.plan, image.plan.leaves()
     standing = workspace.standing(image)
     owed = owed_by_person(standing)
@@ -155,9 +158,13 @@ def _to_review(history: History) -> Run | None:
 def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
     """Give the reviews of a change that is under review; nobody reads those of the others for it."""
     run = history.latest
-    if run is None or run.review_state not in {ReviewState.DUE, ReviewState.BY_HAND}:
-        return ()
-    return workspace.store.records.reviews(run.task_id).runs
+    return workspace.store.records.reviews(run.task_id).runs if run and is_under_review(history) else ()
+
+
+def is_under_review(history: History) -> bool:
+    """Whether the change of a task's latest run is being reviewed, or is to be."""
+    run = history.latest
+    return run is not None and run.review_state in {ReviewState.DUE, ReviewState.BY_HAND}
 
 
 def _is_skipped(plan: Plan, task_id: TaskId) -> bool:
@@ -191,15 +198,18 @@ def _waiting_label(plan: Plan, task: Task) -> str:
 
 
 class Filter(NamedTuple):
-    """Which tasks ``list`` shows."""
+    """Which tasks ``list`` shows; ``text`` is to be in the id or title, in any letter case."""
 
     everything: bool = False
     only_ready: bool = False
     only_blocked: bool = False
     status: Status | None = None
+    text: str = ""
 
     def admits(self, plan: Plan, task: Task) -> bool:
         """Whether the list shows this task."""
+        if self.text and self.text.casefold() not in f"{task.id} {task.title}".casefold():
+            return False
         if self.status is not None:
             return task.status == self.status
         if self.only_ready:
@@ -252,9 +262,16 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     Raises RequestError for an unknown id.
     """
     standing = workspace.standing_of(task_id)
-    plan = standing.plan
-    task = find_task(plan, task_id)
-    history = standing.history(task.id)
+    task = find_task(standing.plan, task_id)
+    view = view_in(standing, task, owed_by_person(standing), waiting_parents(standing))
+    return view._replace(unreadable=(*view.unreadable, *_feedback_faults(workspace, task)))
+
+
+def view_in(
+    standing: Standing, task: Task, owed: Iterable[Owed], unreviewed: Iterable[WaitingParent]
+) -> TaskView:
+    """Show one task out of what was read already; ``owed`` and ``unreviewed`` are those of all tasks."""
+    plan, history = standing.plan, standing.history(task.id)
     return TaskView(
         task,
         label(plan, task),
@@ -262,11 +279,11 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
         dependents(plan, task.id),
         tuple(plan.tasks[dep] for dep in task.deps),
         history,
-        next((one for one in owed_by_person(standing) if one.task is task), None),
+        next((one for one in owed if one.task.id == task.id), None),
         standing.owed_words(task.id),
-        next((one for one in waiting_parents(standing) if one.task.id == task.id), None),
+        next((one for one in unreviewed if one.task.id == task.id), None),
         _to_review(history),
-        (*history.faults, *_feedback_faults(workspace, task)),
+        history.faults,
     )
 
 

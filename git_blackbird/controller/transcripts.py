@@ -75,11 +75,15 @@ class FollowedSteps:
         over = False
         while not over:
             over = not is_at_work(self._workspace, self._run)
-            for data in self._stream.pieces():
-                yield from map(self._honest, self._reader.feed(data))
+            yield from self.arrived()
             if not over:
                 time.sleep(LOOK_SECONDS)
         yield from map(self._honest, self._reader.feed(_LINE_END))
+
+    def arrived(self) -> Iterator[Progress]:
+        """Give what was done since the last step that was given; waits for nothing."""
+        for data in self._stream.pieces():
+            yield from map(self._honest, self._reader.feed(data))
 
     def _honest(self, step: Progress) -> Progress:
         """Take figures away where they may count a part of the run only: its beginning was not read."""

@@ -6,6 +6,8 @@ from git_blackbird.model.conversation import Question
 from git_blackbird.model.run import Run, RunType
 from git_blackbird.model.text import shell_word
 
+EXECUTE = "git blackbird execute"
+
 
 def task_command(verb: str, task_id: str, rest: str = "", *, remark: str = "") -> str:
     """Write the command line that does ``verb`` to a task, with ``rest`` behind the id and a shell remark."""

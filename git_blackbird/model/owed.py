@@ -27,6 +27,16 @@ class OwedKind(StrEnum):
     WORD = "word"
 
 
+OWED_WORDS = {
+    OwedKind.DECISION: "decision on run {run}",
+    OwedKind.CHANGE_REQUEST: "change request to be carried out",
+    OwedKind.REVIEW_FEEDBACK: "the review of a parent found it wanting",
+    OwedKind.NEW_SESSION: "its session is lost",
+    OwedKind.ANSWERS: "asks",
+    OwedKind.WORD: "paused",
+}
+
+
 class Owed(NamedTuple):
     """Something that waits for a person's command, and that command; a task that never ran has no run."""
 

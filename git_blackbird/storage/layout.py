@@ -102,9 +102,16 @@ class Layout:
         """Give the record file of one run."""
         return self.task_runs(task_id) / f"{run_id}.json"
 
+    def task_reviews(self, task_id: TaskId) -> Path:
+        """Give the folder of the records of a task's spec and code reviews.
+
+        Raises UnusableError for an id that could leave the folder.
+        """
+        return self.task_runs(task_id) / "reviews"
+
     def review_record(self, task_id: TaskId, run_id: RunId) -> Path:
         """Give the record file of a spec or code review: elsewhere Go would take it for a run."""
-        return self.task_runs(task_id) / "reviews" / f"{run_id}.json"
+        return self.task_reviews(task_id) / f"{run_id}.json"
 
     def log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
         """Give the log of one stream (``stdout`` or ``stderr``) of one run."""

@@ -72,7 +72,7 @@ class Records:
 
     def reviews(self, task_id: TaskId) -> History:
         """Give the spec and code reviews of one task's changes."""
-        folder = self._layout.task_runs(task_id) / "reviews"
+        folder = self._layout.task_reviews(task_id)
         try:
             return _read_folder(folder, task_id)
         except (FileNotFoundError, NotADirectoryError):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.cli.checkpoint_text import Line, Tone, render_checkpoint
-from git_blackbird.cli.event_text import render_event
 from git_blackbird.cli.json_face import describe_checkpoint
+from git_blackbird.messages.checkpoint_text import Line, Tone, render_checkpoint
+from git_blackbird.messages.event_text import render_event
 from git_blackbird.model.change import Summary
 from git_blackbird.model.checkpoint import ApprovalCommit, Checkpoint, CommitOutlook
 from git_blackbird.model.events import Decided

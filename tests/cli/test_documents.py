@@ -129,7 +129,7 @@ def test_the_manual_renders_without_a_warning() -> None:
 
 
 OF_OTHER_PROGRAMS = {
-    *("--mirror", "--check", "--version", "--session-id", "--resume"),
+    *("--git", "--mirror", "--check", "--version", "--session-id", "--resume"),
     *("--setting-sources", "--allowedTools", "--max-budget-usd", "--full-auto"),
 }
 DOCUMENTS = [

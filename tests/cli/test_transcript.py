@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.cli.figures import Meter, Spent, render_spent
 from git_blackbird.cli.tables import width_of
 from git_blackbird.cli.transcript import Transcript, fold
+from git_blackbird.messages.figures import Meter, Spent, render_spent
 from git_blackbird.model.conversation import Progress, ProgressKind, Usage
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.text import clean

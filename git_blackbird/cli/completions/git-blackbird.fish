@@ -26,6 +26,7 @@ command runs - Show what happened, what it cost, what it changed.
 command set-status - Set a task\'s status by hand.
 command show - Show one task and why it is or is not ready.
 command status - Show where the plan stands and what is due.
+command tui - Open the plan in a full-screen application.
 command validate - Check the plan file; every fault in one go.
 key agent words:claude|codex|command|demo the agent that does the tasks
 key claude.path text the claude program
@@ -80,7 +81,7 @@ agent --no-input - Never ask; stop where someone must decide.
 agent -h - Show this message and exit.
 agent --help - Show this message and exit.
 agent 1 words:claude|codex|command|demo -
-completion --tasks words:add|agent|completion|config|decide|deinit|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|review|runs|set-status|show|status|validate For the scripts: the tasks that COMMAND takes now.
+completion --tasks words:add|agent|completion|config|decide|deinit|delete|demo|deps|edit|execute|hooks|init|list|move|restart|resume|retry|review|runs|set-status|show|status|tui|validate For the scripts: the tasks that COMMAND takes now.
 completion --runs tasks For the scripts: the runs of TASK.
 completion --deps text For the scripts: the tasks that deps VERB TASK takes.
 completion --json - Print JSON for programs.
@@ -273,6 +274,10 @@ status --json - Print JSON for programs.
 status --no-input - Never ask; stop where someone must decide.
 status -h - Show this message and exit.
 status --help - Show this message and exit.
+tui --json - Print JSON for programs.
+tui --no-input - Never ask; stop where someone must decide.
+tui -h - Show this message and exit.
+tui --help - Show this message and exit.
 validate --json - Print JSON for programs.
 validate --no-input - Never ask; stop where someone must decide.
 validate -h - Show this message and exit.

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from git_blackbird.cli.amounts import render_cost, render_path, render_totals
-from git_blackbird.cli.event_text import render_reason
+from git_blackbird.messages.amounts import render_cost, render_path, render_totals
+from git_blackbird.messages.event_text import render_reason
 from git_blackbird.messages.merged_review import render_merged_text
 from git_blackbird.model.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.checkpoint import Checkpoint, CommitOutlook

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from git_blackbird.cli.amounts import render_cost, render_duration, render_totals
-from git_blackbird.cli.review_text import render_review_end
+from git_blackbird.messages.amounts import render_cost, render_duration, render_totals
 from git_blackbird.messages.merged_review import render_merged_text
+from git_blackbird.messages.review_text import render_review_end
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.conversation import Progress, ProgressKind
 from git_blackbird.model.events import Decided, Event, Notice, ReviewsEnded, RunEnded, RunStarted, Weight

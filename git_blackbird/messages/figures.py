@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from git_blackbird.cli.amounts import render_cost
+from git_blackbird.messages.amounts import render_cost
 from git_blackbird.model.conversation import Usage
 from git_blackbird.model.ids import RunId
 

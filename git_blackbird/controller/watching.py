@@ -1,0 +1,124 @@
+"""Seeing what becomes of plan and records, whoever writes them. Takes no lock and writes nothing."""
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.overview import Overview, TaskView, build_overview, is_under_review, view_in
+from git_blackbird.controller.workspace import open_workspace
+from git_blackbird.controller.world import World
+from git_blackbird.model.choosable import BY_STATE
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.standing import Standing
+from git_blackbird.storage.locks import controller_holder
+
+_TICK_NANOSECONDS = 2_100_000_000
+
+
+class Picture(NamedTuple):
+    """Plan and records at one moment, and what follows from them for a person.
+
+    ``takers`` has, for every command that asks for a state, the tasks that it would take.
+    """
+
+    standing: Standing
+    overview: Overview
+    takers: Mapping[str, frozenset[TaskId]]
+
+    def takes(self, verb: str, task_id: TaskId) -> bool:
+        """Whether the command ``verb`` would take this task now, as far as its state says."""
+        return task_id in self.takers[verb]
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.standing.plan
+
+    def view(self, task: Task) -> TaskView:
+        """Show one task of it."""
+        return view_in(self.standing, task, self.overview.owed, self.overview.unreviewed)
+
+
+class Watch:
+    """Looks at one worktree again and again; what did not change is not read again.
+
+    It is to be used by one thread at a time. The configuration is read when it is made.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.workspace = open_workspace(world)
+        self._seen: _Marks | None = None
+        self._picture: Picture | None = None
+        self._under_review: tuple[TaskId, ...] = ()
+
+    def plan(self) -> Plan:
+        """Give the plan alone, which is there sooner than all records.
+
+        Raises UnusableError when there is none to be read.
+        """
+        return self.workspace.store.plan()
+
+    def look(self) -> Picture | None:
+        """Read what changed; None where nothing did since the last look.
+
+        Raises UnusableError when there is no plan to be read; the next look tries again.
+        """
+        marks = self._marks()
+        if marks == self._seen:
+            return None
+        # What is written while it is read leaves other marks, and is seen at the next look.
+        image = self.workspace.store.image()
+        standing = self.workspace.standing(image)
+        takers = {verb: frozenset(task.id for task in choose(standing)) for verb, choose in BY_STATE.items()}
+        self._picture = Picture(standing, build_overview(self.workspace, image), takers)
+        self._under_review = tuple(
+            task_id for task_id, history in image.histories.items() if is_under_review(history)
+        )
+        self._seen = marks if marks.are_settled() else None
+        return self._picture
+
+    def _marks(self) -> "_Marks":
+        layout = self.workspace.layout
+        running = self._picture.overview.running if self._picture is not None else ()
+        return _Marks(
+            (
+                _changed(layout.plan),
+                _changed(layout.feedback),
+                *_folder_times(layout.runs),
+                *(_changed(layout.task_reviews(task_id)) for task_id in self._under_review),
+            ),
+            controller_holder(layout),
+            tuple(is_alive(one.run) for one in running),
+        )
+
+
+class _Marks(NamedTuple):
+    """By what a change is known; ``times`` in nanoseconds."""
+
+    times: tuple[int, ...]
+    holder: str | None
+    alive: tuple[bool, ...]
+
+    def are_settled(self) -> bool:
+        """Whether a further write would leave other times: clocks of file systems have ticks."""
+        return time.time_ns() - max(self.times) > _TICK_NANOSECONDS
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _folder_times(folder: Path) -> list[int]:
+    """Give the times of all folders in it: a record is renamed into place, which its folder shows."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.stat().st_mtime_ns for entry in entries)
+    except OSError:
+        return []

@@ -1,0 +1,1 @@
+"""Textual: the same controller, another face. Only what opens it imports it."""

@@ -1,0 +1,352 @@
+"""The application: it watches the worktree, and does through the controller what a person asks for."""
+
+import asyncio
+import gc
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import ClassVar, TypeVar
+
+from textual import work
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.worker import Worker, WorkerState
+
+from git_blackbird.controller.requests import (
+    Reset,
+    ResumeRequest,
+    execute_loop,
+    reset_task,
+    restart_loop,
+    resume_all_loop,
+    resume_loop,
+    set_status,
+)
+from git_blackbird.controller.run_views import runs_of_task
+from git_blackbird.controller.watching import Picture, Watch
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.controller.world import World
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.events import Event, RunStarted
+from git_blackbird.model.keys import AGENT_NAMES
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.model.text import clean, clean_line
+from git_blackbird.tui.deeds import DEEDS
+from git_blackbird.tui.following import Follower
+from git_blackbird.tui.judging import answer_review, decide
+from git_blackbird.tui.main_screen import MainScreen
+from git_blackbird.tui.modals.chooser import Chooser, Offer
+from git_blackbird.tui.modals.help import Help
+from git_blackbird.tui.modals.modal import Modal
+from git_blackbird.tui.modals.runs import RunsScreen
+from git_blackbird.tui.palette import DeedProvider
+from git_blackbird.tui.running import Prepare, Runner
+
+T = TypeVar("T")
+_LOOK_SECONDS = 1.0
+_TURN_SECONDS = 0.0005
+_EVERYWHERE = "ctrl+c"
+_LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_TAKEN_BY = {
+    "execute_task": ("execute",),
+    "decide": ("decide",),
+    "review": ("review dismiss", "resume --all"),
+    "resume": ("resume", "resume --all"),
+    "retry": ("retry",),
+    "restart": ("restart",),
+}
+_GOOD_ENDS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
+
+
+class BlackbirdApp(App[None]):
+    """Shows one worktree, and runs one loop of the controller at a time."""
+
+    TITLE = "git blackbird"
+    CSS_PATH = "app.tcss"
+    COMMANDS = App.COMMANDS | {DeedProvider}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            deed.key,
+            deed.action,
+            deed.label,
+            tooltip=deed.says,
+            show=deed.is_shown,
+            priority=not deed.is_shown,
+        )
+        for deed in DEEDS
+    ]
+
+    def __init__(self, world: World, watch: Watch) -> None:
+        super().__init__()
+        self.world = world
+        self.main = MainScreen()
+        self.runner = Runner(self)
+        self._watch = watch
+        self._trouble: str | None = None
+
+    @property
+    def picture(self) -> Picture | None:
+        """How everything stood at the last look."""
+        return self.main.picture
+
+    @property
+    def current(self) -> Task | None:
+        """The task under the cursor."""
+        return self.main.current
+
+    async def on_mount(self) -> None:
+        """Begin to look; who ends this process must not leave agents behind."""
+        await self.push_screen(self.main)
+        self._follower = Follower(self.main.live)
+        # A look takes turns with the screen: it must not keep a key waiting.
+        sys.setswitchinterval(_TURN_SECONDS)
+        try:
+            self.main.show_plan(self._watch.plan())
+        except BlackbirdError as error:
+            self._show_trouble(error)
+        # The plan is there at once; reading the records takes turns with whatever a person does then.
+        self.call_after_refresh(self.look)
+        self.set_interval(_LOOK_SECONDS, self.look)
+        for number in _LEAVING:
+            # Only the main thread of a process may take its signals.
+            with suppress(ValueError, RuntimeError):
+                asyncio.get_running_loop().add_signal_handler(number, self.call_later, self.action_quit)
+
+    @work(thread=True, group="look", exit_on_error=False)
+    def look(self) -> None:
+        """Look whether anything changed, away from the screen; one look at a time."""
+        if sum(other.group == "look" and not other.is_finished for other in self.workers) > 1:
+            return
+        try:
+            picture = self._watch.look()
+        except BlackbirdError as error:
+            self.call_from_thread(self._show_trouble, error)
+            return
+        if picture is not None:
+            # Records are many and live long: the search for garbage need not halt the screen for them.
+            gc.freeze()
+            self.call_from_thread(self._show_picture, picture)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Follow what another process runs; what runs here tells of itself."""
+        if self.runner.is_busy:
+            self._follower.leave()
+        elif self.picture is not None:
+            self._follower.look(self._watch.workspace, self.picture)
+
+    def _show_picture(self, picture: Picture) -> None:
+        self._trouble = None
+        self.main.show_picture(picture, self.world.timestamp())
+
+    def _show_trouble(self, error: BlackbirdError) -> None:
+        """Say what cannot be read, once."""
+        text = f"{error.message} {error.hint or ''}".strip()
+        if text != self._trouble:
+            self._trouble = text
+            self.main.show_trouble(text)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Say that something went wrong that should not have: what runs is paused by then."""
+        if event.state is WorkerState.ERROR and self.is_running:
+            self.say(f"this is a bug: {event.worker.error!r}", is_good=False)
+
+    async def ask(self, screen: Modal[T]) -> T | None:
+        """Ask on a screen of its own; cancelled, it is gone with all that came up over it."""
+        self.bell()
+        try:
+            return await self.push_screen_wait(screen)
+        finally:
+            if screen in self.screen_stack:
+                screen.pop_until_active()
+                screen.give(None)
+
+    def tell(self, event: Event) -> None:
+        """Show what happens in a run; must not block."""
+        if isinstance(event, RunStarted):
+            self.main.show_live()
+        self.main.live.tell(event)
+
+    def show_stop(self, stop: Stop) -> None:
+        """Say how a call ended and what to do next."""
+        text = "\n".join((stop.text, *(f"next step: {step}" for step in stop.next_steps)))
+        self.say(text, is_good=stop.reason in _GOOD_ENDS)
+        if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
+            self.run_worker(answer_review(self, stop.held[0].task_id), exit_on_error=False)
+
+    def complain(self, error: BlackbirdError) -> None:
+        """Say why something could not be done."""
+        self.say("\n".join(filter(None, (error.message, error.hint))), is_good=False)
+
+    def say(self, text: str, *, is_good: bool) -> None:
+        """Say something that is to be noticed, and stays in the log."""
+        self.main.live.say(text)
+        self.notify(clean(text), severity="information" if is_good else "warning", markup=False)
+
+    def rest(self) -> None:
+        """Nothing runs any more."""
+        self.main.live.rest()
+        self.refresh_bindings()
+        self.look()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Say which keys work here and now."""
+        del parameters
+        if action == "answer":
+            return bool(self.main.required)
+        if action in {"set_status", "runs"}:
+            return self.current is not None
+        if action == "execute":
+            return self._is_free()
+        verbs = _TAKEN_BY.get(action)
+        return verbs is None or (self._is_free() and any(map(self._takes, verbs)))
+
+    def _is_free(self) -> bool:
+        """Whether nobody runs agents here, as far as is known."""
+        is_held = self.picture is not None and self.picture.overview.holder is not None
+        return not self.runner.is_busy and not is_held
+
+    def _takes(self, verb: str) -> bool:
+        """Whether a command would take the task under the cursor."""
+        return (
+            self.picture is not None
+            and self.current is not None
+            and self.picture.takes(verb, self.current.id)
+        )
+
+    def start(self, command: str, prepare: Prepare) -> None:
+        """Begin what a command does."""
+        self.runner.start(command, prepare)
+        self.refresh_bindings()
+
+    def action_execute(self) -> None:
+        """Do what is due."""
+        self.start("execute", lambda workspace, face: execute_loop(workspace, face, (), None))
+
+    def action_execute_task(self) -> None:
+        """Run one task."""
+        if (task := self.current) is not None:
+            self.start("execute", lambda workspace, face: execute_loop(workspace, face, (task.id,), None))
+
+    def action_resume(self) -> None:
+        """Go on in a session; of a parent, in those of all that its review flagged."""
+        task = self.current
+        if task is None:
+            return
+        if self._takes("decide"):
+            self.action_decide()
+        elif task.children:
+            self.start("resume", lambda workspace, face: resume_all_loop(workspace, face, task.id))
+        else:
+            request = ResumeRequest(task.id)
+            self.start("resume", lambda workspace, face: resume_loop(workspace, face, request))
+
+    def action_restart(self) -> None:
+        """Start in a new session."""
+        if (task := self.current) is not None:
+            self.start("restart", lambda workspace, face: restart_loop(workspace, face, task.id, None))
+
+    @work(exit_on_error=False)
+    async def action_decide(self) -> None:
+        """Decide on a run while nothing runs here."""
+        if (task := self.current) is not None:
+            await decide(self, task.id)
+
+    @work(exit_on_error=False)
+    async def action_review(self) -> None:
+        """Say what becomes of a parent whose review failed."""
+        if (task := self.current) is not None:
+            await answer_review(self, task.id)
+
+    @work(exit_on_error=False)
+    async def action_runs(self) -> None:
+        """Look at what happened on a task."""
+        task = self.current
+        if task is None:
+            return
+        try:
+            workspace = await asyncio.to_thread(self.runner.open_workspace)
+            runs = await asyncio.to_thread(runs_of_task, workspace, task.id, None)
+        except BlackbirdError as error:
+            self.complain(error)
+        else:
+            await self.ask(RunsScreen(workspace, task.id, runs.runs))
+
+    def action_pause(self) -> None:
+        """Pause what runs; again, or when nothing runs, quit."""
+        if self.runner.is_busy and not self.runner.is_pausing:
+            self.runner.interrupt()
+        else:
+            self.call_later(self.action_quit)
+
+    async def action_quit(self) -> None:
+        """Leave, once what runs is paused and its record says so."""
+        await self.runner.finish()
+        self.exit()
+
+    @work(exit_on_error=False)
+    async def action_retry(self) -> None:
+        """Make a task todo again."""
+        if (task := self.current) is not None:
+            await self._change(lambda workspace: reset_task(workspace, task.id))
+
+    @work(exit_on_error=False)
+    async def action_set_status(self) -> None:
+        """Set a status by hand."""
+        task = self.current
+        if task is None:
+            return
+        offers = [Offer(status, status.value) for status in Status]
+        title = f"Status of {clean_line(task.id)}"
+        status = await self.push_screen_wait(Chooser(title, offers, list(Status).index(task.status)))
+        if status is not None:
+            await self._change(lambda workspace: set_status(workspace, task.id, status))
+
+    async def _change(self, change: Callable[[Workspace], Reset]) -> None:
+        """Change a status away from the screen: the lock of the store may be held for a moment."""
+        try:
+            workspace = await asyncio.to_thread(self.runner.open_workspace)
+            workspace.require_settings()
+            reset = await asyncio.to_thread(change, workspace)
+        except BlackbirdError as error:
+            self.complain(error)
+        else:
+            overtaken = f"; run {', '.join(run.id for run in reset.overtaken)} is overtaken" * bool(
+                reset.overtaken
+            )
+            self.say(f"{reset.task_id} is {reset.status}{overtaken}", is_good=True)
+        self.look()
+
+    @work(exit_on_error=False)
+    async def action_choose_agent(self) -> None:
+        """Choose the agent of new runs."""
+        workspace = await asyncio.to_thread(self.runner.open_workspace)
+        setting = workspace.settings.values["agent"]
+        offers = [Offer(name, name, setting.origin if name == setting.value else "") for name in AGENT_NAMES]
+        start = AGENT_NAMES.index(str(setting.value))
+        name = await self.push_screen_wait(Chooser("Agent of new runs", offers, start))
+        if name is not None:
+            self.runner.agent = name
+            self.say(f"new runs are {name}'s until you leave", is_good=True)
+
+    def action_answer(self) -> None:
+        """Go to what waits for a person; from there to the next of it."""
+        waiting = [one.task_id for one in self.main.required]
+        here = None if self.current is None else self.current.id
+        if waiting:
+            following = waiting.index(here) + 1 if here in waiting else 0
+            self.main.plan_tree.select(waiting[following % len(waiting)])
+
+    def action_switch(self) -> None:
+        """Show the task, or what agents do."""
+        self.main.switch()
+
+    def action_search(self) -> None:
+        """Search in the plan."""
+        self.main.search()
+
+    async def action_help(self) -> None:
+        """List all keys."""
+        await self.push_screen(Help(None if self.current is None else self.current.id))

@@ -1,0 +1,46 @@
+"""The application as a face: what happens is shown, and what is asked comes up over everything else."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.events import Event
+from git_blackbird.model.plan import Task
+from git_blackbird.tui.modals.checkpoint import CheckpointScreen
+from git_blackbird.tui.modals.questions import QuestionScreen
+
+if TYPE_CHECKING:
+    from git_blackbird.tui.app import BlackbirdApp
+
+
+class TuiFace:
+    """Implements the Protocol of a face; to be used in a worker of the application."""
+
+    def __init__(self, app: "BlackbirdApp", workspace: Workspace) -> None:
+        self.wants_output = False
+        self._app = app
+        self._workspace = workspace
+
+    def notify(self, event: Event) -> None:
+        """Show what happens."""
+        self._app.tell(event)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        """Ask one question after the other; leaving one leaves all of them open."""
+        answers: dict[str, str] = {}
+        for number, question in enumerate(questions, start=1):
+            reply = await self._app.ask(QuestionScreen(task.id, question, (number, len(questions))))
+            if reply is None:
+                return LeftOpen()
+            answers[question.id] = reply
+        return answers
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+        """Show the checkpoint and let one of its choices be made."""
+        return await self._app.ask(CheckpointScreen(self._workspace, checkpoint)) or LeftOpen()

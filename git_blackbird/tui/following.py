@@ -1,0 +1,47 @@
+"""What the agents do that another process started: their saved output, read as it grows."""
+
+from collections.abc import Iterable
+
+from git_blackbird.controller.transcripts import FollowedSteps, followed_steps
+from git_blackbird.controller.watching import Picture
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.conversation import Progress
+from git_blackbird.model.ids import RunId
+from git_blackbird.model.run import Run
+from git_blackbird.tui.live import Live, Work
+
+
+class Follower:
+    """Looks now and then, away from the screen; it tells ``live``, which takes steps from any thread."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._followed: dict[RunId, FollowedSteps | None] = {}
+
+    def look(self, workspace: Workspace, picture: Picture) -> None:
+        """Read what came since the last look; of a run that is new here, its last steps."""
+        running = {one.run.id: one.run for one in picture.overview.running if one.alive}
+        for run_id in self._followed.keys() - running.keys():
+            del self._followed[run_id]
+            self._live.leave(run_id)
+        for run in running.values():
+            if run.id not in self._followed:
+                self._begin(workspace, picture, run)
+            steps = self._followed[run.id]
+            self._tell(run.id, () if steps is None else steps.arrived())
+
+    def _begin(self, workspace: Workspace, picture: Picture, run: Run) -> None:
+        steps = self._followed[run.id] = followed_steps(workspace, run)
+        task = picture.plan.tasks.get(run.task_id)
+        self._live.follow(run.id, Work.of(run.run_type, run.task_id, "" if task is None else task.title))
+        self._tell(run.id, () if steps is None else steps.earlier().steps)
+
+    def _tell(self, run_id: RunId, steps: Iterable[Progress]) -> None:
+        for step in steps:
+            self._live.tell_step(run_id, step)
+
+    def leave(self) -> None:
+        """Follow nothing any more."""
+        for run_id in self._followed:
+            self._live.leave(run_id)
+        self._followed.clear()

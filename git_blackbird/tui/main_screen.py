@@ -1,0 +1,156 @@
+"""The screen that is always there: the plan, one task or what agents do, and above them what is due."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher, Footer, Input, Static
+
+from git_blackbird.controller.watching import Picture
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.text import clean_line
+from git_blackbird.tui.banner import Banner, Required, required, summary
+from git_blackbird.tui.details import Details
+from git_blackbird.tui.live import Live, LiveLog
+from git_blackbird.tui.plan_tree import FILTERS, PlanTree
+
+
+class MainScreen(Screen[None]):
+    """Shows a picture of the worktree; what is to be done about it is the application's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "other_pane", "Pane", show=False, priority=True),
+        Binding("escape", "leave", "Back", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.picture: Picture | None = None
+        self.required: tuple[Required, ...] = ()
+        self._now = ""
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        yield Static("reading the plan...", id="summary", markup=False)
+        yield Banner(id="banner", markup=False)
+        yield Input(placeholder="part of an id or title; enter keeps it, esc drops it", id="search")
+        with Horizontal(id="panes"):
+            yield PlanTree(id="tree")
+            with ContentSwitcher(id="right", initial="details"):
+                yield Details(id="details")
+                yield Live(id="live")
+        yield Footer(compact=True, show_command_palette=False)
+
+    @property
+    def plan_tree(self) -> PlanTree:
+        """The plan."""
+        return self.query_one(PlanTree)
+
+    @property
+    def live(self) -> Live:
+        """What agents do."""
+        return self.query_one(Live)
+
+    @property
+    def current(self) -> Task | None:
+        """The task under the cursor."""
+        return self.plan_tree.current
+
+    def on_mount(self) -> None:
+        """Begin in the plan."""
+        self.plan_tree.focus()
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show the plan while the records are read."""
+        if self.picture is None:
+            self.plan_tree.show(plan, frozenset())
+
+    def show_trouble(self, text: str) -> None:
+        """Say what cannot be read; the last picture stays below."""
+        self.query_one("#summary", Static).update(clean_line(text))
+
+    def show_picture(self, picture: Picture, now: str) -> None:
+        """Show how everything stands ``now``."""
+        self.picture, self._now = picture, now
+        overview = picture.overview
+        self.plan_tree.show(picture.plan, frozenset(one.run.task_id for one in overview.running if one.alive))
+        self.required = tuple(required(overview))
+        self.query_one(Banner).show(self.required)
+        self._show_summary()
+        self._show_task()
+        self.refresh_bindings()
+
+    def show_live(self) -> None:
+        """Show what agents do."""
+        self.query_one(ContentSwitcher).current = "live"
+
+    def _show_summary(self) -> None:
+        if self.picture is None:
+            return
+        overview = self.picture.overview
+        name = FILTERS[self.plan_tree.filter_index][0]
+        parts = [
+            summary(overview),
+            f"filter: {name}" if name != "all" else "",
+            f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
+            f"running: {overview.holder}" if overview.holder else "",
+        ]
+        self.query_one("#summary", Static).update(clean_line("  |  ".join(filter(None, parts))))
+
+    def on_plan_tree_moved(self) -> None:
+        """Follow the cursor."""
+        self._show_task()
+        self._show_summary()
+        self.refresh_bindings()
+
+    def _show_task(self) -> None:
+        if self.picture is None:
+            return
+        task = self.picture.plan.tasks.get(self.current.id) if self.current is not None else None
+        view = None if task is None else self.picture.view(task)
+        self.query_one(Details).show(view, self._now)
+
+    def action_other_pane(self) -> None:
+        """Go to the other side."""
+        if self.plan_tree.has_focus:
+            self._right().focus()
+        else:
+            self.plan_tree.focus()
+
+    def _right(self) -> Details | LiveLog:
+        is_live = self.query_one(ContentSwitcher).current == "live"
+        return self.query_one(LiveLog) if is_live else self.query_one(Details)
+
+    def switch(self) -> None:
+        """Show the task, or what agents do."""
+        switcher = self.query_one(ContentSwitcher)
+        was_right = self.focused is not None and not self.plan_tree.has_focus
+        switcher.current = "details" if switcher.current == "live" else "live"
+        if was_right:
+            self._right().focus()
+
+    def search(self) -> None:
+        """Type what to search for."""
+        box = self.query_one("#search", Input)
+        box.display = True
+        box.value = self.plan_tree.searched
+        box.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what is found while it is typed."""
+        self.plan_tree.searched = event.value.strip()
+
+    def on_input_submitted(self) -> None:
+        """Keep what was found."""
+        self.query_one("#search", Input).display = False
+        self.plan_tree.focus()
+
+    def action_leave(self) -> None:
+        """Leave the search, or the right side."""
+        box = self.query_one("#search", Input)
+        box.value = ""
+        self.plan_tree.searched = ""
+        box.display = False
+        self.plan_tree.focus()

@@ -1,0 +1,140 @@
+"""The checkpoint: what a run did, and the decision on it (spec 2)."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.widgets import ContentSwitcher, OptionList, Static
+
+from git_blackbird.controller.viewing import full_diff, paths_of
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.checkpoint_text import TITLE, Line, Tone, render_checkpoint
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
+from git_blackbird.model.run import DecisionState
+from git_blackbird.model.text import clean_line
+from git_blackbird.tui.line_view import LineView, diff_lines
+from git_blackbird.tui.lines import drawn
+from git_blackbird.tui.modals.chooser import ChoiceList, Offer
+from git_blackbird.tui.modals.modal import Modal
+from git_blackbird.tui.modals.request import Request, RequestScreen
+
+_KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
+
+
+class CheckpointScreen(Modal[Decision | ReviewAgain]):
+    """Shows a checkpoint and lets one of its choices be made; None leaves it open."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
+        Binding("pagedown", "scroll(1)", "Down", show=False, priority=True),
+        Binding("left", "shift(-1)", "Left", show=False),
+        Binding("right", "shift(1)", "Right", show=False),
+        Binding("v", "view", "Diff", show=False),
+    ]
+
+    def __init__(self, workspace: Workspace, checkpoint: Checkpoint) -> None:
+        super().__init__()
+        self.checkpoint = checkpoint
+        self._workspace = workspace
+        self._draft = checkpoint.suggestion or ""
+        self._is_read = False
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        offers = [
+            Offer(offer.choice, offer.label, obstacle=_obstacle(self.checkpoint, offer.choice))
+            for offer in self.checkpoint.offers()
+        ]
+        with Vertical(classes="box full"):
+            yield Static(TITLE, classes="title", markup=False)
+            with ContentSwitcher(id="shown", initial="said"):
+                with VerticalScroll(id="said", can_focus=False):
+                    yield Static(drawn(render_checkpoint(self.checkpoint)), markup=False)
+                yield LineView(id="diff")
+            yield ChoiceList(offers)
+            yield Static(_KEYS, classes="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin in the list; what was typed before is for whatever was there before."""
+        self.query_one(ChoiceList).focus()
+
+    async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Make a choice."""
+        choice = self.checkpoint.offers()[event.option_index].choice
+        if choice is Choice.VIEW_DIFF:
+            self.action_view()
+        elif choice is Choice.REQUEST_CHANGES:
+            await self._compose_request()
+        elif choice is Choice.REVIEW_AGAIN:
+            self.give(ReviewAgain())
+        else:
+            self.give(Decision(STATE_OF[choice]))
+
+    async def _compose_request(self) -> None:
+        screen = RequestScreen("What is to change?", known_paths(self._workspace), self._draft)
+        await self.app.push_screen(screen, self._take_request)
+
+    def _take_request(self, request: Request | None) -> None:
+        if request is None:
+            return
+        self._draft = request.text
+        if request.is_sent:
+            self.give(Decision(DecisionState.CHANGES_REQUESTED, request.text))
+
+    def action_view(self) -> None:
+        """Show the whole diff, or the summary again."""
+        if not self.checkpoint.is_possible(Choice.VIEW_DIFF):
+            return
+        switcher = self.query_one("#shown", ContentSwitcher)
+        switcher.current = "said" if switcher.current == "diff" else "diff"
+        if not self._is_read:
+            self._is_read = True
+            self._read_diff()
+
+    @work(thread=True, exit_on_error=False)
+    def _read_diff(self) -> None:
+        """Read the diff away from the screen: it may be large."""
+        if self.checkpoint.pair is None:
+            return
+        try:
+            text = full_diff(self._workspace, self.checkpoint.pair)
+        except BlackbirdError as error:
+            lines = [Line(f"no diff can be shown: {clean_line(error.message)}", Tone.WARNING)]
+        else:
+            lines = diff_lines(text)
+        self.app.call_from_thread(self.query_one(LineView).show, lines)
+
+    def action_scroll(self, pages: int) -> None:
+        """Scroll what is shown."""
+        shown = self._shown()
+        shown.scroll_relative(y=pages * max(1, shown.size.height - 1), animate=False)
+
+    def action_shift(self, steps: int) -> None:
+        """Scroll sideways: lines of a diff are not broken."""
+        self._shown().scroll_relative(x=steps * 8, animate=False)
+
+    def _shown(self) -> VerticalScroll | LineView:
+        is_diff = self.query_one("#shown", ContentSwitcher).current == "diff"
+        return self.query_one(LineView) if is_diff else self.query_one("#said", VerticalScroll)
+
+
+def known_paths(workspace: Workspace) -> Callable[[], list[str]]:
+    """Give what lists the paths that can be named; nothing where that fails: a text can do without."""
+
+    def load() -> list[str]:
+        try:
+            return paths_of(workspace)
+        except BlackbirdError:
+            return []
+
+    return load
+
+
+def _obstacle(checkpoint: Checkpoint, choice: Choice) -> str | None:
+    obstacle = checkpoint.obstacle(choice)
+    return None if obstacle is None else clean_line(obstacle)

@@ -1,0 +1,114 @@
+"""The runs of a task, newest first, and what the agent of each did."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import OptionList, Static
+from textual.worker import get_current_worker
+
+from git_blackbird.controller.run_views import saved_outputs
+from git_blackbird.controller.transcripts import saved_steps
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.checkpoint_text import Line, Tone
+from git_blackbird.messages.event_text import render_step
+from git_blackbird.messages.review_text import merged_lines, result_lines
+from git_blackbird.messages.run_text import shown_cost, shown_decision, shown_moment
+from git_blackbird.model.conversation import Progress, ProgressKind
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.run import Run
+from git_blackbird.model.text import clean, clean_line
+from git_blackbird.tui.line_view import LineView
+from git_blackbird.tui.lines import section
+from git_blackbird.tui.modals.chooser import ChoiceList, Offer
+from git_blackbird.tui.modals.modal import Modal
+
+_MOST_LINES = 5_000
+_MOST_OUTPUT = 1_000_000
+
+
+class RunsScreen(Modal[None]):
+    """Lists runs, each before the reviews of its change; below is the log of the one under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
+        Binding("pagedown", "scroll(1)", "Down", show=False, priority=True),
+    ]
+
+    def __init__(self, workspace: Workspace, task_id: TaskId, runs: Sequence[Run]) -> None:
+        super().__init__()
+        self._workspace = workspace
+        self._task_id = task_id
+        self._runs = runs
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        with Vertical(classes="box full"):
+            yield Static(f"Runs of {self._task_id}", classes="title", markup=False)
+            yield ChoiceList([Offer(run.id, _title(run)) for run in self._runs])
+            yield LineView(id="log-of-run")
+            yield Static("up/down choose, pgup/pgdn scroll, esc goes back", classes="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Say so where there are none."""
+        if not self._runs:
+            self.query_one(LineView).show([Line("no run of it is there", Tone.FAINT)])
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the log of a run."""
+        self._read(self._runs[event.option_index])
+
+    @work(thread=True, exclusive=True, exit_on_error=False)
+    def _read(self, run: Run) -> None:
+        """Read a log away from the screen: it may be large."""
+        worker = get_current_worker()
+        try:
+            lines = list(_log_lines(self._workspace, run))
+        except BlackbirdError as error:
+            lines = [Line(clean_line(error.message), Tone.WARNING)]
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self.query_one(LineView).show, lines)
+
+    def action_scroll(self, pages: int) -> None:
+        """Scroll the log."""
+        log = self.query_one(LineView)
+        log.scroll_relative(y=pages * max(1, log.size.height - 1), animate=False)
+
+
+def _title(run: Run) -> str:
+    return (
+        f"{run.id}  {run.run_type} {run.status}, {shown_decision(run)}, "
+        f"{shown_moment(run.started_at)}, {shown_cost(run.cost_usd)}"
+    )
+
+
+def _log_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
+    """Give what the run says of itself, and the last steps of its log; without steps, what was printed."""
+    if run.error:
+        yield Line(clean_line(run.error), Tone.WARNING)
+    yield from section("Found", map(Line, result_lines(run)))
+    yield from section("Reviews", map(Line, merged_lines(run)))
+    steps = deque((line for step in saved_steps(workspace, run) for line in _step(step)), maxlen=_MOST_LINES)
+    yield from section("Log", steps) if steps else _printed(workspace, run)
+
+
+def _step(step: Progress) -> Iterator[Line]:
+    if step.kind is ProgressKind.SAYS:
+        yield from map(Line, clean(step.text).strip().splitlines())
+    elif step.kind is not ProgressKind.SPENDS:
+        yield Line(render_step(step), Tone.FAINT)
+
+
+def _printed(workspace: Workspace, run: Run) -> Iterator[Line]:
+    for stream in saved_outputs(workspace, run):
+        kept = bytearray()
+        for piece in stream.pieces:
+            kept = (kept + piece)[-_MOST_OUTPUT:]
+        if kept:
+            yield Line(stream.name, Tone.HEADING)
+            yield from map(Line, clean(kept.decode(errors="replace")).splitlines()[-_MOST_LINES:])

@@ -1,0 +1,39 @@
+"""The command palette: every action by name, with the command line that does the same."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.types import IgnoreReturnCallbackType
+
+from git_blackbird.tui.deeds import DEEDS, Deed
+
+
+class DeedProvider(Provider):
+    """Finds actions that can be done here and now."""
+
+    async def discover(self) -> Hits:
+        """Give all of them."""
+        for deed, perform in self._possible():
+            yield DiscoveryHit(_title(deed), perform, help=self._help(deed))
+
+    async def search(self, query: str) -> Hits:
+        """Give those that match."""
+        matcher = self.matcher(query)
+        for deed, perform in self._possible():
+            score = matcher.match(_title(deed))
+            if score > 0:
+                yield Hit(score, matcher.highlight(_title(deed)), perform, help=self._help(deed))
+
+    def _possible(self) -> Iterator[tuple[Deed, IgnoreReturnCallbackType]]:
+        for deed in DEEDS:
+            if self.app.check_action(deed.action, ()):
+                yield deed, partial(self.app.run_action, deed.action)
+
+    def _help(self, deed: Deed) -> str:
+        task = getattr(self.app, "current", None)
+        return deed.command(None if task is None else task.id) or "about the screen alone"
+
+
+def _title(deed: Deed) -> str:
+    return f"{deed.label}: {deed.says}"

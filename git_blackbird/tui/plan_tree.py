@@ -1,0 +1,207 @@
+"""The plan as a tree of lines: only the lines in view are drawn, however large the plan is."""
+
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple
+
+from rich.cells import set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from git_blackbird.controller.overview import Filter, label, tree_of_tasks
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.text import clean_line
+
+FILTERS = (
+    ("all", Filter(everything=True)),
+    ("ready", Filter(only_ready=True)),
+    ("blocked", Filter(only_blocked=True)),
+)
+_LABELS = {"IN_PROGRESS": "WORKING", "WAITING_USER": "WAITING"}
+_STYLES = {
+    "DONE": "green",
+    "READY": "bold cyan",
+    "IN_PROGRESS": "bold blue",
+    "WAITING_USER": "bold yellow",
+    "FAILED": "bold red",
+    "BLOCKED": "magenta",
+}
+_LABEL_COLUMNS = 8
+_MOST_INDENT = 12
+_FOLDED, _OPEN, _LEAF, _ACTIVE = "+ ", "- ", "  ", "* "
+_CURSOR, _CURSOR_BLURRED = Style(reverse=True), Style(underline=True)
+
+
+class Row(NamedTuple):
+    """One line: a task and how deep it lies."""
+
+    depth: int
+    task: Task
+
+
+class PlanTree(ScrollView, can_focus=True):
+    """Shows a plan; says where the cursor is. Folding, filter and search change what is shown of it."""
+
+    class Moved(Message):
+        """The cursor is on another task, or the task under it has changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home", "jump(0)", "First", show=False),
+        Binding("end", "jump(-1)", "Last", show=False),
+        Binding("enter,space", "fold", "Fold", show=False),
+        Binding("f", "filter", "Filter", show=False),
+    ]
+
+    filter_index: reactive[int] = reactive(0)
+    searched: reactive[str] = reactive("")
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._plan = Plan()
+        self._active: frozenset[TaskId] = frozenset()
+        self._folded: set[TaskId] = set()
+        self._rows: list[Row] = []
+        self._cursor = 0
+
+    @property
+    def current(self) -> Task | None:
+        """The task under the cursor."""
+        return self._rows[self._cursor].task if self._rows else None
+
+    def shown_ids(self) -> tuple[str, ...]:
+        """Name what is shown, in order."""
+        return tuple(row.task.id for row in self._rows)
+
+    def show(self, plan: Plan, active: frozenset[TaskId]) -> None:
+        """Show a plan; ``active`` are the tasks that agents work on. The cursor stays on its task."""
+        is_same = plan is self._plan
+        self._plan, self._active = plan, active
+        if is_same:
+            self.refresh()
+        else:
+            self._arrange()
+
+    def select(self, task_id: TaskId) -> None:
+        """Put the cursor on a task, and show it whatever is folded or filtered."""
+        if task_id not in self.shown_ids() and task_id in self._plan.tasks:
+            self.searched, self.filter_index = "", 0
+            self._folded.clear()
+            self._arrange()
+        if task_id in self.shown_ids():
+            self._go(self.shown_ids().index(task_id))
+
+    def watch_filter_index(self) -> None:
+        """Show what the filter admits."""
+        self._arrange()
+
+    def watch_searched(self) -> None:
+        """Show what is searched for."""
+        self._arrange()
+
+    def on_resize(self) -> None:
+        """Fill the new width."""
+        self._measure()
+
+    def action_move(self, lines: int) -> None:
+        """Move the cursor."""
+        self._go(self._cursor + lines)
+
+    def action_page(self, pages: int) -> None:
+        """Move the cursor by a screen."""
+        self._go(self._cursor + pages * max(1, self.size.height - 1))
+
+    def action_jump(self, index: int) -> None:
+        """Move the cursor to an end."""
+        self._go(index % max(1, len(self._rows)))
+
+    def action_filter(self) -> None:
+        """Take the next filter."""
+        self.filter_index = (self.filter_index + 1) % len(FILTERS)
+
+    def action_fold(self) -> None:
+        """Fold or unfold the parent under the cursor; on a leaf, its parent."""
+        task = self.current
+        if task is None:
+            return
+        parent_id = task.id if task.children else task.parent
+        if parent_id is None:
+            return
+        self._folded ^= {parent_id}
+        self._arrange(parent_id)
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor where it was clicked."""
+        self._go(event.y + self.scroll_offset.y)
+
+    def _go(self, index: int) -> None:
+        if not self._rows:
+            return
+        before, self._cursor = self._cursor, max(0, min(index, len(self._rows) - 1))
+        self.scroll_to_region(Region(0, self._cursor, 1, 1), animate=False, force=True)
+        for row in {before, self._cursor}:
+            self.refresh_lines(row, 1)
+        self.post_message(self.Moved())
+
+    def _arrange(self, wanted: TaskId | None = None) -> None:
+        """Find the rows again, and the cursor's task among them."""
+        before = wanted or (self.current.id if self.current is not None else None)
+        admitted = FILTERS[self.filter_index][1]._replace(text=self.searched)
+        rows = tree_of_tasks(self._plan, admitted)
+        self._rows = [Row(*row) for row in (rows if self.searched else self._unfolded(rows))]
+        places = {row.task.id: index for index, row in enumerate(self._rows)}
+        self._cursor = places.get(before, 0) if before is not None else 0
+        self._measure()
+        self.refresh()
+        self._go(self._cursor)
+        self.post_message(self.Moved())
+
+    def _unfolded(self, rows: list[tuple[int, Task]]) -> Iterator[tuple[int, Task]]:
+        """Leave away what lies below a folded parent."""
+        limit: int | None = None
+        for depth, task in rows:
+            if limit is not None and depth > limit:
+                continue
+            limit = depth if task.id in self._folded else None
+            yield depth, task
+
+    def _measure(self) -> None:
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows))
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of what is in view."""
+        index = y + self.scroll_offset.y
+        width = self.scrollable_content_region.width
+        if index >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        strip = Strip(self._segments(self._rows[index], width), width)
+        if index == self._cursor:
+            strip = strip.apply_style(_CURSOR if self.has_focus else _CURSOR_BLURRED)
+        return strip.apply_style(self.rich_style)
+
+    def _segments(self, row: Row, width: int) -> Iterator[Segment]:
+        task = row.task
+        word = label(self._plan, task)
+        room = max(0, width - _LABEL_COLUMNS - 1)
+        indent = "  " * min(row.depth, _MOST_INDENT)
+        text = f"{indent}{self._mark(task)}{task.id}  {clean_line(task.title)}"
+        yield Segment(set_cell_size(text, room), Style(bold=bool(task.children)))
+        yield Segment(" ")
+        yield Segment(f"{_LABELS.get(word, word):<{_LABEL_COLUMNS}}", Style.parse(_STYLES.get(word, "none")))
+
+    def _mark(self, task: Task) -> str:
+        if task.id in self._active:
+            return _ACTIVE
+        if not task.children:
+            return _LEAF
+        return _FOLDED if task.id in self._folded and not self.searched else _OPEN

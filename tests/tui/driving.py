@@ -1,0 +1,61 @@
+"""An application in a terminal of 80 columns and 24 lines, driven by its keys."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import cast
+
+from textual.pilot import Pilot
+
+from git_blackbird.controller.watching import Watch
+from git_blackbird.controller.world import World, real_world
+from git_blackbird.tui.app import BlackbirdApp
+from tests.cli.terminal import program_environ
+
+PATIENCE_SECONDS = 30.0
+SIZE = (80, 24)
+Session = Callable[["BlackbirdApp", Pilot[None]], Awaitable[None]]
+
+
+def world_at(repo: Path) -> World:
+    return real_world()._replace(cwd=repo)
+
+
+def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
+    """Start the program as another process."""
+    command = [sys.executable, "-m", "git_blackbird", *args]
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
+
+
+def drive(repo: Path, session: Session, size: tuple[int, int] = SIZE) -> None:
+    """Run the application over a repository, and what a person does in it."""
+
+    async def run() -> None:
+        world = world_at(repo)
+        app = BlackbirdApp(world, Watch(world))
+        app.animation_level = "none"
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await wait_for(pilot, lambda: app.picture is not None)
+            await session(app, pilot)
+
+    asyncio.run(run())
+
+
+async def wait_for(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Wait for something to become true, however long it takes within patience."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, screen_text(cast(BlackbirdApp, pilot.app))
+        await pilot.pause(0.02)
+    await pilot.pause()
+
+
+def screen_text(app: BlackbirdApp) -> str:
+    """What is on the screen, less the blanks at the ends of lines."""
+    width, height = app.size
+    strips = app.screen._compositor.render_strips()
+    return "\n".join(strip.text[:width].rstrip() for strip in strips[:height])

@@ -1,0 +1,123 @@
+import signal
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.modals.checkpoint import CheckpointScreen
+from git_blackbird.tui.modals.request import RequestScreen
+from git_blackbird.tui.modals.runs import RunsScreen
+from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
+from tests.support import commit
+from tests.tui.driving import drive, screen_text, started, wait_for
+
+WANTING = "write x.txt one\nspec-wants x.txt two | critical | x.txt has no two"
+LARGE = (120, 60)
+
+
+@pytest.fixture
+def reviewed(repo: Path) -> Path:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", reviews__mode="parallel", reviews__maxIterations="1")
+    configure(repo, execution__stopGraceSeconds="0")
+    return repo
+
+
+def is_over(app: BlackbirdApp) -> bool:
+    return not app.runner.is_busy
+
+
+def reviews(repo: Path) -> list[RunStatus]:
+    return [run.status for run in open_at(repo).store.records.reviews(TaskId("alpha")).runs]
+
+
+def asks_of_round(app: BlackbirdApp, repo: Path, count: int) -> bool:
+    """Whether a checkpoint is shown, after so many reviews."""
+    return isinstance(app.screen, CheckpointScreen) and len(reviews(repo)) == count
+
+
+def test_what_is_not_cleared_is_shown_reviewed_again_and_requested(reviewed: Path) -> None:
+    put_plan(reviewed, leaf("alpha", WANTING))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks_of_round(app, reviewed, 2))
+        shown = screen_text(app)
+        assert "Spec Review: ISSUES (high confidence)" in shown
+        assert "x.txt has no two" in shown
+        assert "a decision is due: issues are left after round 1 of 1 (reviews.maxIterations)" in shown
+        assert "6. Review again" in shown
+        await pilot.press("6", "enter")
+        await wait_for(pilot, lambda: asks_of_round(app, reviewed, 4))
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        assert "x.txt has no two" in app.screen.query_one(TextArea).text
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+        await wait_for(pilot, lambda: "reviews of alpha: spec ISSUES, code APPROVED" in screen_text(app))
+
+    drive(reviewed, session, LARGE)
+    assert status(reviewed, "alpha") is Status.DONE
+
+
+def test_a_change_is_reviewed_again_while_nothing_runs(reviewed: Path) -> None:
+    put_plan(reviewed, leaf("alpha", WANTING))
+    execute(reviewed)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: asks_of_round(app, reviewed, 2))
+        await pilot.press("6", "enter")
+        await wait_for(pilot, lambda: asks_of_round(app, reviewed, 4))
+        await pilot.press("4", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(reviewed, session, LARGE)
+    assert [run.decision_state for run in runs_of(reviewed, "alpha")] == [DecisionState.REJECTED]
+
+
+def test_what_both_found_of_a_clear_change_is_told_and_kept(reviewed: Path) -> None:
+    put_plan(reviewed, leaf("alpha", "write x.txt one"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: is_over(app) and "every task is done" in screen_text(app))
+        shown = screen_text(app)
+        for told in ("running spec review of alpha", "code review of alpha is there", "Action: Proceed"):
+            assert told in shown
+        await pilot.press("t")
+        await wait_for(pilot, lambda: "APPROVED, round 1" in screen_text(app))
+        await pilot.press("h")
+        await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await wait_for(pilot, lambda: "Review Results:" in screen_text(app))
+        assert "spec_review success, approved" in screen_text(app)
+        await pilot.press("2")
+        await wait_for(pilot, lambda: "Found" in screen_text(app))
+        assert "Review Results:" not in screen_text(app)
+
+    drive(reviewed, session, LARGE)
+
+
+def test_both_reviewers_that_another_process_runs_are_followed(reviewed: Path) -> None:
+    put_plan(reviewed, leaf("alpha", "write x.txt one\nspec-sleep 60\ncode-sleep 60"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        with started(reviewed, "execute", "--no-input") as other:
+            await pilot.press("t")
+            await wait_for(pilot, lambda: "spec review of alpha  Task alpha" in screen_text(app))
+            await wait_for(pilot, lambda: "code review of alpha  Task alpha" in screen_text(app))
+            other.send_signal(signal.SIGINT)
+            await wait_for(pilot, lambda: other.poll() is not None)
+        await wait_for(pilot, lambda: "no agent is at work" in screen_text(app))
+        await pilot.press("t")
+        await wait_for(pilot, lambda: "its change is to be reviewed" in screen_text(app))
+
+    drive(reviewed, session, LARGE)
+    assert runs_of(reviewed, "alpha")[-1].merged_review is None

@@ -1,0 +1,203 @@
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from git_blackbird.controller.decide import record_decision
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import DecisionState
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.modals.checkpoint import CheckpointScreen
+from git_blackbird.tui.modals.questions import QuestionScreen
+from git_blackbird.tui.modals.request import RequestScreen
+from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of, status
+from tests.support import commit
+from tests.tui.driving import drive, screen_text, wait_for
+
+PROMPT = "write a.txt one\nsay It is written.\non-feedback write a.txt two"
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    commit(repo, {"README.md": "# Here\n", "src/deep/name.py": "pass\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    put_plan(repo, leaf("alpha", PROMPT), leaf("beta", "write b.txt one", deps=["alpha"]))
+    return repo
+
+
+def asks(app: BlackbirdApp, screen: type[object]) -> bool:
+    return isinstance(app.screen, screen)
+
+
+def is_over(app: BlackbirdApp) -> bool:
+    return not app.runner.is_busy
+
+
+def states(repo: Path, task_id: str) -> list[DecisionState | None]:
+    return [run.decision_state for run in runs_of(repo, task_id)]
+
+
+def test_a_checkpoint_is_approved_and_the_next_one_ends_the_call(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        shown = screen_text(app)
+        assert "Task review checkpoint" in shown
+        assert "A a.txt  +1 -0" in shown
+        assert "5. View full diff" in shown
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: "Task: beta" in screen_text(app))
+        await pilot.press("j", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session, (100, 40))
+    assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
+    assert states(planned, "beta") == [DecisionState.APPROVED_QUIT]
+
+
+def test_changes_are_requested_with_a_path_and_carried_out_in_the_session(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        await pilot.press("ctrl+s")
+        assert asks(app, RequestScreen)
+        await pilot.press(*"See @nam")
+        await wait_for(pilot, lambda: "src/deep/name.py" in screen_text(app))
+        await pilot.press("enter", *"too", "enter", *"and")
+        assert app.screen.query_one(TextArea).text == "See @src/deep/name.py too\nand"
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        await pilot.press("ctrl+s")
+        await wait_for(pilot, lambda: "2 runs together" in screen_text(app))
+        await pilot.press("4", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session, (100, 40))
+    first, second = runs_of(planned, "alpha")
+    assert first.decision_feedback == "See @src/deep/name.py too\nand"
+    assert (second.resumes, second.decision_state) == (first.id, DecisionState.REJECTED)
+    assert (planned / "a.txt").read_text() == "two\n"
+
+
+def test_the_whole_diff_is_shown_and_scrolled(planned: Path) -> None:
+    many = "\\n".join(f"line {number}" for number in range(200))
+    put_plan(planned, leaf("alpha", f"write a.txt {many}"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("5", "enter")
+        await wait_for(pilot, lambda: "+++ b/a.txt" in screen_text(app))
+        await pilot.press(*["pagedown"] * 30)
+        assert "+line 199" in screen_text(app)
+        await pilot.press("v")
+        assert "Review summary:" in screen_text(app)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session)
+    assert states(planned, "alpha") == [DecisionState.PENDING]
+
+
+def test_a_decision_from_elsewhere_closes_the_checkpoint_and_what_is_over_it(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        record_decision(open_at(planned), "alpha", APPROVE)
+        await wait_for(pilot, lambda: "Task: beta" in screen_text(app))
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+        assert app.screen is app.main
+
+    drive(planned, session, (100, 40))
+    assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
+
+
+def test_ctrl_c_at_a_checkpoint_ends_the_call_and_leaves_it_open(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("ctrl+c")
+        await wait_for(pilot, lambda: is_over(app))
+        assert app.screen is app.main
+        await wait_for(pilot, lambda: "Action required (1): alpha: decision" in screen_text(app))
+
+    drive(planned, session)
+    assert states(planned, "alpha") == [DecisionState.PENDING]
+
+
+def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("4", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
+        await wait_for(pilot, lambda: "rejected alpha; no file was changed" in screen_text(app))
+
+    drive(planned, session)
+    assert states(planned, "alpha") == [DecisionState.REJECTED]
+
+
+def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Path) -> None:
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("u")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        record_decision(open_at(planned), "alpha", APPROVE)
+        await wait_for(pilot, lambda: app.screen is app.main)
+
+    drive(planned, session)
+
+
+def test_questions_are_answered_by_option_and_in_words(planned: Path) -> None:
+    put_plan(
+        planned,
+        leaf("alpha", "ask tone Which tone? | friendly | formal\nask name Whose name?\nanswered tone t.txt"),
+    )
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: "Which tone?" in screen_text(app))
+        assert "alpha asks (1 of 2)" in screen_text(app)
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: "Whose name?" in screen_text(app))
+        await pilot.press("enter", *"Ada L.")
+        assert app.screen.query_one(Input).value == "Ada L."
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session)
+    answers = [(answer.id, answer.value) for answer in runs_of(planned, "alpha")[1].answers]
+    assert answers == [("tone", "formal"), ("name", "Ada L.")]
+
+
+def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "ask tone Which tone? | friendly | formal"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, QuestionScreen))
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+        await wait_for(pilot, lambda: "Action required (1): alpha: asks" in screen_text(app))
+        await pilot.press("u")
+        await wait_for(pilot, lambda: asks(app, QuestionScreen))
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session)
+    assert status(planned, "alpha") is Status.DONE

@@ -1,0 +1,105 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from git_blackbird.model.plan import Status
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.modals.parent_review import ParentReviewScreen
+from git_blackbird.tui.modals.request import RequestScreen
+from git_blackbird.tui.modals.runs import RunsScreen
+from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of, status
+from tests.support import commit
+from tests.tui.driving import drive, screen_text, wait_for
+
+REVIEWED = "require use.md without a name | guide-use | Say what happens without a name."
+MENDED = "write use.md usage\nsay Written.\non-feedback write use.md usage, without a name"
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo")
+    return repo
+
+
+def plan_a_failing_review(repo: Path) -> None:
+    put_plan(
+        repo,
+        replace(parent_of("guide", ["guide-use"]), prompt=REVIEWED),
+        leaf("guide-use", MENDED, parent="guide"),
+    )
+
+
+def is_over(app: BlackbirdApp) -> bool:
+    return not app.runner.is_busy
+
+
+def test_a_failing_review_comes_up_and_its_child_is_resumed(planned: Path) -> None:
+    plan_a_failing_review(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: isinstance(app.screen, ParentReviewScreen))
+        shown = screen_text(app)
+        assert "Say what happens without a name." in shown
+        assert "1. Resume guide-use" in shown
+        assert "2. Resume all" in shown
+        assert "3. Dismiss, with a reason" in shown
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_over(app) and status(planned, "guide") is Status.DONE)
+
+    drive(planned, session)
+    first, second = runs_of(planned, "guide-use")
+    assert second.resumes == first.id
+
+
+def test_all_that_a_review_flagged_is_resumed(planned: Path) -> None:
+    plan_a_failing_review(planned)
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        assert "Action required (2): guide-use: the review of a parent" in screen_text(app)
+        await pilot.press("end", "a", "p")
+        await wait_for(pilot, lambda: isinstance(app.screen, ParentReviewScreen))
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: is_over(app) and status(planned, "guide") is Status.DONE)
+
+    drive(planned, session)
+
+
+def test_a_review_is_dismissed_with_a_reason(planned: Path) -> None:
+    plan_a_failing_review(planned)
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("home", "p")
+        await wait_for(pilot, lambda: isinstance(app.screen, ParentReviewScreen))
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        await pilot.press(*"It is clear", "ctrl+s")
+        await wait_for(pilot, lambda: status(planned, "guide") is Status.DONE)
+
+    drive(planned, session)
+    dismissal = runs_of(planned, "guide")[-1].parent_review_dismissed
+    assert dismissal is not None
+    assert dismissal.reason == "It is clear"
+
+
+def test_the_runs_of_a_task_and_their_logs_are_shown(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "say First words.\nsay \x1b[31mLast[/] words."))
+    execute(planned)
+    (run,) = runs_of(planned, "alpha")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("h")
+        await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await wait_for(pilot, lambda: "First words." in screen_text(app))
+        shown = screen_text(app)
+        assert f"1. {run.id}  execute success" in shown
+        assert "Last[/] words." in shown
+        await pilot.press("escape")
+        assert app.screen is app.main
+
+    drive(planned, session, (100, 30))

@@ -1,0 +1,185 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from git_blackbird.controller.requests import set_status
+from git_blackbird.model.plan import Status
+from git_blackbird.tui.app import BlackbirdApp
+from tests.controller.support import (
+    configure,
+    execute,
+    leaf,
+    open_at,
+    parent_of,
+    put_plan,
+    runs_of,
+)
+from tests.support import commit
+from tests.tui.driving import drive, screen_text, wait_for
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo")
+    put_plan(
+        repo,
+        parent_of("guide", ["guide-faq", "guide-use"]),
+        leaf("guide-faq", "write faq.md questions", parent="guide"),
+        leaf("guide-use", "write use.md usage", parent="guide", deps=["guide-faq"]),
+        leaf("alpha", "write alpha.txt one"),
+    )
+    return repo
+
+
+def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
+        await pilot.press("down", "j", "j")
+        shown = screen_text(app)
+        assert "3 tasks: 3 todo (2 ready)" in shown
+        assert "guide-use  Task guide-use" in shown
+        assert "its dependency guide-faq is todo, not done" in shown
+        await pilot.press("k")
+        assert app.current is not None
+        assert app.current.id == "guide-faq"
+
+    drive(planned, session, (120, 30))
+
+
+def test_parents_fold_from_themselves_and_from_their_children(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "enter")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide")
+        await pilot.press("space", "down", "enter")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide")
+        assert app.current is not None
+        assert app.current.id == "guide"
+
+    drive(planned, session)
+
+
+def test_filters_follow_one_another(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("f")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq")
+        assert "filter: ready" in screen_text(app)
+        await pilot.press("f")
+        assert app.main.plan_tree.shown_ids() == ("guide", "guide-use")
+        await pilot.press("f")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
+
+    drive(planned, session)
+
+
+def test_a_search_shows_what_it_finds_and_escape_drops_it(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("slash", *"FAQ")
+        assert app.main.plan_tree.shown_ids() == ("guide", "guide-faq")
+        await pilot.press("enter", "down")
+        assert app.main.plan_tree.has_focus
+        assert app.current is not None
+        assert app.current.id == "guide-faq"
+        await pilot.press("escape")
+        assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
+        assert app.current.id == "guide-faq"
+
+    drive(planned, session)
+
+
+def test_tab_goes_to_the_other_pane_and_t_switches_it(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("tab")
+        assert not app.main.plan_tree.has_focus
+        await pilot.press("t")
+        assert "no agent is at work" in screen_text(app)
+        await pilot.press("tab")
+        assert app.main.plan_tree.has_focus
+
+    drive(planned, session)
+
+
+def test_what_a_person_owes_is_announced_and_found(planned: Path) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    execute(planned)
+    run_id = runs_of(planned, "alpha")[0].id
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        assert f"Action required (1): alpha: decision on run {run_id}" in screen_text(app)
+        await pilot.press("end", "a")
+        assert app.current is not None
+        assert app.current.id == "alpha"
+        assert "git blackbird decide alpha --approve" in screen_text(app).replace("\n", " ")
+
+    drive(planned, session, (120, 30))
+
+
+def test_nothing_is_announced_when_nothing_is_owed(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        assert "Action required" not in screen_text(app)
+
+    drive(planned, session)
+
+
+def test_what_another_process_does_is_seen(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        set_status(open_at(planned), "alpha", Status.DONE)
+        await wait_for(pilot, lambda: "1 done" in screen_text(app))
+        put_plan(planned, leaf("beta"))
+        await wait_for(pilot, lambda: app.main.plan_tree.shown_ids() == ("beta",))
+
+    drive(planned, session)
+
+
+def test_a_plan_that_breaks_is_named_and_seen_again_when_it_is_mended(planned: Path) -> None:
+    plan = planned / "blackbird.plan.json"
+    good = plan.read_bytes()
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        plan.write_bytes(b"{")
+        await wait_for(pilot, lambda: "blackbird.plan.json" in screen_text(app))
+        plan.write_bytes(good)
+        await wait_for(pilot, lambda: "3 tasks" in screen_text(app))
+
+    drive(planned, session, (240, 24))
+
+
+def test_control_sequences_markup_and_long_lines_are_shown_harmlessly(repo: Path) -> None:
+    title = "\x1b[2J[bold red]not markup[/]\x1b]0;t\x07 " + "x" * 5000
+    put_plan(repo, replace(leaf("alpha", f"[link=https://example.com]{title}"), title=title))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        shown = screen_text(app)
+        assert "\x1b" not in shown
+        assert "[link=https://example.com]" in shown
+        assert "[bold red]not markup[/]" in shown
+
+    drive(repo, session)
+
+
+def test_without_colours_all_is_said_in_words(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        assert app.no_color
+        colors = {
+            segment.style.color.triplet
+            for strip in app.screen._compositor.render_strips()
+            for segment in app._filters[0].apply(list(strip), app.background_colors[0])
+            if segment.style is not None and segment.style.color is not None and segment.style.color.triplet
+        }
+        assert all(color.red == color.green == color.blue for color in colors)
+        assert "READY" in screen_text(app)
+        assert "BLOCKED" in screen_text(app)
+
+    drive(planned, session)
+
+
+def test_q_leaves(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("q")
+        await wait_for(pilot, lambda: not app.is_running)
+
+    drive(planned, session)
