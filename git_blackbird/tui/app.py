@@ -73,7 +73,8 @@ class BlackbirdApp(App[None]):
             deed.label,
             tooltip=deed.says,
             show=deed.is_shown,
-            priority=not deed.is_shown,
+            # Any other key may be part of a text that is being typed, or mean something else in a modal.
+            priority=deed.key == _EVERYWHERE,
         )
         for deed in DEEDS
     ]
