@@ -101,9 +101,7 @@ def reader_may_leave() -> Iterator[None]:
 
 
 def wants_color(world: World, *, is_tty: bool) -> bool:
-    """Ask git whether colour is wanted; ``NO_COLOR`` and a pipe say no without asking."""
-    if world.environ.get("NO_COLOR"):
-        return False
+    """Ask git whether colour is wanted; ``NO_COLOR`` says no without asking."""
     from git_blackbird.controller.looks import color_wanted  # noqa: PLC0415  # asks git: only when it matters
 
     return color_wanted(world, is_tty=is_tty)

@@ -157,6 +157,13 @@ KEYS: Mapping[str, Key] = {
             0,
             2**40,
         ),
+        Key(
+            "tui.theme",
+            Kind.TEXT,
+            "auto",
+            "the screen's colours; auto goes by COLORFGBG",
+            choices=("auto", "dark", "light", "ansi"),
+        ),
         Key("tui.runDataRefreshIntervalSeconds", Kind.INTEGER, 5, "kept for the Go program", 1, 300),
         Key("tui.planDataRefreshIntervalSeconds", Kind.INTEGER, 5, "kept for the Go program", 1, 300),
         Key("planning.maxPlanAutoRefinePasses", Kind.INTEGER, 1, "kept for the Go program", 0, 3),

@@ -57,6 +57,7 @@ key reviews.code.agent words:claude|codex|command|demo who reviews the code; the
 key reviews.code.model text the model of that reviewer
 key snapshot.timeoutSeconds text longest time for one snapshot
 key snapshot.maxUntrackedBytes text largest untracked file a snapshot keeps
+key tui.theme words:auto|dark|light|ansi the screen'\''s colours; auto goes by COLORFGBG
 key tui.runDataRefreshIntervalSeconds text kept for the Go program
 key tui.planDataRefreshIntervalSeconds text kept for the Go program
 key planning.maxPlanAutoRefinePasses text kept for the Go program
