@@ -1,8 +1,8 @@
 """What an agent does and prints, on its way to a screen that may not keep up with it (``--stream``)."""
 
-from git_blackbird.cli.clean_stream import CleanStream
 from git_blackbird.cli.transcript import Transcript
 from git_blackbird.cli.writer import Writer
+from git_blackbird.messages.clean_stream import CleanStream
 from git_blackbird.model.conversation import Progress
 from git_blackbird.model.events import RunPrinted
 from git_blackbird.model.run import Run

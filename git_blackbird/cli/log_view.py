@@ -6,12 +6,12 @@ Imports the agents: to be imported only by what shows a run's output.
 import sys
 from collections.abc import Callable, Iterator
 
-from git_blackbird.cli.clean_stream import CleanStream
 from git_blackbird.cli.context import Invocation
 from git_blackbird.cli.transcript import Transcript
 from git_blackbird.controller import run_views
 from git_blackbird.controller.transcripts import followed_steps, saved_steps
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.messages.clean_stream import CleanStream
 from git_blackbird.model.run import Run, RunStatus
 from git_blackbird.model.text import clean_line, shell_word
 

@@ -13,13 +13,13 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from git_blackbird.cli.agent_output import AgentOutput
-from git_blackbird.cli.clean_stream import CleanStream
 from git_blackbird.cli.json_face import describe
 from git_blackbird.cli.path_completer import PathCompleter
 from git_blackbird.cli.writer import MAX_BACKLOG, Writer
 from git_blackbird.controller.viewing import full_diff, paths_of
 from git_blackbird.messages.amounts import render_path
 from git_blackbird.messages.checkpoint_text import render_checkpoint
+from git_blackbird.messages.clean_stream import CleanStream
 from git_blackbird.messages.event_text import render_event
 from git_blackbird.model.change import (
     Between,
