@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from git_blackbird.cli.config_command import setting_data, shown_value
+from git_blackbird.cli.config_command import setting_data
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.output import Output, print_error
 from git_blackbird.cli.tables import Cell, render_section, render_table
@@ -13,6 +13,7 @@ from git_blackbird.cli.troubles import warn_problems
 from git_blackbird.controller.agent_views import AgentList, AgentView, Reviewer, view_agent, view_agents
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import AgentUnavailableError, ExitCode
+from git_blackbird.messages.config_text import shown_value
 from git_blackbird.model.settings import Layer, Setting
 from git_blackbird.model.text import clean_line
 

@@ -1,7 +1,6 @@
 """``config``: every key with its value and origin; reading, writing and removing one."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import click
 
@@ -11,11 +10,11 @@ from git_blackbird.cli.troubles import warn_problems
 from git_blackbird.controller.config_edits import Scope, Written, require_key, unset_key, write_key
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.model.keys import Kind, Value
+from git_blackbird.messages.config_text import layer_lines, shown_value, type_text, value_text
+from git_blackbird.model.keys import Kind
+from git_blackbird.model.layers import KeyLayers, layers_of
 from git_blackbird.model.settings import Setting
 from git_blackbird.model.text import clean_line
-
-UNSET = "(unset)"
 
 
 # Values that begin with a dash are common here: what no option is, is a value.
@@ -78,20 +77,39 @@ def _say_settings(call: Invocation, workspace: Workspace, name: str | None) -> N
     ]
     for line in render_table(rows, None):
         call.output.say(line)
-    call.output.data({"settings": [setting_data(one) for one in shown]})
+    layers = [layers_of(workspace.settings, one.key.name) for one in shown]
+    if name is not None:
+        for line in _layer_lines(layers[0]):
+            call.output.say(line)
+    data = [
+        {**setting_data(one), "layers": layer_data(said)} for one, said in zip(shown, layers, strict=True)
+    ]
+    call.output.data({"settings": data})
 
 
-def shown_value(setting: Setting) -> str:
-    """Write a value so that ``config KEY VALUE`` would read it as the same."""
-    return UNSET if setting.value is None else _value_text(setting.value)
+def _layer_lines(layers: KeyLayers) -> Iterator[str]:
+    """Say what a key is, and what each layer says of it."""
+    if layers.key is not None:
+        yield f"  {layers.key.says}; {type_text(layers.key)}"
+    rows = [
+        (Cell(one.standing), Cell(one.value), Cell(one.origin, dim=bool(one.origin)))
+        for one in layer_lines(layers)
+    ]
+    yield from (f"  {line}" for line in render_table(rows, None))
 
 
-def _value_text(value: Value) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return clean_line(json.dumps(value, ensure_ascii=False), 1000)
-    return clean_line(str(value), 1000)
+def layer_data(layers: KeyLayers) -> list[dict[str, object]]:
+    """Give what the layers say of a key for programs, the strongest first."""
+    return [
+        {
+            "layer": told.given.layer.name.lower(),
+            "origin": told.given.origin,
+            "value": told.given.value if told.value is None else told.value,
+            "standing": standing.value,
+            "problem": None if told.problem is None else told.problem.what,
+        }
+        for told, standing in layers.standings()
+    ]
 
 
 def setting_data(setting: Setting) -> dict[str, object]:
@@ -113,7 +131,7 @@ def _say_written(call: Invocation, written: Written) -> None:
     if written.value is None:
         call.output.say(f"removed {clean_line(written.key)} from {clean_line(written.place, 1000)}")
     else:
-        call.output.say(f"{written.key} = {_value_text(written.value)} in {clean_line(written.place, 1000)}")
+        call.output.say(f"{written.key} = {value_text(written.value)} in {clean_line(written.place, 1000)}")
     stronger = written.overruled_by
     if stronger is not None:
         call.output.warn(f"{shown_value(stronger)} from {stronger.origin} still counts instead")

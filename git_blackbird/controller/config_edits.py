@@ -19,7 +19,14 @@ from git_blackbird.model.settings import (
     read_value,
 )
 from git_blackbird.storage.atomic import write_atomic
-from git_blackbird.storage.config_files import global_config_path, load_layer, with_key, write_global_config
+from git_blackbird.storage.config_files import (
+    check_text,
+    global_config_path,
+    load_layer,
+    load_text,
+    with_key,
+    write_global_config,
+)
 
 
 class Scope(StrEnum):
@@ -31,7 +38,8 @@ class Scope(StrEnum):
 
 
 LOCAL_PLACE = "git config (local)"
-_LAYERS = {Scope.LOCAL: Layer.GIT_LOCAL, Scope.PROJECT: Layer.PROJECT, Scope.GLOBAL: Layer.GLOBAL}
+NOT_OF_A_CLONE = "never counts from a repository's own file"
+LAYERS = {Scope.LOCAL: Layer.GIT_LOCAL, Scope.PROJECT: Layer.PROJECT, Scope.GLOBAL: Layer.GLOBAL}
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Writt
         raise UsageError(f"{key.name}: {what}", hint=None if problem is None else problem.hint)
     if scope is Scope.PROJECT and not key.clone_safe:
         raise RequestError(
-            f"{key.name} never counts from a repository's own file",
+            f"{key.name} {NOT_OF_A_CLONE}",
             hint=f"to use it in this clone: git config blackbird.{key.name} {quoted_for_git(value)}",
         )
     place = _save(workspace, key, value, text, scope)
@@ -87,7 +95,7 @@ def unset_key(workspace: Workspace, name: str, scope: Scope) -> Written:
         place = LOCAL_PLACE
         removed = unset_setting(workspace.repo, name, "local")
     else:
-        path = _file(workspace, scope)
+        path = config_file(workspace, scope)
         place = str(path)
         removed = _remove(workspace, path, name, scope)
     if not removed:
@@ -97,11 +105,37 @@ def unset_key(workspace: Workspace, name: str, scope: Scope) -> Written:
     return Written(name if key is None else key.name, None, place)
 
 
+def edited_file(workspace: Workspace, scope: Scope) -> tuple[str, str]:
+    """Give the name and the text of a file that is to be mended by hand.
+
+    Raises UnusableError when it is no text.
+    """
+    path = config_file(workspace, scope)
+    return str(path), load_text(path)
+
+
+def write_file(workspace: Workspace, scope: Scope, before: str, text: str) -> None:
+    """Save a whole file that was mended by hand, once it can be read.
+
+    Raises UsageError when it cannot, RequestError when the file is not as it was ``before`` any more,
+    UnusableError when it cannot be saved.
+    """
+    workspace.require_person("change the configuration")
+    path = config_file(workspace, scope)
+    data = check_text(text)
+    with workspace.store.transaction():
+        if load_text(path) != before:
+            raise RequestError(
+                f"{path} was changed meanwhile", hint="leave, and begin with what is there now"
+            )
+        _write(workspace, path, data, scope)
+
+
 def _save(workspace: Workspace, key: Key, value: Value, text: str, scope: Scope) -> str:
     if scope is Scope.LOCAL:
         write_setting(workspace.repo, key.name, text, "local")
         return LOCAL_PLACE
-    path = _file(workspace, scope)
+    path = config_file(workspace, scope)
     with workspace.store.transaction():
         spelled = next(_spellings(path, key.name, scope), key.name)
         as_json = list(value) if isinstance(value, tuple) else value
@@ -119,7 +153,7 @@ def _remove(workspace: Workspace, path: Path, name: str, scope: Scope) -> bool:
 
 def _spellings(path: Path, name: str, scope: Scope) -> Iterator[str]:
     """Give the key as the file spells it; letter case does not count."""
-    given, _ = load_layer(path, _LAYERS[scope])
+    given, _ = load_layer(path, LAYERS[scope])
     return (one.key for one in given if one.key.lower() == name.lower())
 
 
@@ -130,7 +164,11 @@ def _write(workspace: Workspace, path: Path, data: bytes, scope: Scope) -> None:
         write_atomic(workspace.layout, path, data)
 
 
-def _file(workspace: Workspace, scope: Scope) -> Path:
+def config_file(workspace: Workspace, scope: Scope) -> Path:
+    """Name the file of the project or of the user.
+
+    Raises UnusableError where there is no place for it.
+    """
     if scope is Scope.PROJECT:
         return workspace.layout.config
     path = global_config_path(workspace.world.environ)
@@ -142,4 +180,6 @@ def _file(workspace: Workspace, scope: Scope) -> Path:
 def _stronger(workspace: Workspace, key: Key, scope: Scope) -> Setting | None:
     """Find the setting that counts instead of one in this place."""
     setting = workspace.settings.values[key.name]
-    return setting if setting.layer < _LAYERS[scope] else None
+    # A worktree's own configuration, and `git -c`, are of the same layer as the clone's, and stronger.
+    is_beside = scope is Scope.LOCAL and setting.layer is Layer.GIT_LOCAL and setting.origin != LOCAL_PLACE
+    return setting if setting.layer < LAYERS[scope] or is_beside else None

@@ -3,9 +3,11 @@
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from git_blackbird.controller.config_watch import TICK_NANOSECONDS, ConfigWatch, changed_at
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.overview import Overview, TaskView, build_overview, is_under_review, view_in
 from git_blackbird.controller.workspace import open_workspace
@@ -15,8 +17,6 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.locks import controller_holder
-
-_TICK_NANOSECONDS = 2_100_000_000
 
 
 class Picture(NamedTuple):
@@ -46,11 +46,14 @@ class Picture(NamedTuple):
 class Watch:
     """Looks at one worktree again and again; what did not change is not read again.
 
-    It is to be used by one thread at a time. The configuration is read when it is made.
+    It is to be used by one thread at a time. The configuration is read when it is made, and again where it
+    changed.
     """
 
     def __init__(self, world: World) -> None:
         self.workspace = open_workspace(world)
+        self._world = world
+        self._config = ConfigWatch()
         self._seen: _Marks | None = None
         self._picture: Picture | None = None
         self._under_review: tuple[TaskId, ...] = ()
@@ -65,8 +68,10 @@ class Watch:
     def look(self) -> Picture | None:
         """Read what changed; None where nothing did since the last look.
 
-        Raises UnusableError when there is no plan to be read; the next look tries again.
+        Raises UnusableError when plan or configuration cannot be read; the next look tries again.
         """
+        if self._config.may_differ():
+            self._read_configuration()
         marks = self._marks()
         if marks == self._seen:
             return None
@@ -81,15 +86,26 @@ class Watch:
         self._seen = marks if marks.are_settled() else None
         return self._picture
 
+    def _read_configuration(self) -> None:
+        """Go on with the configuration as it is now, and what was read of plan and records."""
+        # Where this fails, the next look that does not has something to show.
+        seen, self._seen = self._seen, None
+        opened, before = open_workspace(self._world), self.workspace
+        self._config.remember(opened)
+        if (opened.settings, opened.problems) == (before.settings, before.problems):
+            self._seen = seen
+        else:
+            self.workspace = replace(opened, store=before.store)
+
     def _marks(self) -> "_Marks":
         layout = self.workspace.layout
         running = self._picture.overview.running if self._picture is not None else ()
         return _Marks(
             (
-                _changed(layout.plan),
-                _changed(layout.feedback),
+                changed_at(layout.plan),
+                changed_at(layout.feedback),
                 *_folder_times(layout.runs),
-                *(_changed(layout.task_reviews(task_id)) for task_id in self._under_review),
+                *(changed_at(layout.task_reviews(task_id)) for task_id in self._under_review),
             ),
             controller_holder(layout),
             tuple(is_alive(one.run) for one in running),
@@ -105,14 +121,7 @@ class _Marks(NamedTuple):
 
     def are_settled(self) -> bool:
         """Whether a further write would leave other times: clocks of file systems have ticks."""
-        return time.time_ns() - max(self.times) > _TICK_NANOSECONDS
-
-
-def _changed(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
+        return time.time_ns() - max(self.times) > TICK_NANOSECONDS
 
 
 def _folder_times(folder: Path) -> list[int]:

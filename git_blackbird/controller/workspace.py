@@ -114,10 +114,7 @@ def open_workspace(world: World, flags: Iterable[Given] = ()) -> Workspace:
     repo = discover(world.cwd, world.environ)
     layout = Layout(repo.top, repo.private_dir)
     given, problems = _read_layers(world, repo, layout)
-    given = [*given, *flags]
-    if not any(one.key.lower() == "agent" for one in given):
-        given.extend(load_agent_choice(layout.agent_choice))
-    settings = merge_layers(given)
+    settings = merge_layers([*given, *flags])
     return Workspace(world, repo, Store(layout), settings, (*problems, *settings.problems))
 
 
@@ -125,7 +122,8 @@ def _read_layers(world: World, repo: Repository, layout: Layout) -> tuple[list[G
     project, project_problems = load_layer(layout.config, Layer.PROJECT)
     everywhere, global_problems = load_layer(global_config_path(world.environ), Layer.GLOBAL)
     from_git = [_from_git(setting) for setting in read_settings(repo)]
-    given = [*_from_environment(world), *from_git, *project, *everywhere]
+    go_choice = load_agent_choice(layout.agent_choice)
+    given = [*_from_environment(world), *from_git, *project, *everywhere, *go_choice]
     return given, [*project_problems, *global_problems]
 
 

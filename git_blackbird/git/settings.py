@@ -1,6 +1,7 @@
 """The layers of configuration that git keeps: ``git config blackbird.*`` (DESIGN.md 11)."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
@@ -12,7 +13,6 @@ Scope = Literal["system", "global", "local", "worktree", "command"]
 _SECTION = "blackbird."
 _PAGER_IN_USE = "GIT_PAGER_IN_USE"
 _NO_SUCH_KEY = 1
-_NOTHING_TO_UNSET = 5
 
 
 class GitSetting(NamedTuple):
@@ -45,19 +45,50 @@ def _parse_setting(scope: str, item: str) -> GitSetting:
 
 
 def write_setting(repo: Repository, key: str, value: str, scope: Literal["local", "global"]) -> None:
-    """Set ``blackbird.KEY`` for this repository or for the user.
+    """Set ``blackbird.KEY`` for this repository or for the user, as it is spelled there if it is.
 
     Raises GitError in git's words when it cannot.
     """
-    repo.git("config", f"--{scope}", "--replace-all", "--", _SECTION + key, value)
+    spelled = [*_spellings(repo, key, scope), _SECTION + key][0]
+    repo.git("config", f"--{scope}", "--replace-all", "--", spelled, value)
 
 
 def unset_setting(repo: Repository, key: str, scope: Literal["local", "global"]) -> bool:
-    """Remove ``blackbird.KEY``; False when it was not set there."""
-    done = repo.git("config", f"--{scope}", "--unset-all", "--", _SECTION + key, check=False)
-    if done.code not in (0, _NOTHING_TO_UNSET):
-        raise GitError(("config",), done.code, done.err)
-    return done.code == 0
+    """Remove ``blackbird.KEY``, however it is spelled; False when it was not set there."""
+    spellings = _spellings(repo, key, scope)
+    for spelled in spellings:
+        repo.git("config", f"--{scope}", "--unset-all", "--", spelled)
+    return bool(spellings)
+
+
+def _spellings(repo: Repository, key: str, scope: str) -> list[str]:
+    """Give the ways in which a file has a key, the last first: git tells the letter case of a middle part."""
+    name = (_SECTION + key).lower()
+    return list(dict.fromkeys(one for one in reversed(_keys_in(repo, scope)) if one.lower() == name))
+
+
+def files_of_settings(repo: Repository) -> tuple[Path, ...]:
+    """Name the files that git reads settings from, with those that they include, and its places for more.
+
+    Raises GitError when a configuration file cannot be read.
+    """
+    done = repo.git("config", "--list", "--name-only", "--show-origin", "-z")
+    origins = dict.fromkeys(done.out.split(b"\0")[:-1:2])
+    files = [origin.removeprefix(b"file:") for origin in origins if origin.startswith(b"file:")]
+    named = (repo.top / os.fsdecode(file) for file in files)
+    return tuple(dict.fromkeys((*_places(repo), *named)))
+
+
+def _places(repo: Repository) -> Iterator[Path]:
+    """Give where git looks whether or not there is anything yet; the system's place is known to git alone."""
+    yield repo.common_dir / "config"
+    yield repo.git_dir / "config.worktree"
+    home, elsewhere = repo.environ.get("HOME"), repo.environ.get("GIT_CONFIG_GLOBAL")
+    if elsewhere is not None:
+        yield repo.top / elsewhere
+    elif home:
+        yield Path(home) / ".gitconfig"
+        yield Path(repo.environ.get("XDG_CONFIG_HOME") or Path(home) / ".config") / "git" / "config"
 
 
 def list_own_keys(repo: Repository) -> tuple[str, ...]:

@@ -60,11 +60,27 @@ class Problem(NamedTuple):
         return f"{self.origin}: {self.key}: {self.what}"
 
 
+class Told(NamedTuple):
+    """What one layer says of a key: the value as it would count, or in ``problem`` why it does not.
+
+    ``key`` is None where no key is of that name. A value that was out of range has both, for it is clamped.
+    """
+
+    given: Given
+    key: Key | None
+    value: Value | None
+    problem: Problem | None = None
+
+
 class Settings(NamedTuple):
-    """Every key with the value that counts, and what was wrong on the way."""
+    """Every key with the value that counts, and what was wrong on the way.
+
+    ``told`` is what all layers say, the weakest first.
+    """
 
     values: Mapping[str, Setting]
     problems: tuple[Problem, ...] = ()
+    told: tuple[Told, ...] = ()
 
     def _value(self, name: str) -> Any:
         return self.values[name].value
@@ -103,21 +119,21 @@ def nearest_key(name: str) -> str:
 
 def merge_layers(given: Iterable[Given]) -> Settings:
     """Let the strongest layer win for each key; name what is unknown, mistyped, out of range, not trusted."""
-    problems: list[Problem] = []
     chosen = {name: Setting(key, key.default, Layer.DEFAULT, "default") for name, key in KEYS.items()}
-    for one in sorted(given, key=lambda given: given.layer, reverse=True):
-        key = find_key(one.key)
-        if key is None:
-            problems.append(Problem(one.origin, one.key, "unknown key", nearest_key(one.key)))
-        elif one.layer == Layer.PROJECT and not key.clone_safe:
-            problems.append(_distrusted(one, key))
-        else:
-            value, problem = read_value(key, one)
-            if problem is not None:
-                problems.append(problem)
-            if value is not None:
-                chosen[key.name] = Setting(key, value, one.layer, one.origin)
-    return Settings(chosen, tuple(problems))
+    told = tuple(map(_told, sorted(given, key=lambda given: given.layer, reverse=True)))
+    for one in told:
+        if one.key is not None and one.value is not None:
+            chosen[one.key.name] = Setting(one.key, one.value, one.given.layer, one.given.origin)
+    return Settings(chosen, tuple(one.problem for one in told if one.problem is not None), told)
+
+
+def _told(one: Given) -> Told:
+    key = find_key(one.key)
+    if key is None:
+        return Told(one, None, None, Problem(one.origin, one.key, "unknown key", nearest_key(one.key)))
+    if one.layer == Layer.PROJECT and not key.clone_safe:
+        return Told(one, key, None, _distrusted(one, key))
+    return Told(one, key, *read_value(key, one))
 
 
 def _distrusted(one: Given, key: Key) -> Problem:

@@ -5,13 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from git_blackbird.errors import UnusableError
+from git_blackbird.errors import UnusableError, UsageError
 from git_blackbird.model.settings import Given, Layer, Problem, flatten
 from git_blackbird.storage.atomic import replace_durably
 from git_blackbird.storage.json_text import JsonFault, dump_json, load_bounded_json
 from git_blackbird.storage.reading import load_bytes
 
 GO_AGENTS = ("claude", "codex")
+WHOLE_FILE = "the file"
+"""What a problem of a file as a whole names instead of a key."""
+_VERSION, _VERSION_HINT = "schemaVersion", "write 1 or leave it out"
 
 
 def global_config_path(environ: Mapping[str, str]) -> Path | None:
@@ -31,12 +34,16 @@ def load_layer(path: Path | None, layer: Layer) -> tuple[list[Given], list[Probl
         document = _load_document(path)
     except (OSError, JsonFault) as error:
         what = getattr(error, "strerror", None) or str(error)
-        return [], [Problem(str(path), "the file", what, "mend it or remove it")]
-    version = document.get("schemaVersion", 1)
-    if version != 1 or isinstance(version, bool):
-        hint = "write 1 or leave it out"
-        return [], [Problem(str(path), "schemaVersion", f"is {shown_value(version)}, not 1", hint)]
+        return [], [Problem(str(path), WHOLE_FILE, what, "mend it or remove it")]
+    if (wrong := _version_fault(document)) is not None:
+        return [], [Problem(str(path), _VERSION, wrong, _VERSION_HINT)]
     return flatten(document, layer, str(path)), []
+
+
+def _version_fault(document: Mapping[str, object]) -> str | None:
+    version = document.get(_VERSION, 1)
+    is_known = version == 1 and not isinstance(version, bool)
+    return None if is_known else f"is {shown_value(version)}, not 1"
 
 
 def _load_document(path: Path) -> dict[str, Any]:
@@ -44,10 +51,50 @@ def _load_document(path: Path) -> dict[str, Any]:
         data = load_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    return _parse_document(data)
+
+
+def _parse_document(data: bytes) -> dict[str, Any]:
     document = load_bounded_json(data)
     if not isinstance(document, dict):
         raise JsonFault("is not an object")
     return document
+
+
+def is_unreadable(problem: Problem) -> bool:
+    """Whether a problem is that of a file none of which counts."""
+    return problem.key in {WHOLE_FILE, _VERSION}
+
+
+def load_text(path: Path) -> str:
+    """Give a configuration file as a text to be edited; a missing one is empty.
+
+    Raises UnusableError when it is no text, or no file.
+    """
+    try:
+        return load_bytes(path).decode()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        what = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise UnusableError(
+            f"{path} cannot be edited here: {what}", hint="remove it, or mend it otherwise"
+        ) from error
+
+
+def check_text(text: str) -> bytes:
+    """Give the bytes of a text that is a configuration file.
+
+    Raises UsageError saying what it is not.
+    """
+    data = text.encode()
+    try:
+        wrong = _version_fault(_parse_document(data))
+    except JsonFault as fault:
+        raise UsageError(str(fault), hint=fault.fix) from fault
+    if wrong is not None:
+        raise UsageError(f"{_VERSION} {wrong}", hint=_VERSION_HINT)
+    return data
 
 
 def load_agent_choice(path: Path) -> list[Given]:
@@ -72,8 +119,8 @@ def with_key(path: Path, dotted: str, value: object | None) -> bytes:
         document = _load_document(path)
     except (OSError, JsonFault) as error:
         raise UnusableError(f"{path}: {error}", hint="mend it or remove it") from error
-    document.setdefault("schemaVersion", 1)
-    section, _, name = dotted.rpartition(".")
+    document.setdefault(_VERSION, 1)
+    section, name = _place_of(document, dotted)
     place = document.setdefault(section, {}) if section else document
     if not isinstance(place, dict):
         raise UnusableError(f"{path}: {section} is not an object", hint="mend the file")
@@ -84,6 +131,18 @@ def with_key(path: Path, dotted: str, value: object | None) -> bytes:
     else:
         place[name] = value
     return dump_json(document)
+
+
+def _place_of(document: Mapping[str, object], dotted: str) -> tuple[str, str]:
+    """Say in which object a key is, or belongs, and under what name; "" is the outermost."""
+    if dotted in document:
+        return "", dotted
+    for section, inner in document.items():
+        name = dotted.removeprefix(f"{section}.")
+        if isinstance(inner, dict) and name != dotted and name in inner:
+            return section, name
+    section, _, name = dotted.rpartition(".")
+    return section, name
 
 
 def write_global_config(path: Path, data: bytes) -> None:
