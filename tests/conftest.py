@@ -1,6 +1,7 @@
 """The seal around every test: its own HOME, its own git configuration, a fixed identity."""
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +20,22 @@ LEAKING = ("BLACKBIRD_", "CLAUDE", "CODEX", "ANTHROPIC_", "OPENAI_", "GIT_")
 
 # Hundreds of programs are started: none of them should have to compile what the one before it has compiled.
 sys.dont_write_bytecode = False
+
+
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4 * 10**9
+
+
+def pytest_configure() -> None:
+    """Put the repositories in memory where there is room: no test is about the disk, all would wait."""
+    if "TMPDIR" not in os.environ and MEMORY.is_dir() and _serves(MEMORY):
+        tempfile.tempdir = str(MEMORY)
+
+
+def _serves(place: Path) -> bool:
+    """Whether there is room, and programs may be run from there."""
+    is_barred = os.statvfs(place).f_flag & os.ST_NOEXEC
+    return not is_barred and shutil.disk_usage(place).free > ROOM_BYTES
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -47,6 +64,7 @@ def sealed(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "HOME": str(home),
         "TMPDIR": str(temporary),
         "XDG_CONFIG_HOME": str(home / ".config"),
+        "GIT_CEILING_DIRECTORIES": str(tmp_path.parent),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_AUTHOR_NAME": "Ada",
         "GIT_AUTHOR_EMAIL": "ada@example.com",

@@ -78,6 +78,7 @@ class _Leg:
         self._order = order
         self._post = Post(crew.workspace.repo.top, folder)
         self._run = opening
+        self._recorded_in: tuple[int, int] | None = None
         self._assignment = self._assign()
 
     def _assign(self) -> Assignment:
@@ -101,10 +102,9 @@ class _Leg:
         crew.face.notify(
             RunStarted(run.task_id, self._order.task.title, run.id, run.provider, run.resumes, child.pid)
         )
-        folder = self._records_folder()
         ended = await follow_agent(crew, self._assignment, child, hurry)
         remove_litter(crew.workspace.repo.top, run, crew.agent.litter)
-        if self._records_folder() != folder:
+        if self._records_folder() != self._recorded_in:
             crew.face.notify(Notice(Weight.WARNING, _RECORDS_GONE, task_id=run.task_id))
         closing = Closing(
             crew.agent.abilities, ended, gated=crew.stops_after_each or self._order.gated, order=self._order
@@ -145,4 +145,6 @@ class _Leg:
                 overtake_runs(transaction, task.id, self._run.id, moment.now)
             transaction.save_plan(apply_statuses(plan, {task.id: Status.IN_PROGRESS}, moment))
             transaction.remember_plan()
+        # Before the agent works: the first thing it does may be to take them away.
+        self._recorded_in = self._records_folder()
         note_commits(workspace, self._crew.face, self._run)

@@ -59,8 +59,11 @@ def load(program: Program, **settings: Any) -> Agent:
 
 @contextmanager
 def short_folder() -> Iterator[Path]:
-    """Make a folder below which agents have room for their sockets; else they put them beside it."""
-    with tempfile.TemporaryDirectory(prefix="real-") as folder:
+    """Make a folder below which agents have room for their sockets; else they put them beside it.
+
+    It is on a disk: a sandboxed program has a /dev of its own, in which the memory of others is not.
+    """
+    with tempfile.TemporaryDirectory(prefix="real-", dir="/var/tmp") as folder:
         yield Path(folder)
 
 
