@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import ClassVar, TypeVar
 
 from textual import work
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
@@ -43,6 +42,7 @@ from git_blackbird.tui.modals.modal import Modal
 from git_blackbird.tui.modals.runs import RunsScreen
 from git_blackbird.tui.palette import DeedProvider
 from git_blackbird.tui.running import Prepare, Runner
+from git_blackbird.tui.themes import ThemedApp
 
 T = TypeVar("T")
 _LOOK_SECONDS = 1.0
@@ -60,12 +60,12 @@ _TAKEN_BY = {
 _GOOD_ENDS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
 
-class BlackbirdApp(App[None]):
+class BlackbirdApp(ThemedApp):
     """Shows one worktree, and runs one loop of the controller at a time."""
 
     TITLE = "git blackbird"
     CSS_PATH = "app.tcss"
-    COMMANDS = App.COMMANDS | {DeedProvider}
+    COMMANDS = ThemedApp.COMMANDS | {DeedProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             deed.key,
@@ -86,6 +86,7 @@ class BlackbirdApp(App[None]):
         self.runner = Runner(self)
         self._watch = watch
         self._trouble: str | None = None
+        self.wear(watch.workspace)
 
     @property
     def picture(self) -> Picture | None:

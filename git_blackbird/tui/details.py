@@ -3,10 +3,7 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from git_blackbird.controller.held_parents import REVIEW_WORDS
 from git_blackbird.controller.overview import CHANGE_REVIEW, TaskView, why_failed
@@ -25,13 +22,14 @@ from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean_line
-from git_blackbird.tui.lines import drawn, listed, paragraph, section
+from git_blackbird.tui.line_view import FoldedView
+from git_blackbird.tui.lines import listed, paragraph, section
 
 _MAX_RUNS = 8
 _MAX_NEIGHBOURS = 20
 
 
-class Details(VerticalScroll):
+class Details(FoldedView, can_focus=True):
     """Shows one task; scrolls."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,14 +37,9 @@ class Details(VerticalScroll):
         Binding("k", "scroll_up", "Up", show=False),
     ]
 
-    def compose(self) -> ComposeResult:
-        """Make the text."""
-        yield Static(markup=False)
-
-    def show(self, view: TaskView | None, now: str) -> None:
+    def show_task(self, view: TaskView | None, now: str) -> None:
         """Show a task; ``now`` is the time it is."""
-        lines = [Line("the plan has no tasks", Tone.FAINT)] if view is None else task_lines(view, now)
-        self.query_one(Static).update(drawn(lines))
+        self.show([Line("the plan has no tasks", Tone.FAINT)] if view is None else task_lines(view, now))
 
 
 def task_lines(view: TaskView, now: str) -> Iterator[Line]:

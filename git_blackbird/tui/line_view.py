@@ -1,17 +1,19 @@
 """Lines of any number, as of a diff or a log: only those in view are drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
+from textual import events
+from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from git_blackbird.messages.checkpoint_text import Line, Tone
 from git_blackbird.model.text import visible
-from git_blackbird.tui.lines import STYLES
+from git_blackbird.tui.lines import CLASSES, LONGEST
 
 _MARKS = (
     ("diff ", Tone.HEADING),
@@ -27,13 +29,15 @@ _LONGEST = 4_000
 class LineView(ScrollView, can_focus=False):
     """Shows lines that are not broken; scrolls both ways."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES.values())
+
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
-        self._lines: Sequence[Line] = (Line("reading...", Tone.FAINT),)
+        self._rows: Sequence[Line] = (Line("reading...", Tone.FAINT),)
 
     def show(self, lines: Sequence[Line]) -> None:
         """Show lines from the first on."""
-        self._lines = lines
+        self._rows = lines
         self.virtual_size = Size(max((len(line.text) for line in lines), default=0), len(lines))
         self.scroll_home(animate=False)
         self.refresh()
@@ -42,12 +46,52 @@ class LineView(ScrollView, can_focus=False):
         """Draw one line of what is in view."""
         left, top = self.scroll_offset
         width = self.size.width
-        if top + y >= len(self._lines):
+        if top + y >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        line = self._lines[top + y]
+        line = self._rows[top + y]
         text = line.text.expandtabs()
-        strip = Strip([Segment(text, Style.parse(STYLES[line.tone] or "none"))], cell_len(text))
+        style = self.get_component_rich_style(CLASSES[line.tone], partial=True)
+        strip = Strip([Segment(text, style)], cell_len(text))
         return strip.crop_extend(left, left + width, None).apply_style(self.rich_style)
+
+
+class FoldedView(LineView):
+    """Shows lines that are broken where they are too long; scrolls up and down."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._lines: Sequence[Line] = ()
+        self._width = 0
+
+    def show(self, lines: Iterable[Line]) -> None:
+        """Show lines from the first on."""
+        self._lines = list(lines)
+        self._fold()
+        self.scroll_home(animate=False)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Break the lines anew where the width is another."""
+        del event
+        if self._width != self.scrollable_content_region.width:
+            self._fold()
+
+    def _fold(self) -> None:
+        self._width = self.scrollable_content_region.width
+        self._rows = [row for line in self._lines for row in folded(line, self._width)]
+        self.virtual_size = Size(self._width, len(self._rows))
+        self.refresh()
+
+
+def folded(line: Line, width: int) -> Iterator[Line]:
+    """Break a line where it is too long, each part below its first letter; one past reading is cut."""
+    text = line.text[:LONGEST].expandtabs()
+    if cell_len(text) <= width:
+        yield Line(text, line.tone)
+        return
+    words = text.lstrip(" ")
+    indent = min(len(text) - len(words), width // 2)
+    for row in Content(words).wrap(max(1, width - indent)):
+        yield Line(" " * indent + row.plain, line.tone)
 
 
 def diff_lines(text: str) -> list[Line]:

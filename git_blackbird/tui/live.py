@@ -2,16 +2,18 @@
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.widgets import RichLog, Static
+from textual.geometry import Size
+from textual.widgets import Static
 
 from git_blackbird.messages.amounts import render_duration
+from git_blackbird.messages.checkpoint_text import Line, Tone
 from git_blackbird.messages.event_text import render_event, render_step, render_verdicts
 from git_blackbird.messages.figures import Spent, render_spent
 from git_blackbird.messages.run_text import review_word
@@ -21,6 +23,7 @@ from git_blackbird.model.events import (
     Notice,
     ReviewsEnded,
     RunEnded,
+    RunPrinted,
     RunProgressed,
     RunStarted,
     Weight,
@@ -28,14 +31,18 @@ from git_blackbird.model.events import (
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.run import RunStatus, RunType
 from git_blackbird.model.text import clean, clean_line
+from git_blackbird.tui.line_view import FoldedView, folded
+from git_blackbird.tui.printed import Printed
 
 _KEPT_LINES = 2_000
-_WAITING_LINES = 500
+_KEPT_ROWS = 2 * _KEPT_LINES
+_WAITING_LINES = 200
 _FRAME_SECONDS = 0.1
 _LONGEST_STEP = 2_000
 _NOTHING = Spent()
-_ENDS = {RunStatus.SUCCESS: "green", RunStatus.FAILED: "bold red"}
-_WEIGHTS = {Weight.INFO: "", Weight.WARNING: "yellow", Weight.ERROR: "bold red"}
+_UNSEEN = frozenset({ProgressKind.SPENDS, ProgressKind.PRINTS})
+_ENDS = {RunStatus.SUCCESS: Tone.ADDED, RunStatus.FAILED: Tone.REMOVED}
+_WEIGHTS = {Weight.INFO: Tone.PLAIN, Weight.WARNING: Tone.WARNING, Weight.ERROR: Tone.REMOVED}
 
 
 @dataclass(frozen=True)
@@ -67,13 +74,39 @@ class Work:
         return "  ".join(filter(None, (self.title, elapsed, render_spent(self.spent))))
 
 
-class LiveLog(RichLog):
-    """The lines; the oldest give way."""
+class LiveLog(FoldedView, can_focus=True):
+    """The lines; the oldest give way, and the newest are in view unless someone reads further above."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "scroll_down", "Down", show=False),
         Binding("k", "scroll_up", "Up", show=False),
     ]
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._lines: deque[Line] = deque(maxlen=_KEPT_LINES)
+        self._rows: deque[Line] = deque(maxlen=_KEPT_ROWS)
+
+    def add(self, lines: Sequence[Line]) -> None:
+        """Add lines at the end."""
+        is_at_end = self.is_vertical_scroll_end
+        self._lines.extend(lines)
+        rows = [row for line in lines for row in folded(line, self._width)] if self._width else []
+        lost = max(0, len(self._rows) + len(rows) - _KEPT_ROWS)
+        self._rows.extend(rows)
+        self.virtual_size = Size(self._width, len(self._rows))
+        if is_at_end:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        elif lost:
+            self.scroll_to(y=self.scroll_y - lost, animate=False)
+        self.refresh()
+
+    def _fold(self) -> None:
+        is_at_end = self.is_vertical_scroll_end
+        super()._fold()
+        self._rows = deque(self._rows, maxlen=_KEPT_ROWS)
+        if is_at_end:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
 
 
 class Live(Vertical):
@@ -81,15 +114,17 @@ class Live(Vertical):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
+        self.log_view = LiveLog(id="log")
         self._works: dict[RunId, Work] = {}
-        self._waiting: deque[Text] = deque(maxlen=_WAITING_LINES)
+        self._printed: dict[RunId, Printed] = {}
+        self._waiting: deque[Line] = deque(maxlen=_WAITING_LINES)
         self._passed_over = 0
         self._shown_head = ""
 
     def compose(self) -> ComposeResult:
         """Make the head and the log."""
         yield Static("no agent is at work", id="work", markup=False)
-        yield LiveLog(id="log", max_lines=_KEPT_LINES, wrap=True, markup=False, highlight=False, min_width=20)
+        yield self.log_view
 
     def on_mount(self) -> None:
         """Draw ten times a second at most, whatever comes."""
@@ -102,13 +137,15 @@ class Live(Vertical):
                 self._works[event.run_id] = Work.of(event.run_type, event.task_id, event.title)
             case RunProgressed():
                 self.tell_step(event.run_id, event.progress)
+            case RunPrinted(is_plain=True):
+                self.tell_printed(event.run_id, event.data)
             case RunEnded():
                 self.leave(event.run.id)
             case _:
                 pass
         text = _told(event)
         if text is not None:
-            self._put(Text(text, _style(event)))
+            self._put(text, _tone(event))
 
     def tell_step(self, run_id: RunId, step: Progress) -> None:
         """Take one step of a run at work; two reviewers are at it side by side."""
@@ -117,9 +154,13 @@ class Live(Vertical):
             self._works[run_id] = work.told(step)
         whose = f"{work.review}: " if work is not None and work.review else ""
         if step.kind is ProgressKind.SAYS:
-            self._put(Text(whose + clean(step.text[:_LONGEST_STEP]).strip()))
-        elif step.kind is not ProgressKind.SPENDS:
-            self._put(Text(whose + render_step(step), "dim"))
+            self._put(whose + clean(step.text[:_LONGEST_STEP]).strip(), Tone.PLAIN)
+        elif step.kind not in _UNSEEN:
+            self._put(whose + render_step(step), Tone.FAINT)
+
+    def tell_printed(self, run_id: RunId, data: bytes) -> None:
+        """Take output that is no event stream."""
+        self._printed.setdefault(run_id, Printed()).feed(data)
 
     def follow(self, run_id: RunId, work: Work) -> None:
         """Say whose steps come from now on: a run that another process watches over."""
@@ -128,6 +169,9 @@ class Live(Vertical):
     def leave(self, run_id: RunId) -> None:
         """Say that a run is not at work any more."""
         self._works.pop(run_id, None)
+        printed = self._printed.pop(run_id, None)
+        if printed is not None:
+            self._put_lines(printed.finish(), Tone.PLAIN)
 
     def rest(self) -> None:
         """Say that nobody is at work any more."""
@@ -135,26 +179,37 @@ class Live(Vertical):
 
     def say(self, text: str) -> None:
         """Write a line of our own."""
-        self._put(Text(clean(text), "bold"))
+        self._put(clean(text), Tone.HEADING)
 
-    def _put(self, line: Text) -> None:
-        if len(self._waiting) == _WAITING_LINES:
-            self._passed_over += 1
-        self._waiting.append(line)
+    def _put(self, text: str, tone: Tone) -> None:
+        self._put_lines(text.split("\n"), tone)
+
+    def _put_lines(self, lines: Sequence[str], tone: Tone) -> None:
+        last = lines[-_WAITING_LINES:]
+        self._passed_over += len(lines) - len(last)
+        self._passed_over += max(0, len(self._waiting) + len(last) - _WAITING_LINES)
+        self._waiting.extend(Line(text, tone) for text in last)
 
     def _draw(self) -> None:
-        head = self._head()
-        if head != self._shown_head:
-            self._shown_head = head
-            self.query_one("#work", Static).update(head)
+        self._draw_head()
+        for printed in tuple(self._printed.values()):
+            self._put_lines(printed.lines(), Tone.PLAIN)
         if not self._waiting:
             return
-        log = self.query_one(LiveLog)
+        lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
         if self._passed_over:
-            log.write(Text(f"[{self._passed_over} lines passed over]", "dim"))
+            lines.insert(0, Line(f"[{self._passed_over} lines passed over]", Tone.FAINT))
             self._passed_over = 0
-        while self._waiting:
-            log.write(self._waiting.popleft())
+        self.log_view.add(lines)
+
+    def _draw_head(self) -> None:
+        head = self._head()
+        if head == self._shown_head:
+            return
+        # What is as high as before moves nothing else.
+        is_other_height = head.count("\n") != self._shown_head.count("\n")
+        self._shown_head = head
+        self.query_one("#work", Static).update(head, layout=is_other_height)
 
     def _head(self) -> str:
         # Taken whole at once: runs of another process come and go from another thread.
@@ -168,9 +223,9 @@ def _told(event: Event) -> str | None:
     return render_event(event)
 
 
-def _style(event: Event) -> str:
+def _tone(event: Event) -> Tone:
     if isinstance(event, RunEnded):
-        return _ENDS.get(event.run.status, "bold yellow")
+        return _ENDS.get(event.run.status, Tone.WARNING)
     if isinstance(event, ReviewsEnded):
-        return ""
-    return _WEIGHTS[event.weight] if isinstance(event, Notice) else "bold"
+        return Tone.PLAIN
+    return _WEIGHTS[event.weight] if isinstance(event, Notice) else Tone.HEADING

@@ -6,13 +6,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Footer, Input, Static
+from textual.widgets import ContentSwitcher, Input, Static
 
 from git_blackbird.controller.watching import Picture
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.banner import Banner, Required, required, summary
 from git_blackbird.tui.details import Details
+from git_blackbird.tui.key_line import KeyLine
 from git_blackbird.tui.live import Live, LiveLog
 from git_blackbird.tui.plan_tree import FILTERS, PlanTree
 
@@ -27,6 +28,9 @@ class MainScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
+        self.plan_tree = PlanTree(id="tree")
+        self.details = Details(id="details")
+        self.live = Live(id="live")
         self.picture: Picture | None = None
         self.required: tuple[Required, ...] = ()
         self._now = ""
@@ -37,21 +41,11 @@ class MainScreen(Screen[None]):
         yield Banner(id="banner", markup=False)
         yield Input(placeholder="part of an id or title; enter keeps it, esc drops it", id="search")
         with Horizontal(id="panes"):
-            yield PlanTree(id="tree")
+            yield self.plan_tree
             with ContentSwitcher(id="right", initial="details"):
-                yield Details(id="details")
-                yield Live(id="live")
-        yield Footer(compact=True, show_command_palette=False)
-
-    @property
-    def plan_tree(self) -> PlanTree:
-        """The plan."""
-        return self.query_one(PlanTree)
-
-    @property
-    def live(self) -> Live:
-        """What agents do."""
-        return self.query_one(Live)
+                yield self.details
+                yield self.live
+        yield KeyLine(id="keys")
 
     @property
     def current(self) -> Task | None:
@@ -110,7 +104,7 @@ class MainScreen(Screen[None]):
             return
         task = self.picture.plan.tasks.get(self.current.id) if self.current is not None else None
         view = None if task is None else self.picture.view(task)
-        self.query_one(Details).show(view, self._now)
+        self.details.show_task(view, self._now)
 
     def action_other_pane(self) -> None:
         """Go to the other side."""
@@ -121,7 +115,7 @@ class MainScreen(Screen[None]):
 
     def _right(self) -> Details | LiveLog:
         is_live = self.query_one(ContentSwitcher).current == "live"
-        return self.query_one(LiveLog) if is_live else self.query_one(Details)
+        return self.live.log_view if is_live else self.details
 
     def switch(self) -> None:
         """Show the task, or what agents do."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
-from rich.cells import set_cell_size
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -25,18 +25,19 @@ FILTERS = (
     ("blocked", Filter(only_blocked=True)),
 )
 _LABELS = {"IN_PROGRESS": "WORKING", "WAITING_USER": "WAITING"}
-_STYLES = {
-    "DONE": "green",
-    "READY": "bold cyan",
-    "IN_PROGRESS": "bold blue",
-    "WAITING_USER": "bold yellow",
-    "FAILED": "bold red",
-    "BLOCKED": "magenta",
+# Their colours are in app.tcss.
+_CLASSES = {
+    "DONE": "state--done",
+    "READY": "state--ready",
+    "IN_PROGRESS": "state--working",
+    "WAITING_USER": "state--waiting",
+    "FAILED": "state--failed",
+    "BLOCKED": "state--blocked",
 }
 _LABEL_COLUMNS = 8
 _MOST_INDENT = 12
 _FOLDED, _OPEN, _LEAF, _ACTIVE = "+ ", "- ", "  ", "* "
-_CURSOR, _CURSOR_BLURRED = Style(reverse=True), Style(underline=True)
+_CURSOR, _CURSOR_BLURRED, _PARENT = Style(reverse=True), Style(underline=True), Style(bold=True)
 
 
 class Row(NamedTuple):
@@ -48,6 +49,8 @@ class Row(NamedTuple):
 
 class PlanTree(ScrollView, can_focus=True):
     """Shows a plan; says where the cursor is. Folding, filter and search change what is shown of it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(_CLASSES.values())
 
     class Moved(Message):
         """The cursor is on another task, or the task under it has changed."""
@@ -195,9 +198,9 @@ class PlanTree(ScrollView, can_focus=True):
         room = max(0, width - _LABEL_COLUMNS - 1)
         indent = "  " * min(row.depth, _MOST_INDENT)
         text = f"{indent}{self._mark(task)}{task.id}  {clean_line(task.title)}"
-        yield Segment(set_cell_size(text, room), Style(bold=bool(task.children)))
-        yield Segment(" ")
-        yield Segment(f"{_LABELS.get(word, word):<{_LABEL_COLUMNS}}", Style.parse(_STYLES.get(word, "none")))
+        yield Segment(_fitted(text, room), _PARENT if task.children else None)
+        style = self.get_component_rich_style(_CLASSES[word], partial=True) if word in _CLASSES else None
+        yield Segment(f" {_LABELS.get(word, word):<{_LABEL_COLUMNS}}", style)
 
     def _mark(self, task: Task) -> str:
         if task.id in self._active:
@@ -205,3 +208,10 @@ class PlanTree(ScrollView, can_focus=True):
         if not task.children:
             return _LEAF
         return _FOLDED if task.id in self._folded and not self.searched else _OPEN
+
+
+def _fitted(text: str, width: int) -> str:
+    """Fill so many columns with the text; where it does not fit, say so."""
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return f"{set_cell_size(text, width - 1)}…" if width > 0 else ""
