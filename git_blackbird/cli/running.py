@@ -5,10 +5,10 @@ import signal
 from collections.abc import Callable
 from typing import Protocol
 
-from git_blackbird.cli.presses import PressCounter
 from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.presses import PressCounter
 from git_blackbird.model.stop import Stop
 
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

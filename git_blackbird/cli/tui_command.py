@@ -1,7 +1,5 @@
 """``tui``: the application, where there is a terminal for it; elsewhere what ``status`` prints."""
 
-from contextlib import suppress
-
 import click
 
 from git_blackbird.cli.context import Invocation, command_options
@@ -28,6 +26,7 @@ def tui(call: Invocation) -> ExitCode:
         watch.plan()
         from git_blackbird.tui.app import BlackbirdApp  # noqa: PLC0415  # only who opens it pays for it
     app = BlackbirdApp(call.world, watch)
-    with suppress(KeyboardInterrupt):
-        app.run()
-    return ExitCode.OK if app.return_code == 0 else ExitCode.BUG
+    app.run()
+    if app.fault is not None:
+        raise app.fault
+    return ExitCode(app.return_code or 0)

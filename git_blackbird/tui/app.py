@@ -2,15 +2,12 @@
 
 import asyncio
 import gc
-import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import ClassVar, TypeVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.worker import Worker, WorkerState
 
 from git_blackbird.controller.requests import (
     Reset,
@@ -33,6 +30,7 @@ from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean, clean_line
 from git_blackbird.tui.deeds import DEEDS
+from git_blackbird.tui.ending import EndingApp
 from git_blackbird.tui.following import Follower
 from git_blackbird.tui.judging import answer_review, decide
 from git_blackbird.tui.main_screen import MainScreen
@@ -48,7 +46,6 @@ T = TypeVar("T")
 _LOOK_SECONDS = 1.0
 _TURN_SECONDS = 0.0005
 _EVERYWHERE = "ctrl+c"
-_LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TAKEN_BY = {
     "execute_task": ("execute",),
     "decide": ("decide",),
@@ -60,7 +57,7 @@ _TAKEN_BY = {
 _GOOD_ENDS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
 
-class BlackbirdApp(ThemedApp):
+class BlackbirdApp(EndingApp, ThemedApp):
     """Shows one worktree, and runs one loop of the controller at a time."""
 
     TITLE = "git blackbird"
@@ -86,6 +83,7 @@ class BlackbirdApp(ThemedApp):
         self.runner = Runner(self)
         self._watch = watch
         self._trouble: str | None = None
+        self._is_looking = False
         self.wear(watch.workspace)
 
     @property
@@ -111,16 +109,22 @@ class BlackbirdApp(ThemedApp):
         # The plan is there at once; reading the records takes turns with whatever a person does then.
         self.call_after_refresh(self.look)
         self.set_interval(_LOOK_SECONDS, self.look)
-        for number in _LEAVING:
-            # Only the main thread of a process may take its signals.
-            with suppress(ValueError, RuntimeError):
-                asyncio.get_running_loop().add_signal_handler(number, self.call_later, self.action_quit)
 
-    @work(thread=True, group="look", exit_on_error=False)
     def look(self) -> None:
-        """Look whether anything changed, away from the screen; one look at a time."""
-        if sum(other.group == "look" and not other.is_finished for other in self.workers) > 1:
-            return
+        """Look whether anything changed; one look at a time."""
+        if not self._is_looking:
+            self._is_looking = True
+            self._look()
+
+    @work(thread=True)
+    def _look(self) -> None:
+        """Look away from the screen."""
+        try:
+            self._look_around()
+        finally:
+            self._is_looking = False
+
+    def _look_around(self) -> None:
         try:
             picture = self._watch.look()
         except BlackbirdError as error:
@@ -150,11 +154,6 @@ class BlackbirdApp(ThemedApp):
             self._trouble = text
             self.main.show_trouble(text)
 
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say that something went wrong that should not have: what runs is paused by then."""
-        if event.state is WorkerState.ERROR and self.is_running:
-            self.say(f"this is a bug: {event.worker.error!r}", is_good=False)
-
     async def ask(self, screen: Modal[T]) -> T | None:
         """Ask on a screen of its own; cancelled, it is gone with all that came up over it."""
         self.bell()
@@ -167,7 +166,7 @@ class BlackbirdApp(ThemedApp):
 
     def tell(self, event: Event) -> None:
         """Show what happens in a run; must not block."""
-        if isinstance(event, RunStarted):
+        if isinstance(event, RunStarted) and self.is_running:
             self.main.show_live()
         self.main.live.tell(event)
 
@@ -176,7 +175,7 @@ class BlackbirdApp(ThemedApp):
         text = "\n".join((stop.text, *(f"next step: {step}" for step in stop.next_steps)))
         self.say(text, is_good=stop.reason in _GOOD_ENDS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
-            self.run_worker(answer_review(self, stop.held[0].task_id), exit_on_error=False)
+            self.run_worker(answer_review(self, stop.held[0].task_id))
 
     def complain(self, error: BlackbirdError) -> None:
         """Say why something could not be done."""
@@ -190,8 +189,9 @@ class BlackbirdApp(ThemedApp):
     def rest(self) -> None:
         """Nothing runs any more."""
         self.main.live.rest()
-        self.refresh_bindings()
-        self.look()
+        if self.is_running:
+            self.refresh_bindings()
+            self.look()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Say which keys work here and now."""
@@ -250,19 +250,19 @@ class BlackbirdApp(ThemedApp):
         if (task := self.current) is not None:
             self.start("restart", lambda workspace, face: restart_loop(workspace, face, task.id, None))
 
-    @work(exit_on_error=False)
+    @work
     async def action_decide(self) -> None:
         """Decide on a run while nothing runs here."""
         if (task := self.current) is not None:
             await decide(self, task.id)
 
-    @work(exit_on_error=False)
+    @work
     async def action_review(self) -> None:
         """Say what becomes of a parent whose review failed."""
         if (task := self.current) is not None:
             await answer_review(self, task.id)
 
-    @work(exit_on_error=False)
+    @work
     async def action_runs(self) -> None:
         """Look at what happened on a task."""
         task = self.current
@@ -277,24 +277,23 @@ class BlackbirdApp(ThemedApp):
             await self.ask(RunsScreen(workspace, task.id, runs.runs))
 
     def action_pause(self) -> None:
-        """Pause what runs; again, or when nothing runs, quit."""
-        if self.runner.is_busy and not self.runner.is_pausing:
-            self.runner.interrupt()
-        else:
-            self.call_later(self.action_quit)
+        """Pause what runs; again, or when nothing runs, quit: who asks twice does not want to wait."""
+        is_first = self.runner.is_busy and not self.runner.is_pausing
+        self.runner.interrupt()
+        if not is_first:
+            self.leave()
 
     async def action_quit(self) -> None:
         """Leave, once what runs is paused and its record says so."""
-        await self.runner.finish()
-        self.exit()
+        self.leave()
 
-    @work(exit_on_error=False)
+    @work
     async def action_retry(self) -> None:
         """Make a task todo again."""
         if (task := self.current) is not None:
             await self._change(lambda workspace: reset_task(workspace, task.id))
 
-    @work(exit_on_error=False)
+    @work
     async def action_set_status(self) -> None:
         """Set a status by hand."""
         task = self.current
@@ -321,7 +320,7 @@ class BlackbirdApp(ThemedApp):
             self.say(f"{reset.task_id} is {reset.status}{overtaken}", is_good=True)
         self.look()
 
-    @work(exit_on_error=False)
+    @work
     async def action_choose_agent(self) -> None:
         """Choose the agent of new runs."""
         workspace = await asyncio.to_thread(self.runner.open_workspace)

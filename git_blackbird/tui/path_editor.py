@@ -99,7 +99,7 @@ class PathEditor(Vertical):
         else:
             self._search(wanted)
 
-    @work(thread=True, exclusive=True, group="search", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="search")
     def _search(self, wanted: str) -> None:
         """Look among all paths, away from the screen; who types on makes this look worthless."""
         worker = get_current_worker()

@@ -1,7 +1,7 @@
 """Running agents from inside: one loop of the controller at a time, under its lock."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
 from git_blackbird.controller.face import Face
@@ -51,8 +51,7 @@ class Runner:
             return
         self._is_busy, self._was_interrupted = True, False
         self._ended.clear()
-        # The application's errors are its own: a fault here must not take the terminal down.
-        self._app.run_worker(self._run(command, prepare), group="loop", exit_on_error=False)
+        self._app.run_worker(self._outlast(self._run(command, prepare)), group="loop")
 
     def interrupt(self) -> None:
         """Pause what runs; asked a second time, kill it."""
@@ -67,11 +66,17 @@ class Runner:
         if self._is_busy:
             await self._ended.wait()
 
+    async def _outlast(self, run: Coroutine[None, None, None]) -> None:
+        """Let a run have its own end: that of the application cancels all workers, and waits for none."""
+        await asyncio.shield(asyncio.ensure_future(run))
+
     async def _run(self, command: str, prepare: Prepare) -> None:
         try:
             stop = await self._perform(command, prepare)
         except BlackbirdError as error:
             self._app.complain(error)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the application ends with it
+            self._app.fail(error)
         else:
             self._app.show_stop(stop)
         finally:

@@ -31,25 +31,39 @@ def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
 
 
-def drive(repo: Path, session: Session, size: tuple[int, int] = SIZE) -> None:
-    """Run the application over a repository, and what a person does in it."""
+def drive(
+    repo: Path, session: Session, size: tuple[int, int] = SIZE, kind: type[BlackbirdApp] = BlackbirdApp
+) -> BlackbirdApp:
+    """Run the application over a repository, and what a person does in it; a fault ends a test."""
+    app = driven(repo, session, size, kind)
+    if app.fault is not None:
+        raise app.fault
+    return app
 
-    async def run() -> None:
+
+def driven(
+    repo: Path, session: Session, size: tuple[int, int] = SIZE, kind: type[BlackbirdApp] = BlackbirdApp
+) -> BlackbirdApp:
+    """Do the same where a fault is what is looked for."""
+
+    async def run() -> BlackbirdApp:
         world = world_at(repo)
-        app = BlackbirdApp(world, Watch(world))
+        app = kind(world, Watch(world))
         app.animation_level = "none"
         async with app.run_test(size=size, notifications=True) as pilot:
             await wait_for(pilot, lambda: app.picture is not None)
             await session(app, pilot)
+        return app
 
-    asyncio.run(run())
+    return asyncio.run(run())
 
 
 async def wait_for(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     """Wait for something to become true, however long it takes within patience."""
     deadline = time.monotonic() + PATIENCE_SECONDS
+    app = cast(BlackbirdApp, pilot.app)
     while not holds():
-        assert time.monotonic() < deadline, screen_text(cast(BlackbirdApp, pilot.app))
+        assert time.monotonic() < deadline, app.fault or screen_text(app)
         await pilot.pause(0.02)
     await pilot.pause()
 

@@ -96,7 +96,7 @@ class CheckpointScreen(Modal[Decision | ReviewAgain]):
             self._is_read = True
             self._read_diff()
 
-    @work(thread=True, exit_on_error=False)
+    @work(thread=True)
     def _read_diff(self) -> None:
         """Read the diff away from the screen: it may be large."""
         if self.checkpoint.pair is None:

@@ -63,7 +63,7 @@ class RunsScreen(Modal[None]):
         """Show the log of a run."""
         self._read(self._runs[event.option_index])
 
-    @work(thread=True, exclusive=True, exit_on_error=False)
+    @work(thread=True, exclusive=True)
     def _read(self, run: Run) -> None:
         """Read a log away from the screen: it may be large."""
         worker = get_current_worker()

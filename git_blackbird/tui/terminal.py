@@ -1,0 +1,71 @@
+"""The terminal itself, which may be stopped, be gone on with, or be gone at any moment."""
+
+import os
+import sys
+from contextlib import suppress
+from typing import IO, Any
+
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+
+
+class LastingFile:
+    """What is written to; when there is no terminal any more, nobody misses it.
+
+    A driver whose writes fail would stop to take any, and all else would wait for it for ever.
+    """
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def fileno(self) -> int:
+        """Give the number of the file."""
+        return self._file.fileno()
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        with suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Send what can be sent."""
+        with suppress(OSError):
+            self._file.flush()
+
+
+class LastingDriver(LinuxDriver):
+    """Outlives its terminal. Stopped and continued, it begins anew, and once."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        # Whoever opened this knows that standard output is a terminal; standard error may be a file.
+        self._file: Any = LastingFile(sys.__stdout__ or sys.stdout)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether what was a terminal at the start is none any more."""
+        return self.input_tty and not os.isatty(self.fileno)
+
+    def _sigtstp_application(self, *_: object) -> None:
+        # Between two steps of the loop: a signal may come while the screen is being written.
+        self._loop.call_soon_threadsafe(super()._sigtstp_application)
+
+    def _sigcont_application(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._go_on)
+
+    def _go_on(self) -> None:
+        """Take the terminal again; who hangs up sends this signal as well."""
+        if self.is_gone:
+            return
+        if not self._must_signal_resume:
+            # Stopped without a warning: what another program made of the terminal is not known.
+            self.suspend_application_mode()
+        self.resume_application_mode()
