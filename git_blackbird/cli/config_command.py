@@ -10,7 +10,7 @@ from git_blackbird.cli.troubles import warn_problems
 from git_blackbird.controller.config_edits import Scope, Written, require_key, unset_key, write_key
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.config_text import layer_lines, shown_value, type_text, value_text
+from git_blackbird.messages.config_text import layer_lines, overruled_text, saved_text, shown_value, type_text
 from git_blackbird.model.keys import Kind
 from git_blackbird.model.layers import KeyLayers, layers_of
 from git_blackbird.model.settings import Setting
@@ -128,13 +128,10 @@ def setting_data(setting: Setting) -> dict[str, object]:
 
 
 def _say_written(call: Invocation, written: Written) -> None:
-    if written.value is None:
-        call.output.say(f"removed {clean_line(written.key)} from {clean_line(written.place, 1000)}")
-    else:
-        call.output.say(f"{written.key} = {value_text(written.value)} in {clean_line(written.place, 1000)}")
+    call.output.say(saved_text(written.key, written.value, written.place))
     stronger = written.overruled_by
     if stronger is not None:
-        call.output.warn(f"{shown_value(stronger)} from {stronger.origin} still counts instead")
+        call.output.warn(overruled_text(stronger))
     call.output.data(
         {
             "key": written.key,

@@ -105,13 +105,12 @@ def unset_key(workspace: Workspace, name: str, scope: Scope) -> Written:
     return Written(name if key is None else key.name, None, place)
 
 
-def edited_file(workspace: Workspace, scope: Scope) -> tuple[str, str]:
-    """Give the name and the text of a file that is to be mended by hand.
+def edited_file(workspace: Workspace, scope: Scope) -> str:
+    """Give the text of a file that is to be mended by hand.
 
     Raises UnusableError when it is no text.
     """
-    path = config_file(workspace, scope)
-    return str(path), load_text(path)
+    return load_text(config_file(workspace, scope))
 
 
 def write_file(workspace: Workspace, scope: Scope, before: str, text: str) -> None:

@@ -47,6 +47,18 @@ def told_text(told: Told) -> str:
     return clean_line(raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False), _LONGEST)
 
 
+def saved_text(name: str, value: Value | None, place: str) -> str:
+    """Say what was saved where; no value is one that was removed."""
+    if value is None:
+        return f"removed {clean_line(name)} from {clean_line(place, _LONGEST)}"
+    return f"{name} = {value_text(value)} in {clean_line(place, _LONGEST)}"
+
+
+def overruled_text(stronger: Setting) -> str:
+    """Say what counts instead of what was saved."""
+    return f"{shown_value(stronger)} from {clean_line(stronger.origin, _LONGEST)} still counts instead"
+
+
 def type_text(key: Key) -> str:
     """Say what a key takes."""
     if key.choices:

@@ -7,6 +7,7 @@ from typing import Any
 
 from git_blackbird.errors import UnusableError, UsageError
 from git_blackbird.model.settings import Given, Layer, Problem, flatten
+from git_blackbird.model.text import clean
 from git_blackbird.storage.atomic import replace_durably
 from git_blackbird.storage.json_text import JsonFault, dump_json, load_bounded_json
 from git_blackbird.storage.reading import load_bytes
@@ -69,17 +70,23 @@ def is_unreadable(problem: Problem) -> bool:
 def load_text(path: Path) -> str:
     """Give a configuration file as a text to be edited; a missing one is empty.
 
-    Raises UnusableError when it is no text, or no file.
+    Raises UnusableError when it is no file, no text, or one that cannot be shown as it is.
     """
     try:
-        return load_bytes(path).decode()
+        text = load_bytes(path).decode()
     except FileNotFoundError:
         return ""
-    except (OSError, UnicodeDecodeError) as error:
-        what = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise UnusableError(
-            f"{path} cannot be edited here: {what}", hint="remove it, or mend it otherwise"
-        ) from error
+    except OSError as error:
+        raise _not_editable(path, error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise _not_editable(path, "it is not UTF-8") from error
+    if clean(text) != text:
+        raise _not_editable(path, "it holds control characters")
+    return text
+
+
+def _not_editable(path: Path, what: str) -> UnusableError:
+    return UnusableError(f"{path} cannot be edited here: {what}", hint="mend it elsewhere or remove it")
 
 
 def check_text(text: str) -> bytes:

@@ -38,6 +38,7 @@ from git_blackbird.tui.modals.chooser import Chooser, Offer
 from git_blackbird.tui.modals.help import Help
 from git_blackbird.tui.modals.modal import Modal
 from git_blackbird.tui.modals.runs import RunsScreen
+from git_blackbird.tui.modals.settings import SettingsScreen
 from git_blackbird.tui.palette import DeedProvider
 from git_blackbird.tui.running import Prepare, Runner
 from git_blackbird.tui.themes import ThemedApp
@@ -331,6 +332,10 @@ class BlackbirdApp(EndingApp, ThemedApp):
         if name is not None:
             self.runner.agent = name
             self.say(f"new runs are {name}'s until you leave", is_good=True)
+
+    async def action_settings(self) -> None:
+        """Show and change the configuration."""
+        await self.push_screen(SettingsScreen(self.runner.open_workspace), lambda _: self.look())
 
     def action_answer(self) -> None:
         """Go to what waits for a person; from there to the next of it."""

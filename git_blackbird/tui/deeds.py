@@ -65,6 +65,15 @@ DEEDS = (
     ),
     Deed("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
     Deed("a", "answer", "Action", "go to what waits for you", "status", is_of_task=False),
+    Deed(
+        "c",
+        "settings",
+        "Settings",
+        "every key of the configuration: who sets it, what counts; set and remove it",
+        "config",
+        is_of_task=False,
+        is_shown=False,
+    ),
     Deed("t", "switch", "Live", "show the task, or what agents do", is_shown=False),
     Deed(
         "slash",

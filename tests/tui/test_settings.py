@@ -1,0 +1,324 @@
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from git_blackbird.controller.watching import Watch
+from git_blackbird.model.keys import KEYS
+from git_blackbird.model.layers import KeyLayers
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.modals.chooser import Chooser
+from git_blackbird.tui.modals.setting_value import MendScreen, ValueScreen
+from git_blackbird.tui.modals.settings import SettingsScreen
+from git_blackbird.tui.settings_table import KeyTable
+from tests.controller.support import configure, leaf, open_at, parent_of, put_plan, status
+from tests.support import git, write
+from tests.tui.driving import drive, screen_text, wait_for, world_at
+
+PROJECT = ".blackbird/config.json"
+STOP, MINUTES = "execution.stopAfterEachTask", "execution.timeoutMinutes"
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    put_plan(repo, leaf("alpha"))
+    return repo
+
+
+def shows(app: BlackbirdApp, *texts: str) -> Callable[[], bool]:
+    return lambda: all(text in screen_text(app) for text in texts)
+
+
+async def open_settings(app: BlackbirdApp, pilot: Pilot[None], name: str = "") -> None:
+    await pilot.press("c")
+    await wait_for(pilot, lambda: isinstance(app.screen, SettingsScreen) and bool(table(app).option_count))
+    if name:
+        await go_to(app, pilot, name)
+
+
+async def go_to(app: BlackbirdApp, pilot: Pilot[None], name: str) -> None:
+    """Move down to a key; all but the last step at once."""
+    names = [getattr(row, "name", "") for row in table(app).rows]
+    table(app).highlighted = names.index(name) - 1 if names.index(name) else None
+    await pilot.press("j")
+    assert row_name(app) == name
+
+
+def table(app: BlackbirdApp) -> KeyTable:
+    return app.screen.query_one(KeyTable)
+
+
+def row_name(app: BlackbirdApp) -> str:
+    return getattr(table(app).current, "name", "")
+
+
+async def at(app: BlackbirdApp, pilot: Pilot[None], screen: type[object]) -> None:
+    await wait_for(pilot, lambda: isinstance(app.screen, screen))
+    await pilot.pause()
+
+
+def counting(repo: Path, name: str) -> tuple[object, str]:
+    setting = open_at(repo).settings.values[name]
+    return setting.value, setting.origin
+
+
+def test_every_key_is_listed_with_its_layers_and_what_becomes_of_them(
+    planned: Path, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLACKBIRD_AGENT_PROVIDER", "codex")
+    git(planned, "config", "--global", "blackbird.agent", "claude")
+    configure(planned, agent="demo", execution__timeoutMinutes="soon")
+    wrong = {"agent": "command", "claude": {"path": "./evil; rm"}, "agnet": "\x1b[2Jx"}
+    write(planned, {PROJECT: json.dumps(wrong)})
+    write(sealed, {PROJECT: '{"agent": "codex"}'})
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await open_settings(app, pilot, "agnet")
+        assert "\x1b" not in screen_text(app)
+        await wait_for(pilot, shows(app, "ignored    x  .blackbird/config.json", "did you mean agent?"))
+        await go_to(app, pilot, "agent")
+        shown = screen_text(app)
+        assert " agent                          g demo     g claude   claude     e codex" in shown
+        for line in (
+            "applied    codex    BLACKBIRD_AGENT_PROVIDER",
+            "overruled  demo     git config (local)",
+            "overruled  command  .blackbird/config.json",
+            "overruled  claude   git config (global)",
+            "overruled  codex    ~/.blackbird/config.json",
+            "default    claude",
+        ):
+            assert line in shown
+        await go_to(app, pilot, "claude.path")
+        assert "!claude.path                    f (./evil… -          claude     claude" in screen_text(app)
+        assert "must not choose what runs on this" in screen_text(app)
+        await go_to(app, pilot, MINUTES)
+        assert '"soon" is not an integer' in screen_text(app)
+        await pilot.press("end")
+        assert row_name(app) == list(KEYS)[-1]
+        assert [row.name for row in table(app).rows if isinstance(row, KeyLayers)] == ["agnet", *KEYS]
+
+    drive(planned, session)
+
+
+def test_a_boolean_is_set_here_and_in_the_users_file_where_it_is_overruled(
+    planned: Path, sealed: Path
+) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await open_settings(app, pilot, STOP)
+        await pilot.press("enter")
+        await at(app, pilot, Chooser)
+        assert "1. This clone's git config  (unset)" in screen_text(app)
+        await pilot.press("enter")
+        await wait_for(pilot, shows(app, "2. false  counts now, the default"))
+        await pilot.press("1", "enter")
+        await wait_for(pilot, shows(app, f"{STOP} = true in git config (local)"))
+        assert f"{STOP}    g true     -          false      true" in screen_text(app)
+        await pilot.press("enter")
+        await at(app, pilot, Chooser)
+        await pilot.press("3", "enter")
+        await wait_for(pilot, shows(app, "1. true  counts now"))
+        await pilot.press("2", "enter")
+        await wait_for(pilot, shows(app, f"{STOP} = false in ~/.blackbird/config.json"))
+        assert "true from git config (local) still counts instead" in screen_text(app)
+
+    drive(planned, session)
+    assert counting(planned, STOP) == (True, "git config (local)")
+    assert json.loads((sealed / PROJECT).read_text())["execution"] == {"stopAfterEachTask": False}
+
+
+def test_a_wrong_value_is_refused_in_place_in_the_words_of_the_command(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await open_settings(app, pilot, MINUTES)
+        await pilot.press("enter")
+        await at(app, pilot, Chooser)
+        await pilot.press("enter")
+        await at(app, pilot, ValueScreen)
+        box = app.screen.query_one(Input)
+        assert box.value == "60"
+        await pilot.press("ctrl+u", "0", "enter")
+        await wait_for(pilot, shows(app, f"{MINUTES}: 0 is out of range", "it takes 1 to 1440"))
+        await pilot.press("x", "enter")
+        await wait_for(pilot, shows(app, f'{MINUTES}: "0x" is not an integer'))
+        assert box.value == "0x"
+        await pilot.press("5", "enter")
+        await wait_for(pilot, shows(app, f"{MINUTES} = 5 in git config (local)"))
+
+    drive(planned, session)
+    assert git(planned, "config", f"blackbird.{MINUTES}") == "0x5"
+
+
+def test_texts_and_lists_are_offered_as_they_would_be_typed(planned: Path, sealed: Path) -> None:
+    write(sealed, {PROJECT: json.dumps({"notify": {"command": "say  'you are\nneeded'"}, "x": [1]})})
+    configure(planned, claude__args="-v 'a  b'")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await open_settings(app, pilot, "claude.path")
+        await pilot.press("enter")
+        await at(app, pilot, Chooser)
+        assert "2. The project's .blackbird/config.json  never counts" in screen_text(app)
+        await pilot.press("2", "enter")
+        await at(app, pilot, ValueScreen)
+        assert "claude.path in git config (local)" in screen_text(app)
+        await pilot.press("ctrl+u", "enter")
+        await wait_for(pilot, shows(app, "nothing is typed"))
+        await pilot.press(*"/opt/the claude", "enter")
+        await wait_for(pilot, shows(app, "claude.path = /opt/the claude in git config (local)"))
+        await go_to(app, pilot, "claude.args")
+        await pilot.press("enter")
+        await at(app, pilot, Chooser)
+        await pilot.press("enter")
+        await at(app, pilot, ValueScreen)
+        assert app.screen.query_one(Input).value == '["-v", "a  b"]'
+        await pilot.press("left", *', "é"', "enter")
+        await wait_for(pilot, shows(app, 'claude.args = ["-v", "a b", "é"] in git config (local)'))
+        await go_to(app, pilot, "notify.command")
+        await pilot.press("enter")
+        await at(app, pilot, Chooser)
+        await pilot.press("enter")
+        await at(app, pilot, ValueScreen)
+        assert app.screen.query_one(Input).value == ""
+        assert "cannot be shown on one line" in screen_text(app)
+        await pilot.press("escape")
+
+    drive(planned, session)
+    assert counting(planned, "claude.args") == (("-v", "a  b", "é"), "git config (local)")
+    assert git(planned, "config", "blackbird.claude.path") == "/opt/the claude"
+
+
+def test_a_key_is_removed_from_one_place_and_what_counts_then_is_said(planned: Path) -> None:
+    git(planned, "config", "--global", f"blackbird.{MINUTES}", "7")
+    configure(planned, execution__timeoutMinutes="5")
+    write(planned, {PROJECT: '{"execution": {"timeoutMinutes": 6, "stopafter": 1}}'})
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await open_settings(app, pilot, "execution.stopafter")
+        await pilot.press("enter")
+        await wait_for(pilot, shows(app, "execution.stopafter is no key: delete removes it"))
+        await pilot.press("delete")
+        await at(app, pilot, Chooser)
+        await pilot.press("enter")
+        await wait_for(pilot, shows(app, "removed execution.stopafter from .blackbird/config.json"))
+        await go_to(app, pilot, MINUTES)
+        await pilot.press("backspace")
+        await at(app, pilot, Chooser)
+        assert "7  git config (global), not from here" in screen_text(app)
+        await pilot.press("2", "enter")
+        await wait_for(pilot, shows(app, "5 (git config (local)) counts now"))
+        await go_to(app, pilot, "reviews.mode")
+        await pilot.press("delete")
+        await wait_for(pilot, shows(app, "reviews.mode is set nowhere"))
+
+    drive(planned, session)
+    assert json.loads((planned / PROJECT).read_text()) == {"schemaVersion": 1}
+    assert counting(planned, MINUTES) == (5, "git config (local)")
+
+
+def test_a_file_that_cannot_be_read_is_named_and_mended_inside(planned: Path) -> None:
+    write(planned, {PROJECT: '{"agent": "demo",}'})
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await open_settings(app, pilot)
+        assert "!project .blackbird/config.json" in screen_text(app)
+        assert "nothing of it counts" in screen_text(app)
+        await pilot.press("enter")
+        await at(app, pilot, MendScreen)
+        text = app.screen.query_one(TextArea)
+        text.text = '{"agent": "demo", "schemaVersion": 2}'
+        await pilot.press("ctrl+s")
+        await wait_for(pilot, shows(app, "schemaVersion is 2, not 1"))
+        text.text = '{"agent": "demo", "schemaVersion": 1}'
+        await pilot.press("ctrl+s")
+        await wait_for(pilot, shows(app, "saved .blackbird/config.json"))
+        await wait_for(pilot, shows(app, "! wrong: none"))
+        await go_to(app, pilot, "agent")
+        assert "applied    demo    .blackbird/config.json" in screen_text(app)
+
+    drive(planned, session)
+    assert (planned / PROJECT).read_text() == '{"agent": "demo", "schemaVersion": 1}'
+
+
+def test_a_file_with_control_characters_is_not_put_into_an_editor(planned: Path) -> None:
+    write(planned, {PROJECT: '{"agent": "\x1b]0;t\x07"}'})
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await open_settings(app, pilot)
+        await pilot.press("enter")
+        await wait_for(pilot, shows(app, "cannot be edited here: it holds control", "characters"))
+        assert isinstance(app.screen, SettingsScreen)
+
+    drive(planned, session)
+
+
+def test_what_is_changed_elsewhere_is_seen_here_and_by_the_plan(repo: Path) -> None:
+    configure(repo, agent="demo")
+    put_plan(repo, parent_of("guide", ["use"]), leaf("use", parent="guide"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await open_settings(app, pilot, "execution.parentReviewEnabled")
+        git(repo, "config", "blackbird.execution.parentReviewEnabled", "false")
+        await wait_for(pilot, shows(app, "applied    false  git config (local)"))
+        write(repo, {PROJECT: "{"})
+        await wait_for(pilot, shows(app, "! wrong: 1"))
+        await pilot.press("home")
+        assert "!project .blackbird/config.json" in screen_text(app)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: app.picture is not None and bool(app.picture.overview.problems))
+        assert app.picture is not None
+        assert not app.picture.standing.is_gated
+
+    drive(repo, session)
+
+
+def test_the_agent_chosen_here_is_a_layer_and_settings_count_at_the_next_start(planned: Path) -> None:
+    configure(planned, agent="claude")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("n")
+        await at(app, pilot, Chooser)
+        await pilot.press("4", "enter")
+        await wait_for(pilot, lambda: app.runner.agent == "demo")
+        await open_settings(app, pilot, "agent")
+        assert "applied    demo    chosen here" in screen_text(app)
+        await go_to(app, pilot, STOP)
+        await pilot.press("enter")
+        await at(app, pilot, Chooser)
+        await pilot.press("enter")
+        await wait_for(pilot, shows(app, "2. false  counts now"))
+        await pilot.press("1", "enter")
+        await wait_for(pilot, shows(app, f"{STOP} = true"))
+        await pilot.press("escape", "e")
+        await wait_for(pilot, shows(app, "Task review checkpoint"))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: not app.runner.is_busy)
+
+    drive(planned, session)
+    assert status(planned, "alpha") == "done"
+
+
+def test_a_look_does_not_read_a_configuration_that_stays_as_it_is(planned: Path, sealed: Path) -> None:
+    configure(planned, agent="demo")
+    old = (1_000_000_000, 1_000_000_000)
+    for path in (planned / ".git/config", sealed / ".gitconfig"):
+        os.utime(path, old)
+    watch = Watch(world_at(planned))
+    watch.look()
+    first = watch.workspace
+    os.utime(planned / ".git/config", old)
+    watch.look()
+    assert watch.workspace is first
+    (planned / ".git/config").write_text("[core]\n[broken")
+    with pytest.raises(Exception, match="bad config"):
+        watch.look()
+    (planned / ".git/config").write_text("[blackbird]\n\tagent = demo\n")
+    assert watch.look() is not None
+    git(planned, "config", "--file", str(sealed / "more"), "blackbird.agent", "codex")
+    git(planned, "config", "include.path", str(sealed / "more"))
+    watch.look()
+    assert watch.workspace.settings.text("agent") == "codex"
+    git(planned, "config", "--file", str(sealed / "more"), "blackbird.agent", "claude")
+    watch.look()
+    assert watch.workspace.settings.text("agent") == "claude"
