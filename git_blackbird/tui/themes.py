@@ -60,8 +60,13 @@ _LIGHT_BACKGROUNDS = frozenset({"7", *map(str, range(9, 16))})
 class ThemedApp(App[None]):
     """Has colours where they are wanted; without them, everything is told by words, bold and reverse."""
 
+    _worn: Workspace | None = None
+
     def wear(self, workspace: Workspace) -> None:
-        """Look as ``tui.theme`` and git's ``color.ui`` say."""
+        """Look as ``tui.theme`` and git's ``color.ui`` say; nothing to do where it was worn last."""
+        if workspace is self._worn:
+            return
+        self._worn = workspace
         for theme in (DARK, LIGHT):
             self.register_theme(theme)
         self.no_color = not color_wanted(workspace.world, is_tty=True)

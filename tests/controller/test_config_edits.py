@@ -1,0 +1,115 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.config_edits import Scope, edited_file, unset_key, write_file, write_key
+from git_blackbird.controller.config_views import near, places_of, view_settings
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import RequestError, UnusableError, UsageError
+from git_blackbird.model.layers import layers_of
+from tests.controller.support import open_at
+from tests.support import git, write
+
+PROJECT = ".blackbird/config.json"
+
+
+def obstacles(workspace: Workspace, name: str) -> dict[Scope, str | None]:
+    places = places_of(workspace, layers_of(workspace.settings, name))
+    return {place.scope: place.obstacle for place in places}
+
+
+def test_places_say_why_they_cannot_be_written(repo: Path, sealed: Path) -> None:
+    write(sealed, {PROJECT: "["})
+    workspace = open_at(repo)
+    never = "never counts from a repository's own file"
+    broken = "cannot be read: mend it first"
+    assert obstacles(workspace, "claude.path") == {
+        Scope.LOCAL: None,
+        Scope.PROJECT: never,
+        Scope.GLOBAL: broken,
+    }
+    assert obstacles(workspace, "agent")[Scope.PROJECT] is None
+    homeless = obstacles(open_at(repo, HOME=""), "agent")
+    assert homeless[Scope.GLOBAL] == "there is no HOME, so no ~/.blackbird/config.json"
+
+
+def test_a_view_has_broken_files_and_unknown_names_before_the_keys(repo: Path, sealed: Path) -> None:
+    write(sealed, {PROJECT: '{"schemaVersion": 3}'})
+    git(repo, "config", "blackbird.agnet", "x")
+    view = view_settings(open_at(repo))
+    assert [(one.scope, one.why) for one in view.broken] == [(Scope.GLOBAL, "schemaVersion is 3, not 1")]
+    assert [one.name for one in view.unknown] == ["agnet"]
+    assert view.keys[0].name == "agent"
+
+
+def test_a_worktrees_own_configuration_overrules_the_clones(repo: Path) -> None:
+    git(repo, "config", "extensions.worktreeConfig", "true")
+    git(repo, "config", "--worktree", "blackbird.agent", "demo")
+    workspace = open_at(repo)
+    (local, *_) = places_of(workspace, layers_of(workspace.settings, "agent"))
+    assert local.told is None
+    written = write_key(workspace, "agent", "codex", Scope.LOCAL)
+    assert written.overruled_by is not None
+    assert written.overruled_by.origin == "git config (worktree)"
+    assert write_key(open_at(repo), "claude.model", "x", Scope.LOCAL).overruled_by is None
+
+
+def test_a_key_that_git_has_in_other_letter_case_is_written_and_removed_there(repo: Path) -> None:
+    config = repo / ".git/config"
+    config.write_text(f'{config.read_text()}[blackbird "Execution"]\n\tCommit = never\n')
+    write_key(open_at(repo), "execution.commit", "approved", Scope.LOCAL)
+    assert git(repo, "config", "--get-regexp", "^blackbird") == "blackbird.Execution.commit approved"
+    unset_key(open_at(repo), "execution.commit", Scope.LOCAL)
+    assert open_at(repo).settings.values["execution.commit"].origin == "default"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("execution.commit", {"execution.commit": "approved"}),
+        ("a.b.c", {"a": {"b.c": 1}}),
+        ("a.b.c", {"a.b": {"c": 1}}),
+        ("execution", {"execution": 5}),
+    ],
+)
+def test_what_a_file_has_under_a_dotted_name_is_removed(
+    repo: Path, name: str, content: dict[str, object]
+) -> None:
+    write(repo, {PROJECT: json.dumps(content)})
+    unset_key(open_at(repo), name, Scope.PROJECT)
+    left = json.loads((repo / PROJECT).read_text())
+    assert left.pop("schemaVersion") == 1
+    assert not any(left.values())
+    with pytest.raises((RequestError, UsageError)):
+        unset_key(open_at(repo), name, Scope.PROJECT)
+
+
+def test_a_file_is_mended_as_a_whole_unless_it_changed_meanwhile(repo: Path) -> None:
+    write(repo, {PROJECT: '{"agent": "demo"'})
+    workspace = open_at(repo)
+    before = edited_file(workspace, Scope.PROJECT)
+    with pytest.raises(UsageError, match="is not an object"):
+        write_file(workspace, Scope.PROJECT, before, "[]")
+    write(repo, {PROJECT: '{"agent": "codex"}'})
+    with pytest.raises(RequestError, match="was changed meanwhile"):
+        write_file(workspace, Scope.PROJECT, before, '{"agent": "demo"}')
+    write_file(workspace, Scope.PROJECT, edited_file(workspace, Scope.PROJECT), '{"agent": "demo"}\n')
+    assert open_at(repo).settings.text("agent") == "demo"
+    agent = open_at(repo, BLACKBIRD_RUN_ID="x")
+    with pytest.raises(RequestError, match="agents do not judge themselves"):
+        write_file(agent, Scope.PROJECT, "", "{}")
+
+
+@pytest.mark.parametrize(("data", "what"), [(b"\xff", "it is not UTF-8"), (b"\x1b[2J", "it holds control")])
+def test_what_cannot_be_shown_as_it_is_is_not_edited(repo: Path, data: bytes, what: str) -> None:
+    write(repo, {PROJECT: data})
+    with pytest.raises(UnusableError, match=what):
+        edited_file(open_at(repo), Scope.PROJECT)
+
+
+def test_places_are_named_from_where_a_person_is(repo: Path, sealed: Path) -> None:
+    workspace = open_at(repo)
+    assert near(workspace, str(workspace.layout.config)) == PROJECT
+    assert near(workspace, str(sealed / PROJECT)) == f"~/{PROJECT}"
+    assert near(workspace, "git config (local)") == "git config (local)"

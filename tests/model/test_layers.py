@@ -1,0 +1,70 @@
+from git_blackbird.model.layers import EVERYWHERE, HERE, KeyLayers, Standing, layers_of, unknown_names
+from git_blackbird.model.settings import Given, Layer, Settings, merge_layers
+
+MINUTES, PATH = "execution.timeoutMinutes", "claude.path"
+
+
+def settings() -> Settings:
+    return merge_layers(
+        [
+            Given(MINUTES, "30", Layer.GIT_GLOBAL, "git global"),
+            Given(MINUTES.upper(), "soon", Layer.GIT_LOCAL, "git local"),
+            Given(MINUTES, 9999, Layer.PROJECT, "project"),
+            Given(MINUTES, 7, Layer.GLOBAL, "mine"),
+            Given(PATH, "./evil", Layer.PROJECT, "project"),
+            Given("Agnet", "x", Layer.PROJECT, "project"),
+            Given("agnet", "y", Layer.GLOBAL, "mine"),
+            Given("agent", "claude", Layer.GIT_LOCAL, "first"),
+            Given("agent", "demo", Layer.GIT_LOCAL, "second"),
+        ]
+    )
+
+
+def standings(layers: KeyLayers) -> list[tuple[str, object, Standing]]:
+    return [(told.given.origin, told.value, standing) for told, standing in layers.standings()]
+
+
+def test_layers_of_a_key_come_strongest_first_with_what_becomes_of_them() -> None:
+    layers = layers_of(settings(), MINUTES)
+    assert standings(layers) == [
+        ("git local", None, Standing.IGNORED),
+        ("project", 1440, Standing.APPLIED),
+        ("git global", 30, Standing.OVERRULED),
+        ("mine", 7, Standing.OVERRULED),
+    ]
+    assert layers.applied is not None
+    assert (layers.applied.value, layers.applied.origin) == (1440, "project")
+    assert layers.is_faulty
+
+
+def test_of_two_values_in_one_layer_the_later_counts() -> None:
+    assert standings(layers_of(settings(), "agent")) == [
+        ("second", "demo", Standing.APPLIED),
+        ("first", "claude", Standing.OVERRULED),
+    ]
+
+
+def test_a_column_shows_what_counts_of_its_layers_else_what_does_not() -> None:
+    minutes, path = layers_of(settings(), MINUTES), layers_of(settings(), PATH)
+    here, everywhere, ignored = minutes.of(HERE), minutes.of(EVERYWHERE), path.of(HERE)
+    assert here is not None
+    assert here.given.origin == "project"
+    assert everywhere is not None
+    assert everywhere.given.origin == "git global"
+    assert ignored is not None
+    assert (ignored.value, ignored.given.value) == (None, "./evil")
+    assert path.of(EVERYWHERE) is None
+
+
+def test_names_that_are_no_keys_are_named_once_and_count_for_nothing() -> None:
+    assert unknown_names(settings()) == ("Agnet",)
+    layers = layers_of(settings(), "Agnet")
+    assert (layers.key, layers.applied) == (None, None)
+    assert standings(layers) == [("project", None, Standing.IGNORED), ("mine", None, Standing.IGNORED)]
+
+
+def test_the_default_counts_where_nothing_is_told() -> None:
+    layers = layers_of(merge_layers([]), PATH)
+    assert (layers.told, layers.is_faulty) == ((), False)
+    assert layers.applied is not None
+    assert layers.applied.layer is Layer.DEFAULT
