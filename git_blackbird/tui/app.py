@@ -1,47 +1,30 @@
 """The application: it watches the worktree, and does through the controller what a person asks for."""
 
-import asyncio
 import gc
 import sys
-from collections.abc import Callable
-from typing import ClassVar, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import work
 from textual.binding import Binding, BindingType
 
-from git_blackbird.controller.requests import (
-    Reset,
-    ResumeRequest,
-    execute_loop,
-    reset_task,
-    restart_loop,
-    resume_all_loop,
-    resume_loop,
-    set_status,
-)
-from git_blackbird.controller.run_views import runs_of_task
 from git_blackbird.controller.watching import Picture, Watch
-from git_blackbird.controller.workspace import Workspace
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.events import Event, RunStarted
-from git_blackbird.model.keys import AGENT_NAMES
-from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
-from git_blackbird.model.text import clean, clean_line
+from git_blackbird.model.text import clean
 from git_blackbird.tui.deeds import DEEDS
 from git_blackbird.tui.ending import EndingApp
-from git_blackbird.tui.following import Follower
-from git_blackbird.tui.judging import answer_review, decide
 from git_blackbird.tui.main_screen import MainScreen
-from git_blackbird.tui.modals.chooser import Chooser, Offer
-from git_blackbird.tui.modals.help import Help
-from git_blackbird.tui.modals.modal import Modal
-from git_blackbird.tui.modals.runs import RunsScreen
-from git_blackbird.tui.modals.settings import SettingsScreen
 from git_blackbird.tui.palette import DeedProvider
 from git_blackbird.tui.running import Prepare, Runner
 from git_blackbird.tui.themes import ThemedApp
+
+if TYPE_CHECKING:
+    from git_blackbird.tui.doing import Doing
+    from git_blackbird.tui.modals.modal import Modal
 
 T = TypeVar("T")
 _LOOK_SECONDS = 1.0
@@ -92,6 +75,13 @@ class BlackbirdApp(EndingApp, ThemedApp):
         """How everything stood at the last look."""
         return self.main.picture
 
+    @cached_property
+    def doing(self) -> "Doing":
+        """What a person may ask for."""
+        from git_blackbird.tui.doing import Doing  # noqa: PLC0415  # the plan is shown before it is loaded
+
+        return Doing(self)
+
     @property
     def current(self) -> Task | None:
         """The task under the cursor."""
@@ -100,7 +90,6 @@ class BlackbirdApp(EndingApp, ThemedApp):
     async def on_mount(self) -> None:
         """Begin to look; who ends this process must not leave agents behind."""
         await self.push_screen(self.main)
-        self._follower = Follower(self.main.live)
         # A look takes turns with the screen: it must not keep a key waiting.
         sys.setswitchinterval(_TURN_SECONDS)
         try:
@@ -126,6 +115,8 @@ class BlackbirdApp(EndingApp, ThemedApp):
             self._is_looking = False
 
     def _look_around(self) -> None:
+        # What a key may need next is loaded before the many records are.
+        _ = self.doing
         try:
             picture = self._watch.look()
         except BlackbirdError as error:
@@ -140,12 +131,13 @@ class BlackbirdApp(EndingApp, ThemedApp):
     def _follow(self) -> None:
         """Follow what another process runs; what runs here tells of itself."""
         if self.runner.is_busy:
-            self._follower.leave()
+            self.doing.follower.leave()
         elif self.picture is not None:
-            self._follower.look(self._watch.workspace, self.picture)
+            self.doing.follower.look(self._watch.workspace, self.picture)
 
     def _show_picture(self, picture: Picture) -> None:
         self._trouble = None
+        self.wear(self._watch.workspace)
         self.main.show_picture(picture, self.world.timestamp())
 
     def _show_trouble(self, error: BlackbirdError) -> None:
@@ -155,7 +147,7 @@ class BlackbirdApp(EndingApp, ThemedApp):
             self._trouble = text
             self.main.show_trouble(text)
 
-    async def ask(self, screen: Modal[T]) -> T | None:
+    async def ask(self, screen: "Modal[T]") -> T | None:
         """Ask on a screen of its own; cancelled, it is gone with all that came up over it."""
         self.bell()
         try:
@@ -176,7 +168,7 @@ class BlackbirdApp(EndingApp, ThemedApp):
         text = "\n".join((stop.text, *(f"next step: {step}" for step in stop.next_steps)))
         self.say(text, is_good=stop.reason in _GOOD_ENDS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
-            self.run_worker(answer_review(self, stop.held[0].task_id))
+            self.run_worker(self.doing.answer_review(stop.held[0].task_id))
 
     def complain(self, error: BlackbirdError) -> None:
         """Say why something could not be done."""
@@ -226,56 +218,44 @@ class BlackbirdApp(EndingApp, ThemedApp):
 
     def action_execute(self) -> None:
         """Do what is due."""
-        self.start("execute", lambda workspace, face: execute_loop(workspace, face, (), None))
+        self.doing.execute()
 
     def action_execute_task(self) -> None:
         """Run one task."""
         if (task := self.current) is not None:
-            self.start("execute", lambda workspace, face: execute_loop(workspace, face, (task.id,), None))
+            self.doing.execute_task(task)
 
     def action_resume(self) -> None:
-        """Go on in a session; of a parent, in those of all that its review flagged."""
-        task = self.current
-        if task is None:
+        """Go on in a session, or decide where that is what is due."""
+        if (task := self.current) is None:
             return
         if self._takes("decide"):
             self.action_decide()
-        elif task.children:
-            self.start("resume", lambda workspace, face: resume_all_loop(workspace, face, task.id))
         else:
-            request = ResumeRequest(task.id)
-            self.start("resume", lambda workspace, face: resume_loop(workspace, face, request))
+            self.doing.resume(task)
 
     def action_restart(self) -> None:
         """Start in a new session."""
         if (task := self.current) is not None:
-            self.start("restart", lambda workspace, face: restart_loop(workspace, face, task.id, None))
+            self.doing.restart(task)
 
     @work
     async def action_decide(self) -> None:
         """Decide on a run while nothing runs here."""
         if (task := self.current) is not None:
-            await decide(self, task.id)
+            await self.doing.decide(task)
 
     @work
     async def action_review(self) -> None:
         """Say what becomes of a parent whose review failed."""
         if (task := self.current) is not None:
-            await answer_review(self, task.id)
+            await self.doing.answer_review(task.id)
 
     @work
     async def action_runs(self) -> None:
         """Look at what happened on a task."""
-        task = self.current
-        if task is None:
-            return
-        try:
-            workspace = await asyncio.to_thread(self.runner.open_workspace)
-            runs = await asyncio.to_thread(runs_of_task, workspace, task.id, None)
-        except BlackbirdError as error:
-            self.complain(error)
-        else:
-            await self.ask(RunsScreen(workspace, task.id, runs.runs))
+        if (task := self.current) is not None:
+            await self.doing.runs(task)
 
     def action_pause(self) -> None:
         """Pause what runs; again, or when nothing runs, quit: who asks twice does not want to wait."""
@@ -292,50 +272,22 @@ class BlackbirdApp(EndingApp, ThemedApp):
     async def action_retry(self) -> None:
         """Make a task todo again."""
         if (task := self.current) is not None:
-            await self._change(lambda workspace: reset_task(workspace, task.id))
+            await self.doing.retry(task)
 
     @work
     async def action_set_status(self) -> None:
         """Set a status by hand."""
-        task = self.current
-        if task is None:
-            return
-        offers = [Offer(status, status.value) for status in Status]
-        title = f"Status of {clean_line(task.id)}"
-        status = await self.push_screen_wait(Chooser(title, offers, list(Status).index(task.status)))
-        if status is not None:
-            await self._change(lambda workspace: set_status(workspace, task.id, status))
-
-    async def _change(self, change: Callable[[Workspace], Reset]) -> None:
-        """Change a status away from the screen: the lock of the store may be held for a moment."""
-        try:
-            workspace = await asyncio.to_thread(self.runner.open_workspace)
-            workspace.require_settings()
-            reset = await asyncio.to_thread(change, workspace)
-        except BlackbirdError as error:
-            self.complain(error)
-        else:
-            overtaken = f"; run {', '.join(run.id for run in reset.overtaken)} is overtaken" * bool(
-                reset.overtaken
-            )
-            self.say(f"{reset.task_id} is {reset.status}{overtaken}", is_good=True)
-        self.look()
+        if (task := self.current) is not None:
+            await self.doing.set_status(task)
 
     @work
     async def action_choose_agent(self) -> None:
         """Choose the agent of new runs."""
-        workspace = await asyncio.to_thread(self.runner.open_workspace)
-        setting = workspace.settings.values["agent"]
-        offers = [Offer(name, name, setting.origin if name == setting.value else "") for name in AGENT_NAMES]
-        start = AGENT_NAMES.index(str(setting.value))
-        name = await self.push_screen_wait(Chooser("Agent of new runs", offers, start))
-        if name is not None:
-            self.runner.agent = name
-            self.say(f"new runs are {name}'s until you leave", is_good=True)
+        await self.doing.choose_agent()
 
     async def action_settings(self) -> None:
         """Show and change the configuration."""
-        await self.push_screen(SettingsScreen(self.runner.open_workspace), lambda _: self.look())
+        await self.doing.settings()
 
     def action_answer(self) -> None:
         """Go to what waits for a person; from there to the next of it."""
@@ -355,4 +307,4 @@ class BlackbirdApp(EndingApp, ThemedApp):
 
     async def action_help(self) -> None:
         """List all keys."""
-        await self.push_screen(Help(None if self.current is None else self.current.id))
+        await self.doing.help(self.current)

@@ -8,10 +8,11 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
+from git_blackbird.controller.required import Required, required
 from git_blackbird.controller.watching import Picture
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.text import clean_line
-from git_blackbird.tui.banner import Banner, Required, required, summary
+from git_blackbird.tui.banner import Banner, summary
 from git_blackbird.tui.details import Details
 from git_blackbird.tui.key_line import KeyLine
 from git_blackbird.tui.live import Live, LiveLog
@@ -33,7 +34,7 @@ class MainScreen(Screen[None]):
         self.live = Live(id="live")
         self.picture: Picture | None = None
         self.required: tuple[Required, ...] = ()
-        self._now = ""
+        self._now = self._said = ""
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -63,7 +64,7 @@ class MainScreen(Screen[None]):
 
     def show_trouble(self, text: str) -> None:
         """Say what cannot be read; the last picture stays below."""
-        self.query_one("#summary", Static).update(clean_line(text))
+        self._say(clean_line(text))
 
     def show_picture(self, picture: Picture, now: str) -> None:
         """Show how everything stands ``now``."""
@@ -85,13 +86,20 @@ class MainScreen(Screen[None]):
             return
         overview = self.picture.overview
         name = FILTERS[self.plan_tree.filter_index][0]
+        # What is shown of the plan comes first: on a narrow screen the line is cut.
         parts = [
-            summary(overview),
             f"filter: {name}" if name != "all" else "",
             f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
+            summary(overview),
             f"running: {overview.holder}" if overview.holder else "",
         ]
-        self.query_one("#summary", Static).update(clean_line("  |  ".join(filter(None, parts))))
+        self._say(clean_line("  |  ".join(filter(None, parts))))
+
+    def _say(self, text: str) -> None:
+        """Show a line above all; what it says already is not drawn again."""
+        if text != self._said:
+            self._said = text
+            self.query_one("#summary", Static).update(text, layout=False)
 
     def on_plan_tree_moved(self) -> None:
         """Follow the cursor."""

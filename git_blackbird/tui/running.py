@@ -4,19 +4,18 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
-from git_blackbird.controller.face import Face
-from git_blackbird.controller.holding import hold_controller
-from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.settings import Given, Layer
 from git_blackbird.model.stop import Stop
-from git_blackbird.tui.face import TuiFace
 
 if TYPE_CHECKING:
+    # They load all that runs agents, which the plan on the screen need not wait for.
+    from git_blackbird.controller.face import Face
+    from git_blackbird.controller.loop import Loop, Opening
     from git_blackbird.tui.app import BlackbirdApp
 
-Prepare = Callable[[Workspace, Face], tuple[Loop, Opening]]
+Prepare = Callable[[Workspace, "Face"], "tuple[Loop, Opening]"]
 
 
 class Runner:
@@ -85,6 +84,9 @@ class Runner:
             self._app.rest()
 
     async def _perform(self, command: str, prepare: Prepare) -> Stop:
+        from git_blackbird.controller.holding import hold_controller  # noqa: PLC0415  # as above
+        from git_blackbird.tui.face import TuiFace  # noqa: PLC0415  # as above
+
         workspace = await asyncio.to_thread(self.open_workspace)
         loop, opening = prepare(workspace, TuiFace(self._app, workspace))
         with hold_controller(workspace, command):
