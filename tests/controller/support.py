@@ -28,6 +28,7 @@ APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
 REJECT = Decision(DecisionState.REJECTED)
 STAMP = "2026-01-01T00:00:00Z"
+Prepare = Callable[[Workspace, Face], tuple[Loop, Opening]]
 
 
 def changes(text: str) -> Decision:
@@ -134,9 +135,25 @@ def run_to_stop(
         return asyncio.run(run())
 
 
+def with_no_screen(workspace: Workspace, face: Face, prepare: Prepare) -> Stop:
+    return run_to_stop(workspace, prepare(workspace, face))
+
+
+stage: Callable[[Workspace, Face, Prepare], Stop] = with_no_screen
+"""What brings a loop and a face together. The same stories are told once more where it is another."""
+
+
+def perform(workspace: Workspace, face: Face, prepare: Prepare) -> Stop:
+    """Run a loop to its stop, with a face to it."""
+    return stage(workspace, face, prepare)
+
+
 def execute(repo: Path, person: Face | None = None, *task_ids: str, limit: int | None = None) -> Stop:
-    workspace = open_at(repo)
-    return run_to_stop(workspace, execute_loop(workspace, person or Person(), task_ids, limit))
+    return perform(
+        open_at(repo),
+        person or Person(),
+        lambda workspace, face: execute_loop(workspace, face, task_ids, limit),
+    )
 
 
 def status(repo: Path, task_id: str) -> Status:

@@ -41,6 +41,7 @@ from tests.controller.support import (
     leaf,
     open_at,
     parent_of,
+    perform,
     put_plan,
     run_to_stop,
     runs_of,
@@ -68,14 +69,18 @@ def command(repo: Path, script: str) -> None:
 
 
 def resume(repo: Path, task_id: str, person: Person | None = None, **request: object) -> Stop:
-    workspace = open_at(repo)
     wanted = ResumeRequest(task_id, **request)  # type: ignore[arg-type]
-    return run_to_stop(workspace, resume_loop(workspace, person or Person(), wanted))
+    return perform(
+        open_at(repo), person or Person(), lambda workspace, face: resume_loop(workspace, face, wanted)
+    )
 
 
 def restart(repo: Path, task_id: str, message: str | None = None, person: Person | None = None) -> Stop:
-    workspace = open_at(repo)
-    return run_to_stop(workspace, restart_loop(workspace, person or Person(), task_id, message))
+    return perform(
+        open_at(repo),
+        person or Person(),
+        lambda workspace, face: restart_loop(workspace, face, task_id, message),
+    )
 
 
 def only_run(repo: Path, task_id: str) -> Run:

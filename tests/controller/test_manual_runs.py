@@ -32,8 +32,8 @@ from tests.controller.support import (
     leaf,
     open_at,
     parent_of,
+    perform,
     put_plan,
-    run_to_stop,
     runs_of,
     status,
 )
@@ -120,8 +120,11 @@ def test_what_was_rejected_can_be_done_by_an_agent(gated: Path) -> None:
     do(gated, "a")
     record_decision(open_at(gated), "a", REJECT)
     assert status(gated, "a") == Status.FAILED
-    workspace, person = open_at(gated), Person([APPROVE])
-    run_to_stop(workspace, restart_loop(workspace, person, "a", None))
+    perform(
+        open_at(gated),
+        Person([APPROVE]),
+        lambda workspace, face: restart_loop(workspace, face, "a", None),
+    )
     assert [run.run_type for run in runs_of(gated, "a")] == [RunType.MANUAL, RunType.EXECUTE]
     assert status(gated, "a") == Status.DONE
 
@@ -428,7 +431,8 @@ def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
     assert owed.command == "git blackbird decide a --approve    # or --reject"
     with pytest.raises(RequestError, match="has no session to go on in"):
         record_decision(open_at(gated), "a", changes("other"))
-    workspace = open_at(gated)
-    again = run_to_stop(workspace, restart_loop(workspace, Person(), "a", "other"))
+    again = perform(
+        open_at(gated), Person(), lambda workspace, face: restart_loop(workspace, face, "a", "other")
+    )
     assert again.next_steps[1] == "git blackbird decide a --request-changes -m TEXT"
     assert [run.run_type for run in runs_of(gated, "a")] == [RunType.MANUAL, RunType.EXECUTE]

@@ -42,6 +42,7 @@ from tests.controller.support import (
     leaf,
     open_at,
     parent_of,
+    perform,
     put_plan,
     run_to_stop,
     status,
@@ -95,23 +96,26 @@ def on_disk(repo: Path) -> list[str]:
 
 
 def resume(repo: Path, task_id: str, person: Person | None = None, message: str | None = None) -> Stop:
-    workspace = open_at(repo)
-    return run_to_stop(workspace, resume_loop(workspace, person or Person(), ResumeRequest(task_id, message)))
+    request = ResumeRequest(task_id, message)
+    return perform(
+        open_at(repo), person or Person(), lambda workspace, face: resume_loop(workspace, face, request)
+    )
 
 
 def resume_all(repo: Path, parent: str, person: Person | None = None) -> Stop:
-    workspace = open_at(repo)
-    return run_to_stop(workspace, resume_all_loop(workspace, person or Person(), parent))
+    return perform(
+        open_at(repo), person or Person(), lambda workspace, face: resume_all_loop(workspace, face, parent)
+    )
 
 
 def restart(repo: Path, task_id: str) -> Stop:
-    workspace = open_at(repo)
-    return run_to_stop(workspace, restart_loop(workspace, Person(), task_id, None))
+    return perform(
+        open_at(repo), Person(), lambda workspace, face: restart_loop(workspace, face, task_id, None)
+    )
 
 
 def review(repo: Path, parent: str) -> Stop:
-    workspace = open_at(repo)
-    return run_to_stop(workspace, review_loop(workspace, Person(), parent))
+    return perform(open_at(repo), Person(), lambda workspace, face: review_loop(workspace, face, parent))
 
 
 def test_a_passing_review_lets_the_parent_be_done_before_what_waits_for_it(demo: Path) -> None:
@@ -312,9 +316,8 @@ def test_a_child_that_asks_while_it_carries_feedback_keeps_it(demo: Path) -> Non
     assert resume(demo, "a", Person()).reason is StopReason.WAITING_USER
     assert (status(demo, "a"), on_disk(demo)) == (Status.WAITING_USER, ["a"])
     assert execute(demo).next_steps == ("git blackbird resume a --answer q=VALUE",)
-    workspace = open_at(demo)
     request = ResumeRequest("a", answers={"q": "here"})
-    run_to_stop(workspace, resume_loop(workspace, Person(), request))
+    perform(open_at(demo), Person(), lambda workspace, face: resume_loop(workspace, face, request))
     told = runs_of(demo, "a")[-1].context
     assert told["parentReviewFeedback"]["feedback"] == "a.txt needs a second line"
     assert told["answers"] == [{"id": "q", "value": "here"}]

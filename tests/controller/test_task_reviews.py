@@ -25,6 +25,7 @@ from tests.controller.support import (
     execute,
     leaf,
     open_at,
+    perform,
     put_plan,
     run_to_stop,
     status,
@@ -177,8 +178,9 @@ def test_both_reviewers_stop_when_interrupted_and_both_review_again(demo: Path) 
 
 
 def by_hand(repo: Path, task_id: str = "a", person: Person | None = None) -> Stop:
-    workspace = open_at(repo)
-    return run_to_stop(workspace, review_loop(workspace, person or Person(), task_id))
+    return perform(
+        open_at(repo), person or Person(), lambda workspace, face: review_loop(workspace, face, task_id)
+    )
 
 
 def test_a_person_may_have_the_change_reviewed_again_before_deciding(demo: Path) -> None:

@@ -1,0 +1,155 @@
+"""The loop run in the application: what a scripted person replies is typed on the screen that asks for it."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from git_blackbird.controller.face import Face, LeftOpen
+from git_blackbird.controller.watching import Watch
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.controller.world import World
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.events import Event
+from git_blackbird.model.plan import Task
+from git_blackbird.model.stop import Stop
+from git_blackbird.tui import app
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.modals.checkpoint import CheckpointScreen
+from git_blackbird.tui.modals.questions import QuestionScreen
+from git_blackbird.tui.modals.request import RequestScreen
+from tests.controller.support import Prepare
+from tests.tui.driving import PATIENCE_SECONDS, SIZE, wait_for
+
+CALL_SECONDS = 4 * PATIENCE_SECONDS
+LEAVE = "escape"
+SELECT_ALL = "f7"
+
+
+class Watched(BlackbirdApp):
+    """The application; how a call ended is there for who drives it."""
+
+    CSS_PATH = str(Path(app.__file__).with_name("app.tcss"))
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world, Watch(world))
+        self.animation_level = "none"
+        self.ended: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
+
+    def show_stop(self, stop: Stop) -> None:
+        super().show_stop(stop)
+        if not self.ended.done():
+            self.ended.set_result(stop)
+
+    def complain(self, error: BlackbirdError) -> None:
+        super().complain(error)
+        self._end_with(error)
+
+    def fail(self, error: Exception) -> None:
+        super().fail(error)
+        self._end_with(error)
+
+    def _end_with(self, error: Exception) -> None:
+        if not self.ended.done():
+            self.ended.set_exception(error)
+
+
+class AtScreen:
+    """A face: the application asks, the person sees it and replies, and the reply is typed there.
+
+    Who is not here sees nothing: the question is taken back, and the answer is nobody's.
+    """
+
+    def __init__(self, shown: Face, person: Face, pilot: Pilot[None]) -> None:
+        self.wants_output = person.wants_output
+        self._shown = shown
+        self._person = person
+        self._pilot = pilot
+
+    def notify(self, event: Event) -> None:
+        self._person.notify(event)
+        self._shown.notify(event)
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+        asked = asyncio.create_task(self._shown.decide(checkpoint))
+        try:
+            await self._see(CheckpointScreen)
+            reply = await self._person.decide(checkpoint)
+            if reply is None:
+                return None
+            await self._type_decision(checkpoint, reply)
+            return await asked
+        finally:
+            await _end(asked)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        asked = asyncio.create_task(self._shown.answer(task, questions))
+        try:
+            await self._see(QuestionScreen)
+            reply = await self._person.answer(task, questions)
+            if reply is None:
+                return None
+            if isinstance(reply, LeftOpen):
+                await self._pilot.press(LEAVE)
+                return await asked
+            for question in questions:
+                await wait_for(self._pilot, lambda question=question: self._is_asked(question))  # type: ignore[misc]
+                await self._pilot.press(*_keys_of_answer(question, reply[question.id]))
+            return await asked
+        finally:
+            await _end(asked)
+
+    async def _type_decision(self, checkpoint: Checkpoint, reply: Decision | ReviewAgain | LeftOpen) -> None:
+        if isinstance(reply, LeftOpen):
+            await self._pilot.press(LEAVE)
+            return
+        await self._pilot.press(_digit(checkpoint, reply), "enter")
+        if isinstance(reply, Decision) and reply.feedback is not None:
+            await self._see(RequestScreen)
+            typed = ("enter" if letter == "\n" else letter for letter in reply.feedback)
+            await self._pilot.press(SELECT_ALL, *typed, "ctrl+s")
+
+    def _is_asked(self, question: Question) -> bool:
+        screen = self._pilot.app.screen
+        return isinstance(screen, QuestionScreen) and screen.question == question
+
+    async def _see(self, screen: type[object]) -> None:
+        await wait_for(self._pilot, lambda: isinstance(self._pilot.app.screen, screen))
+
+
+def _digit(checkpoint: Checkpoint, reply: Decision | ReviewAgain) -> str:
+    wanted = (
+        Choice.REVIEW_AGAIN
+        if isinstance(reply, ReviewAgain)
+        else next(choice for choice, state in STATE_OF.items() if state is reply.state)
+    )
+    return str([offer.choice for offer in checkpoint.offers()].index(wanted) + 1)
+
+
+def _keys_of_answer(question: Question, answer: str) -> tuple[str, ...]:
+    typed = (str(question.options.index(answer) + 1),) if question.options else tuple(answer)
+    return (*typed, "enter")
+
+
+async def _end(asked: "asyncio.Task[object]") -> None:
+    asked.cancel()
+    await asyncio.wait([asked])
+
+
+def on_screen(workspace: Workspace, person: Face, prepare: Prepare) -> Stop:
+    """Run a loop in the application, with a person before it."""
+
+    async def run() -> Stop:
+        watched = Watched(workspace.world)
+        async with watched.run_test(size=SIZE, notifications=True) as pilot:
+            watched.start("test", lambda opened, shown: prepare(opened, AtScreen(shown, person, pilot)))
+            async with asyncio.timeout(CALL_SECONDS):
+                return await watched.ended
+
+    return asyncio.run(run())
