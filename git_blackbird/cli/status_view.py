@@ -10,7 +10,7 @@ from git_blackbird.cli.tables import Cell, fit, render_table
 from git_blackbird.cli.wording import BAR, counted
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
 from git_blackbird.controller.overview import CHANGE_REVIEW, DueReview, Overview, Running
-from git_blackbird.messages.review_text import overall_word
+from git_blackbird.controller.required import CUT_OFF, FAILED, reviews_said, stuck_words, unwatched_words
 from git_blackbird.messages.run_text import review_word, run_seconds, shown_moment, shown_seconds
 from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind
@@ -41,7 +41,7 @@ def status_lines(overview: Overview, output: Output) -> Iterator[str]:
     yield from _working(overview, now)
     yield from _headed("due", _due(overview, output.columns))
     yield from _headed("blocked", _blocked(overview, output.columns))
-    yield from _headed("an approval was cut off", _cut_off(overview))
+    yield from _headed(CUT_OFF, _cut_off(overview))
     yield from _headed("the plan and the records differ", _drift(overview))
     yield from _headed("decisions on tasks that are not in this plan", _elsewhere(overview))
 
@@ -98,11 +98,10 @@ def _running_text(one: Running, holder: str | None, now: str) -> str:
     what = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
     if one.alive and holder is not None:
         return what
-    if one.alive:
-        return f"{what}\n      nobody watches over it; `git blackbird execute` stops it and keeps what it did"
     if holder is not None:
         return f"{what}; its process has ended"
-    return f"{what}\n      its process is gone; `git blackbird execute` closes its record"
+    does = "stops it and keeps what it did" if one.alive else "closes its record"
+    return f"{what}\n      {unwatched_words(one)}; `git blackbird execute` {does}"
 
 
 def _due(overview: Overview, columns: int | None) -> Iterator[str]:
@@ -113,15 +112,14 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
     yield from _changes(overview, columns)
     yield from _unreviewed(overview, columns)
     for one in overview.failed[:MAX_LISTED]:
-        yield _headline(one.task, "failed", columns)
+        yield _headline(one.task, FAILED, columns)
         if one.why:
             yield fit(f"      {clean_line(one.why)}", columns)
         yield f"      {task_command('retry', one.task.id)}"
     if len(overview.failed) > MAX_LISTED:
         yield f"  and {len(overview.failed) - MAX_LISTED} more failed (`git blackbird list --status failed`)"
     for stuck in overview.stuck[:MAX_LISTED]:
-        words = stuck.task.status.value.replace("_", " ")
-        yield _headline(stuck.task, f"{words}, but no run of it is there", columns)
+        yield _headline(stuck.task, stuck_words(stuck), columns)
         yield f"      {stuck.command}"
     if len(overview.stuck) > MAX_LISTED:
         yield f"  and {len(overview.stuck) - MAX_LISTED} more without a run"
@@ -136,9 +134,8 @@ def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
         for question in owed.questions:
             options = f" ({', '.join(question.options)})" if question.options else ""
             yield fit(f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
-    if owed.kind is OwedKind.DECISION and owed.run is not None and owed.run.merged_review is not None:
-        word = overall_word(readable_merged(owed.run))
-        yield f"      its reviews: {word} ({task_command('review show', owed.task.id)})"
+    if said := reviews_said(owed):
+        yield f"      {said} ({task_command('review show', owed.task.id)})"
     yield f"      {owed.command}"
 
 
@@ -160,9 +157,8 @@ def _unreviewed(overview: Overview, columns: int | None) -> Iterator[str]:
 
 def review_wait_lines(waiting: WaitingParent, columns: int | None) -> Iterator[str]:
     """Say what a review found, or why it found nothing, and the commands that get on with its parent."""
-    why = waiting.held.feedback if waiting.wait is ReviewWait.FAILING else waiting.held.fault
-    if why and waiting.wait is not ReviewWait.OWED:
-        yield fit(clean_line(why), None if columns is None else columns - 6)
+    if waiting.why and waiting.wait is not ReviewWait.OWED:
+        yield fit(clean_line(waiting.why), None if columns is None else columns - 6)
     yield from waiting.commands
 
 

@@ -35,6 +35,11 @@ class WaitingParent(NamedTuple):
     held: HeldParent
     commands: tuple[str, ...]
 
+    @property
+    def why(self) -> str:
+        """What the review found, or why it found nothing; "" where nobody says."""
+        return (self.held.feedback if self.wait is ReviewWait.FAILING else self.held.fault) or ""
+
 
 def waiting_parents(standing: Standing) -> tuple[WaitingParent, ...]:
     """Give every parent that waits for its review, smallest id first; none that is under review now."""
