@@ -253,7 +253,9 @@ def test_a_file_with_control_characters_is_not_put_into_an_editor(planned: Path)
     drive(planned, session)
 
 
-def test_what_is_changed_elsewhere_is_seen_here_and_by_the_plan(repo: Path) -> None:
+def test_what_is_changed_elsewhere_is_seen_here_and_by_the_plan(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     configure(repo, agent="demo")
     put_plan(repo, parent_of("guide", ["use"]), leaf("use", parent="guide"))
 
@@ -269,7 +271,11 @@ def test_what_is_changed_elsewhere_is_seen_here_and_by_the_plan(repo: Path) -> N
         await wait_for(pilot, lambda: app.picture is not None and bool(app.picture.overview.problems))
         assert app.picture is not None
         assert not app.picture.standing.is_gated
+        assert app.theme != "blackbird-light"
+        write(repo, {PROJECT: '{"tui": {"theme": "light"}}'})
+        await wait_for(pilot, lambda: app.theme == "blackbird-light")
 
+    monkeypatch.delenv("NO_COLOR")
     drive(repo, session)
 
 
