@@ -87,15 +87,18 @@ class BlackbirdApp(EndingApp, ThemedApp):
         """The task under the cursor."""
         return self.main.current
 
-    async def on_mount(self) -> None:
-        """Begin to look; who ends this process must not leave agents behind."""
-        await self.push_screen(self.main)
-        # A look takes turns with the screen: it must not keep a key waiting.
-        sys.setswitchinterval(_TURN_SECONDS)
+    def get_default_screen(self) -> MainScreen:
+        """Begin with the plan."""
         try:
             self.main.show_plan(self._watch.plan())
         except BlackbirdError as error:
-            self._show_trouble(error)
+            self.call_after_refresh(self._show_trouble, error)
+        return self.main
+
+    def on_mount(self) -> None:
+        """Begin to look."""
+        # A look takes turns with the screen: it must not keep a key waiting.
+        sys.setswitchinterval(_TURN_SECONDS)
         # The plan is there at once; reading the records takes turns with whatever a person does then.
         self.call_after_refresh(self.look)
         self.set_interval(_LOOK_SECONDS, self.look)

@@ -34,7 +34,7 @@ class MainScreen(Screen[None]):
         self.live = Live(id="live")
         self.picture: Picture | None = None
         self.required: tuple[Required, ...] = ()
-        self._now = ""
+        self._now = self._said = ""
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -64,7 +64,7 @@ class MainScreen(Screen[None]):
 
     def show_trouble(self, text: str) -> None:
         """Say what cannot be read; the last picture stays below."""
-        self.query_one("#summary", Static).update(clean_line(text))
+        self._say(clean_line(text))
 
     def show_picture(self, picture: Picture, now: str) -> None:
         """Show how everything stands ``now``."""
@@ -86,13 +86,20 @@ class MainScreen(Screen[None]):
             return
         overview = self.picture.overview
         name = FILTERS[self.plan_tree.filter_index][0]
+        # What is shown of the plan comes first: on a narrow screen the line is cut.
         parts = [
-            summary(overview),
             f"filter: {name}" if name != "all" else "",
             f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
+            summary(overview),
             f"running: {overview.holder}" if overview.holder else "",
         ]
-        self.query_one("#summary", Static).update(clean_line("  |  ".join(filter(None, parts))))
+        self._say(clean_line("  |  ".join(filter(None, parts))))
+
+    def _say(self, text: str) -> None:
+        """Show a line above all; what it says already is not drawn again."""
+        if text != self._said:
+            self._said = text
+            self.query_one("#summary", Static).update(text, layout=False)
 
     def on_plan_tree_moved(self) -> None:
         """Follow the cursor."""

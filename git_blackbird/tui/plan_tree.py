@@ -164,10 +164,10 @@ class PlanTree(ScrollView, can_focus=True):
         self._rows = [Row(*row) for row in (rows if self.searched else self._unfolded(rows))]
         places = {row.task.id: index for index, row in enumerate(self._rows)}
         self._cursor = places.get(before, 0) if before is not None else 0
-        self._measure()
-        self.refresh()
-        self._go(self._cursor)
-        self.post_message(self.Moved())
+        if self.is_attached:
+            self._measure()
+            self.refresh()
+            self._go(self._cursor)
 
     def _unfolded(self, rows: list[tuple[int, Task]]) -> Iterator[tuple[int, Task]]:
         """Leave away what lies below a folded parent."""

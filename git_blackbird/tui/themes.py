@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from textual.app import App
 from textual.filter import LineFilter, NoColor
+from textual.reactive import Reactive
 from textual.theme import Theme
 
 from git_blackbird.controller.looks import color_wanted
@@ -51,6 +52,7 @@ LIGHT = Theme(
         "footer-key-foreground": "#8a4500",
     },
 )
+_OURS = {theme.name: theme for theme in (DARK, LIGHT)}
 _WITHOUT_COLORS = "ansi-dark"
 # What is simple has sixteen colours, or none that are known.
 _SIMPLE = frozenset({None, "standard"})
@@ -60,6 +62,13 @@ _LIGHT_BACKGROUNDS = frozenset({"7", *map(str, range(9, 16))})
 class ThemedApp(App[None]):
     """Has colours where they are wanted; without them, everything is told by words, bold and reverse."""
 
+    # What most people see is there from the start: a change costs reading all styles again.
+    theme: Reactive[str] = Reactive(DARK.name)
+
+    def get_theme(self, theme_name: str) -> Theme | None:
+        """Find a theme, ours first: it is looked up for everything that is drawn."""
+        return _OURS.get(theme_name) or super().get_theme(theme_name)
+
     _worn: Workspace | None = None
 
     def wear(self, workspace: Workspace) -> None:
@@ -67,7 +76,7 @@ class ThemedApp(App[None]):
         if workspace is self._worn:
             return
         self._worn = workspace
-        for theme in (DARK, LIGHT):
+        for theme in _OURS.values():
             self.register_theme(theme)
         self.no_color = not color_wanted(workspace.world, is_tty=True)
         chosen, environ = workspace.settings.text("tui.theme") or "auto", workspace.world.environ
