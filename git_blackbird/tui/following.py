@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from git_blackbird.controller.transcripts import FollowedSteps, followed_steps
 from git_blackbird.controller.watching import Picture
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.messages.run_text import run_seconds
 from git_blackbird.model.conversation import Progress
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import Run
@@ -33,7 +34,9 @@ class Follower:
     def _begin(self, workspace: Workspace, picture: Picture, run: Run) -> None:
         steps = self._followed[run.id] = followed_steps(workspace, run)
         task = picture.plan.tasks.get(run.task_id)
-        self._live.follow(run.id, Work.of(run.run_type, run.task_id, "" if task is None else task.title))
+        title = "" if task is None else task.title
+        seconds = max(run_seconds(run, workspace.world.timestamp()) or 0.0, 0.0)
+        self._live.follow(run.id, Work.of(run.run_type, run.task_id, title, seconds))
         self._tell(run.id, () if steps is None else steps.earlier().steps)
 
     def _tell(self, run_id: RunId, steps: Iterable[Progress]) -> None:

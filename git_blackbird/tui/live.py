@@ -58,11 +58,11 @@ class Work:
     spent: Spent = _NOTHING
 
     @classmethod
-    def of(cls, run_type: RunType, task_id: TaskId, title: str) -> Self:
-        """Make it of a run that is seen to be at work now."""
+    def of(cls, run_type: RunType, task_id: TaskId, title: str, seconds: float = 0.0) -> Self:
+        """Make it of a run that is seen to be at work now, and has been for so long."""
         review = review_word(run_type)
         about = f"{review} of {task_id}" if review else task_id
-        return cls(f"{about}  {clean_line(title)}", review, time.monotonic())
+        return cls(f"{about}  {clean_line(title)}", review, time.monotonic() - seconds)
 
     def told(self, step: Progress) -> "Work":
         """Give it after a step."""
