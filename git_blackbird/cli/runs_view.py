@@ -7,7 +7,7 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.review_data import change_review_data, review_data
-from git_blackbird.cli.review_text import verdict_lines
+from git_blackbird.cli.review_text import painted_verdict
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import status_cell
 from git_blackbird.messages.amounts import render_path, render_totals
@@ -81,7 +81,7 @@ def run_lines(
     yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(run, now)], None)
     yield from render_section("told", _bounded(told))
     yield from render_section("asked", list(_questions(run)))
-    yield from render_section("verdict", list(verdict_lines(run)))
+    yield from render_section("verdict", list(painted_verdict(run)))
     yield from render_section("found", list(result_lines(run)))
     yield from render_section("reviews", list(merged_lines(run)))
     yield from render_section("said", _bounded(run.result or ("" if logs else run.stdout or "")))

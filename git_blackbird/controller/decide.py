@@ -15,7 +15,7 @@ from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.history import since_done
+from git_blackbird.model.history import History, since_done
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, TerminalReason
 from git_blackbird.model.task_review import readable_merged
@@ -101,7 +101,12 @@ def _undo(workspace: Workspace, decision: Decision, pair: TreePair | None) -> tu
 def _check_request(workspace: Workspace, image: Image, run: Run, decision: Decision) -> None:
     if not (decision.feedback or "").strip():
         raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
-    obstacle = request_obstacle(workspace, image.history(run.task_id), run)
+    require_requestable(workspace, image.history(run.task_id), run)
+
+
+def require_requestable(workspace: Workspace, history: History, run: Run) -> None:
+    """Refuse changes that could be told to nobody. Raises RequestError."""
+    obstacle = request_obstacle(workspace, history, run)
     if obstacle is not None:
         raise RequestError(
             f"changes cannot be requested: {obstacle}",

@@ -3,10 +3,9 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import dismiss_command, task_command
 from git_blackbird.model.gate import GateState
 from git_blackbird.model.held import HeldParent, Unreviewed, owing_below, unreadable_below, unreviewed
-from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.review import completion_signature, excerpt
 from git_blackbird.model.standing import Standing
@@ -60,11 +59,6 @@ def _waiting(standing: Standing, one: Unreviewed) -> WaitingParent:
     first = task_command("resume --all", parent.id) if is_heard_first else "git blackbird execute"
     dismiss = () if wait is ReviewWait.OWED else (dismiss_command(parent.id),)
     return WaitingParent(parent, wait, held, (first, *dismiss))
-
-
-def dismiss_command(task_id: TaskId) -> str:
-    """Write the command line that lets a parent go without a passing verdict."""
-    return task_command("review dismiss", task_id, " --reason TEXT")
 
 
 def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:

@@ -10,7 +10,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.run import Run
 from git_blackbird.storage.config_files import global_config_path
-from git_blackbird.storage.locks import Session, controller_lock, session_lock
+from git_blackbird.storage.locks import Session, controller_holder, controller_lock, session_lock
 
 
 def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:
@@ -19,6 +19,11 @@ def hold_controller(workspace: Workspace, command: str) -> AbstractContextManage
     Raises LockedError, saying who holds it since when.
     """
     return controller_lock(workspace.layout, command, workspace.world.timestamp())
+
+
+def running_command(workspace: Workspace) -> str | None:
+    """Say which command holds the controller lock, and since when; None when none does."""
+    return controller_holder(workspace.layout)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from git_blackbird.controller.agents import agent_of, chosen_agent, probe
 from git_blackbird.controller.checkpoints import change_of, request_obstacle
-from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.decide import record_decision, require_requestable
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.in_hand import require_idle
 from git_blackbird.controller.loop import Loop, Opening
@@ -19,7 +19,13 @@ from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.choosable import RETRIABLE
-from git_blackbird.model.commands import answer_options, decide_command, restart_command, task_command
+from git_blackbird.model.commands import (
+    answer_options,
+    decide_command,
+    dismiss_command,
+    restart_command,
+    task_command,
+)
 from git_blackbird.model.due import Ask, Call
 from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.graph import ancestors, ran_after, readiness, unmet
@@ -112,7 +118,7 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
     history, owed = image.history(task.id), workspace.standing(image).owed_words(task.id)
     run = history.latest
     if run is None:
-        raise _nothing_to_resume(image, task, owed)
+        raise _nothing_to_resume(history, task, owed)
     if run.is_pending:
         _request_changes(workspace, task, run, request)
         return None
@@ -129,7 +135,32 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
     return order_continue(run, task, owed, request.message)
 
 
-def _nothing_to_resume(image: Image, task: Task, owed: OwedWords) -> RequestError:
+def require_tellable(workspace: Workspace, task_id: str) -> None:
+    """Refuse, before it is written, a message that ``resume -m`` would refuse, as far as the records say.
+
+    Raises RequestError, AgentUnavailableError.
+    """
+    standing = workspace.standing_of(task_id)
+    task = find_task(standing.plan, task_id)
+    history = standing.history(task.id)
+    run = history.latest
+    if run is None:
+        raise _nothing_to_resume(history, task, standing.owed_words(task.id))
+    if run.is_pending:
+        require_requestable(workspace, history, run)
+    else:
+        _require_session(workspace, history, task, run)
+    if run.status is RunStatus.WAITING_USER:
+        raise _only_answers(task, run)
+
+
+def is_kept(workspace: Workspace, task_id: TaskId, message: str) -> bool:
+    """Whether the records keep a message to a task: then it is heard, now or by the next start."""
+    runs = workspace.store.records.history(task_id).own
+    return any(message in {run.message, run.decision_feedback} for run in runs)
+
+
+def _nothing_to_resume(history: History, task: Task, owed: OwedWords) -> RequestError:
     if owed.review is not None:
         return RequestError(
             f"{task.id} cannot be resumed: no run of it counts", hint=restart_command(task.id)
@@ -139,7 +170,7 @@ def _nothing_to_resume(image: Image, task: Task, owed: OwedWords) -> RequestErro
             f"{task.id} has children; only leaves are resumed",
             hint=task_command("resume --all", task.id, remark="what reviews left owed below it"),
         )
-    if not image.history(task.id).own:
+    if not history.own:
         return RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
     is_over = task.status in {Status.DONE, Status.SKIPPED}
     return RequestError(
@@ -175,11 +206,15 @@ def _answer(task: Task, run: Run, owed: OwedWords, request: ResumeRequest) -> Or
         order = order_answers(run, task, owed, match_answers(questions_of(run), request.answers))
         return order if request.message is None else order.with_message(request.message)
     if request.message is not None:
-        raise RequestError(
-            f"{task.id} waits for answers; -m alone answers nothing",
-            hint=answer_options(questions_of(run)).strip(),
-        )
+        raise _only_answers(task, run)
     return Ask(task, run)
+
+
+def _only_answers(task: Task, run: Run) -> RequestError:
+    return RequestError(
+        f"{task.id} waits for answers; -m alone answers nothing",
+        hint=answer_options(questions_of(run)).strip(),
+    )
 
 
 def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | None) -> tuple[Loop, Opening]:
@@ -264,8 +299,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
         if owed is not None and status is task.status is Status.DONE:
             raise RequestError(
                 f"{task.id} is done and owes what the review of {owed.parent_task_id} found",
-                hint=f"{task_command('resume', task.id)}\n"
-                + task_command("review dismiss", owed.parent_task_id, " --reason TEXT"),
+                hint=f"{task_command('resume', task.id)}\n" + dismiss_command(owed.parent_task_id),
             )
         if status is Status.DONE and standing.is_gated:
             _require_no_open_children(plan, task)
@@ -291,8 +325,7 @@ def _follows_children(task: Task, status: Status) -> RequestError:
     if status is Status.DONE:
         return RequestError(
             f"{task.id} is done once its review passes: all of its children are done",
-            hint=f"{task_command('review run', task.id)}\n"
-            + task_command("review dismiss", task.id, " --reason TEXT"),
+            hint=f"{task_command('review run', task.id)}\n" + dismiss_command(task.id),
         )
     return RequestError(
         f"{task.id} follows its children, and all of them are done",

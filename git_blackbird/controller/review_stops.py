@@ -1,7 +1,7 @@
 """How a call stops where a parent's review did not pass (spec 0, DESIGN.md 8)."""
 
-from git_blackbird.controller.held_parents import dismiss_command, held_parent
-from git_blackbird.model.commands import task_command
+from git_blackbird.controller.held_parents import held_parent
+from git_blackbird.model.commands import dismiss_command, task_command
 from git_blackbird.model.due import ReviewsRequired
 from git_blackbird.model.held import HeldParent, owing_below
 from git_blackbird.model.owed import owed_by_person, resume_command

@@ -1,46 +1,16 @@
 """How the reviews of a parent, or of a leaf's change, stand, for readers. Takes no lock, writes nothing."""
 
-from typing import NamedTuple
-
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.findings import MergedReview
-from git_blackbird.model.gate import GateState, is_complete, last_word, open_children, present_review
-from git_blackbird.model.history import RecordFault
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.owed import resume_command
+from git_blackbird.model.gate import is_complete, last_word, open_children, present_review
+from git_blackbird.model.owed import is_resumable, resume_command
 from git_blackbird.model.plan import Task
 from git_blackbird.model.review import Feedback
-from git_blackbird.model.run import Run, RunStatus, RunType
+from git_blackbird.model.review_views import ChangeReviewView, OwedFeedback, ReviewView
+from git_blackbird.model.run import RunStatus, RunType
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.task_review import readable_merged, reviews_about
-
-
-class OwedFeedback(NamedTuple):
-    """What a leaf below a parent is owed, and the command that carries it there."""
-
-    task: Task
-    feedback: Feedback
-    command: str
-
-
-class ReviewView(NamedTuple):
-    """How the review of one parent stands.
-
-    ``gate`` is None while a child is not ``done``, as ``open_children`` names them. ``said`` is the review
-    that counts, whether or not the children have changed since (``is_present``); ``attempts`` are the later
-    ones without a verdict.
-    """
-
-    parent: Task
-    gate: GateState | None
-    open_children: tuple[TaskId, ...]
-    said: Run | None
-    is_present: bool
-    attempts: tuple[Run, ...]
-    owed: tuple[OwedFeedback, ...]
-    reviews: tuple[Run, ...]
 
 
 def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
@@ -62,7 +32,7 @@ def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
         complete and said is not None and present_review(tasks, parent, history) is said,
         tuple(run for run in later if run.status is not RunStatus.RUNNING),
         tuple(
-            OwedFeedback(tasks[task_id], feedback, resume_command(standing, tasks[task_id]))
+            _owed_feedback(standing, tasks[task_id], feedback)
             for task_id, feedback in sorted(standing.feedback.items())
             if feedback.parent_task_id == parent.id
         ),
@@ -70,21 +40,10 @@ def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
     )
 
 
-class ChangeReviewView(NamedTuple):
-    """How the reviews of a leaf's change stand.
-
-    ``run`` is its latest, None where it never ran, and ``merged`` what its reviews came to; ``about`` are the
-    records of its reviewers, ``rounds`` the runs that were reviewed, oldest first.
-    """
-
-    task: Task
-    run: Run | None
-    merged: MergedReview | None
-    about: tuple[Run, ...]
-    rounds: tuple[Run, ...]
-    max_rounds: int
-    is_on: bool
-    faults: tuple[RecordFault, ...]
+def _owed_feedback(standing: Standing, leaf: Task, feedback: Feedback) -> OwedFeedback:
+    return OwedFeedback(
+        leaf, feedback, resume_command(standing, leaf), is_resumable=is_resumable(standing, leaf)
+    )
 
 
 def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:

@@ -1,5 +1,6 @@
 """``review run`` and ``review dismiss``: a parent's review as a person asks for it."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from git_blackbird.controller.agents import probe, require_reviewer
@@ -10,7 +11,7 @@ from git_blackbird.controller.parent_review import order_review
 from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.review_views import find_parent
 from git_blackbird.controller.statuses import save_statuses
-from git_blackbird.controller.task_reviews import review_again
+from git_blackbird.controller.task_reviews import require_change, review_again
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.git.settings import person_name
@@ -38,17 +39,41 @@ def review_loop(workspace: Workspace, face: Face, asked: str) -> tuple[Loop, Ope
     def check(image: Image) -> None:
         standing = workspace.standing(image)
         task = find_task(standing.plan, asked)
+        _require_reviewable(standing, task)
         if task.is_leaf:
             review_again(workspace, task)
-            return
-        parent = find_parent(standing, asked)
-        order_review(standing, parent)
-        _require_nothing_of_others(standing, parent)
-        probe(workspace, require_reviewer(workspace))
+        else:
+            probe(workspace, require_reviewer(workspace))
 
     task_id = TaskId(asked)
     call = Call(only=frozenset({task_id}), starts_left=0, review=task_id)
     return Loop(workspace, face, call), Opening(check)
+
+
+def review_obstacle(standing: Standing, task: Task) -> str | None:
+    """Say why a task cannot be reviewed now; None where it can, as far as its records say."""
+    return _refusal(lambda: _require_reviewable(standing, task))
+
+
+def dismissal_obstacle(standing: Standing, parent: Task) -> str | None:
+    """Say why a parent's review cannot be dismissed; None where it can."""
+    return _refusal(lambda: _require_dismissable(standing, parent))
+
+
+def _refusal(require: Callable[[], object]) -> str | None:
+    try:
+        require()
+    except RequestError as error:
+        return error.message
+    return None
+
+
+def _require_reviewable(standing: Standing, task: Task) -> None:
+    if task.is_leaf:
+        require_change(standing.history(task.id), task)
+    else:
+        order_review(standing, task)
+        _require_nothing_of_others(standing, task)
 
 
 def _require_nothing_of_others(standing: Standing, parent: Task) -> None:
@@ -97,6 +122,11 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
 
 def _to_dismiss(workspace: Workspace, standing: Standing, parent: Task) -> Run:
     """Give the review that holds the parent back; where none was made, a record that says so."""
+    return _require_dismissable(standing, parent) or _unreviewed(workspace, parent, standing)
+
+
+def _require_dismissable(standing: Standing, parent: Task) -> Run | None:
+    """Give the review that holds the parent back; None where none was made. Raises RequestError."""
     history = standing.history(parent.id)
     if any(run.status is RunStatus.RUNNING for run in history.reviews):
         raise RequestError(f"a reviewer works on {parent.id} right now", hint="wait for it, or stop it")
@@ -108,7 +138,7 @@ def _to_dismiss(workspace: Workspace, standing: Standing, parent: Task) -> Run:
         return said
     if not owes and parent.status == Status.DONE:
         raise RequestError(f"there is no review of {parent.id} to dismiss: it is done")
-    return _unreviewed(workspace, parent, standing)
+    return None
 
 
 def _require_complete(standing: Standing, parent: Task) -> None:

@@ -27,7 +27,7 @@ from git_blackbird.messages.reviewer_xml import parse_reviewer_answer
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.events import ReviewsEnded, RunEnded
 from git_blackbird.model.findings import MergedReview, ReviewResult, Source
-from git_blackbird.model.history import since_done
+from git_blackbird.model.history import History, since_done
 from git_blackbird.model.merge import merge
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.recorded import plain
@@ -240,19 +240,28 @@ def review_again(workspace: Workspace, task: Task) -> Run:
     RequestError where there is none, SaveError.
     """
     with workspace.transaction() as transaction:
-        run = transaction.history(task.id).latest
-        if run is None or run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
-            raise RequestError(
-                f"{task.id} has no change of an agent to review", hint=task_command("runs", task.id)
-            )
-        if run.decision_state is DecisionState.CHANGES_REQUESTED:
-            raise RequestError(
-                f"changes are requested of {task.id}: they are made first",
-                hint=task_command("resume", task.id),
-            )
+        run = require_change(transaction.history(task.id), task)
         run = run.with_fields(**_begin(run))
         transaction.save_run(run)
         save_status(workspace, transaction, task.id)
+    return run
+
+
+def require_change(history: History, task: Task) -> Run:
+    """Give the run whose change can be reviewed now.
+
+    Raises RequestError where there is none.
+    """
+    run = history.latest
+    if run is None or run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
+        raise RequestError(
+            f"{task.id} has no change of an agent to review", hint=task_command("runs", task.id)
+        )
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        raise RequestError(
+            f"changes are requested of {task.id}: they are made first",
+            hint=task_command("resume", task.id),
+        )
     return run
 
 

@@ -37,6 +37,11 @@ def _waiting(standing: Standing) -> Iterable[Task]:
     return (owed.task for owed in owed_by_person(standing))
 
 
+def _told(standing: Standing) -> Iterable[Task]:
+    """Leaves that an agent has worked on: it may be told something."""
+    return (task for task in standing.plan.leaves() if standing.latest(task.id) is not None)
+
+
 def _undecided(standing: Standing) -> Iterable[Task]:
     return (due.task for due in pending_decisions(standing))
 
@@ -95,6 +100,7 @@ BY_STATE: Mapping[str, Callable[[Standing], Iterable[Task]]] = {
     "execute": lambda standing: ready(standing.plan),
     "decide": _undecided,
     "resume": _waiting,
+    "resume -m": _told,
     "resume --all": _owing_parents,
     "review show": _shown,
     "review run": _reviewable,

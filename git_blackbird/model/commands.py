@@ -42,6 +42,11 @@ def restart_command(task_id: str) -> str:
     return task_command("restart", task_id, remark="a new session, with everything owed")
 
 
+def dismiss_command(task_id: str) -> str:
+    """Write the command line that lets a parent go without a passing verdict."""
+    return task_command("review dismiss", task_id, " --reason TEXT")
+
+
 def approve_without_commit(task_id: str) -> str:
     """Write the command line that approves a task's run and leaves the commit to whoever types it."""
     command = task_command("decide", task_id, " --approve")

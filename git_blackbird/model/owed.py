@@ -86,10 +86,13 @@ def _owed(standing: Standing, task_id: TaskId) -> Owed | None:
 
 def resume_command(standing: Standing, task: Task) -> str:
     """Write the command line that carries to a leaf what a review left owed."""
+    return task_command("resume", task.id) if is_resumable(standing, task) else restart_command(task.id)
+
+
+def is_resumable(standing: Standing, task: Task) -> bool:
+    """Whether a leaf has a session to go on in, as far as its records say."""
     run = standing.latest(task.id)
-    if run is None or is_session_lost(standing.history(task.id), run):
-        return restart_command(task.id)
-    return task_command("resume", task.id)
+    return run is not None and not is_session_lost(standing.history(task.id), run)
 
 
 class Stuck(NamedTuple):

@@ -3,6 +3,7 @@
 import gc
 import sys
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import work
@@ -25,6 +26,7 @@ from git_blackbird.tui.themes import ThemedApp
 if TYPE_CHECKING:
     from git_blackbird.tui.doing import Doing
     from git_blackbird.tui.modals.modal import Modal
+    from git_blackbird.tui.modals.request import Draft
 
 T = TypeVar("T")
 _LOOK_SECONDS = 1.0
@@ -33,7 +35,7 @@ _EVERYWHERE = "ctrl+c"
 _TAKEN_BY = {
     "execute_task": ("execute",),
     "decide": ("decide",),
-    "review": ("review dismiss", "resume --all"),
+    "tell": ("resume -m",),
     "resume": ("resume", "resume --all"),
     "retry": ("retry",),
     "restart": ("restart",),
@@ -45,7 +47,7 @@ class BlackbirdApp(EndingApp, ThemedApp):
     """Shows one worktree, and runs one loop of the controller at a time."""
 
     TITLE = "git blackbird"
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     COMMANDS = ThemedApp.COMMANDS | {DeedProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -60,6 +62,7 @@ class BlackbirdApp(EndingApp, ThemedApp):
         for deed in DEEDS
     ]
 
+
     def __init__(self, world: World, watch: Watch) -> None:
         super().__init__()
         self.world = world
@@ -68,6 +71,7 @@ class BlackbirdApp(EndingApp, ThemedApp):
         self._watch = watch
         self._trouble: str | None = None
         self._is_looking = False
+        self._drafts: dict[tuple[str, str], Draft] = {}
         self.wear(watch.workspace)
 
     @property
@@ -86,6 +90,12 @@ class BlackbirdApp(EndingApp, ThemedApp):
     def current(self) -> Task | None:
         """The task under the cursor."""
         return self.main.current
+
+    def draft(self, what: str, about: str) -> "Draft":
+        """Give what was written of this before, and is yet to be sent."""
+        from git_blackbird.tui.modals.request import Draft  # noqa: PLC0415  # as above
+
+        return self._drafts.setdefault((what, about), Draft())
 
     def get_default_screen(self) -> MainScreen:
         """Begin with the plan."""
@@ -171,7 +181,7 @@ class BlackbirdApp(EndingApp, ThemedApp):
         text = "\n".join((stop.text, *(f"next step: {step}" for step in stop.next_steps)))
         self.say(text, is_good=stop.reason in _GOOD_ENDS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
-            self.run_worker(self.doing.answer_review(stop.held[0].task_id))
+            self.run_worker(self.doing.show_review(stop.held[0].task_id))
 
     def complain(self, error: BlackbirdError) -> None:
         """Say why something could not be done."""
@@ -196,11 +206,14 @@ class BlackbirdApp(EndingApp, ThemedApp):
             return bool(self.main.required)
         if action in {"set_status", "runs"}:
             return self.current is not None
+        if action == "review":
+            return self._takes("review show")
         if action == "execute":
-            return self._is_free()
+            return self._is_free
         verbs = _TAKEN_BY.get(action)
-        return verbs is None or (self._is_free() and any(map(self._takes, verbs)))
+        return verbs is None or (self._is_free and any(map(self._takes, verbs)))
 
+    @property
     def _is_free(self) -> bool:
         """Whether nobody runs agents here, as far as is known."""
         is_held = self.picture is not None and self.picture.overview.holder is not None
@@ -249,10 +262,16 @@ class BlackbirdApp(EndingApp, ThemedApp):
             await self.doing.decide(task)
 
     @work
-    async def action_review(self) -> None:
-        """Say what becomes of a parent whose review failed."""
+    async def action_tell(self) -> None:
+        """Tell a task's agent something."""
         if (task := self.current) is not None:
-            await self.doing.answer_review(task.id)
+            await self.doing.tell(task)
+
+    @work
+    async def action_review(self) -> None:
+        """Show how the reviews of a task stand."""
+        if (task := self.current) is not None:
+            await self.doing.show_review(task.id)
 
     @work
     async def action_runs(self) -> None:

@@ -41,8 +41,11 @@ DEEDS = (
     ),
     Deed("x", "execute_task", "Run", "run this task alone", "execute"),
     Deed("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
-    Deed("p", "review", "Review", "what the parent's review found, and what to do about it", "review show"),
+    Deed("p", "review", "Review", "what reviews of the task found, and what to do about it", "review show"),
     Deed("u", "resume", "Resume", "go on in the task's session", "resume"),
+    Deed(
+        "m", "tell", "Tell", "tell the task's agent something, in its session", "resume", " -m TEXT"
+    ),
     Deed("y", "retry", "Retry", "make the task todo again; start nothing", "retry"),
     Deed("w", "restart", "Restart", "start the task in a new session, told everything it is owed", "restart"),
     Deed("s", "set_status", "Status", "set the task's status by hand", "set-status", " STATUS"),

@@ -22,7 +22,7 @@ from git_blackbird.model.keys import AGENT_NAMES
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.following import Follower
-from git_blackbird.tui.judging import answer_review, decide
+from git_blackbird.tui.judging import decide, show_review, tell
 from git_blackbird.tui.modals.chooser import Chooser, Offer
 from git_blackbird.tui.modals.help import Help
 from git_blackbird.tui.modals.runs import RunsScreen
@@ -63,9 +63,13 @@ class Doing:
         """Decide on a run while nothing runs here."""
         await decide(self._app, task.id)
 
-    async def answer_review(self, task_id: TaskId) -> None:
-        """Say what becomes of a parent whose review failed."""
-        await answer_review(self._app, task_id)
+    async def show_review(self, task_id: TaskId) -> None:
+        """Show how the reviews of a task stand, and what can be done about it."""
+        await show_review(self._app, task_id)
+
+    async def tell(self, task: Task) -> None:
+        """Tell a task's agent something, and go on."""
+        await tell(self._app, task.id)
 
     async def runs(self, task: Task) -> None:
         """Look at what happened on a task."""

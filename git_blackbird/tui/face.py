@@ -43,4 +43,5 @@ class TuiFace:
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
-        return await self._app.ask(CheckpointScreen(self._workspace, checkpoint)) or LeftOpen()
+        draft = self._app.draft("changes", checkpoint.run.id)
+        return await self._app.ask(CheckpointScreen(self._workspace, checkpoint, draft)) or LeftOpen()

@@ -1,22 +1,38 @@
-"""What a person decides while nothing runs here: on a run, and on a parent whose review failed."""
+"""What a person decides and says while nothing runs here: on a run, on what reviews found, to an agent."""
 
 import asyncio
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from git_blackbird.controller.checkpoints import pending_checkpoint
 from git_blackbird.controller.decide import Recorded, record_decision
 from git_blackbird.controller.elsewhere import or_elsewhere
-from git_blackbird.controller.requests import ResumeRequest, resume_all_loop, resume_loop
-from git_blackbird.controller.review_views import view_review
-from git_blackbird.controller.reviews import dismiss_review, review_loop
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.holding import running_command
+from git_blackbird.controller.loop import Loop, Opening
+from git_blackbird.controller.requests import (
+    ResumeRequest,
+    is_kept,
+    require_tellable,
+    restart_loop,
+    resume_all_loop,
+    resume_loop,
+)
+from git_blackbird.controller.review_views import view_change_review, view_review
+from git_blackbird.controller.reviews import dismiss_review, dismissal_obstacle, review_loop, review_obstacle
+from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.event_text import render_event
 from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.events import Decided
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import DecisionState
+from git_blackbird.model.text import clean_line
+from git_blackbird.tui.modals.change_review import ChangeReviewScreen
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen, known_paths
-from git_blackbird.tui.modals.parent_review import DISMISS, RESUME_ALL, ParentReviewScreen
+from git_blackbird.tui.modals.parent_review import ParentReviewScreen
 from git_blackbird.tui.modals.request import RequestScreen
+from git_blackbird.tui.modals.review import Act, Obstacles, ReviewScreen
 
 if TYPE_CHECKING:
     from git_blackbird.tui.app import BlackbirdApp
@@ -28,7 +44,8 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
         workspace = await asyncio.to_thread(app.runner.open_workspace)
         workspace.require_settings()
         checkpoint = await asyncio.to_thread(pending_checkpoint, workspace, task_id)
-        asking = app.ask(CheckpointScreen(workspace, checkpoint))
+        draft = app.draft("changes", checkpoint.run.id)
+        asking = app.ask(CheckpointScreen(workspace, checkpoint, draft))
         reply = await or_elsewhere(workspace, asking, checkpoint.run)
         if isinstance(reply, Decision):
             run_id = checkpoint.run.id
@@ -57,25 +74,75 @@ def _say_decided(app: "BlackbirdApp", recorded: Recorded) -> None:
     app.say("\n".join((text, *recorded.warnings, *moved, *undo)), is_good=not recorded.warnings)
 
 
-async def answer_review(app: "BlackbirdApp", parent_id: str) -> None:
-    """Show what a parent's review found, and do what a person chooses: resume one, all, or dismiss it."""
-    try:
-        workspace = await asyncio.to_thread(app.runner.open_workspace)
-        view = await asyncio.to_thread(view_review, workspace, parent_id)
-        choice = await app.ask(ParentReviewScreen(view))
-        if choice == DISMISS:
-            why = f"Why is the review of {parent_id} dismissed?"
-            reason = await app.ask(RequestScreen(why, known_paths(workspace)))
-            if reason is not None and reason.is_sent:
-                dismissed = await asyncio.to_thread(dismiss_review, workspace, parent_id, reason.text)
-                app.say(
-                    f"the review of {parent_id} is dismissed; it is {dismissed.parent.status}", is_good=True
-                )
-        elif choice == RESUME_ALL:
-            app.start("resume", lambda workspace, face: resume_all_loop(workspace, face, parent_id))
-        elif choice is not None:
-            request = ResumeRequest(choice)
-            app.start("resume", lambda workspace, face: resume_loop(workspace, face, request))
-    except BlackbirdError as error:
-        app.complain(error)
+async def tell(app: "BlackbirdApp", task_id: TaskId) -> None:
+    """Ask for a message and go on with it in a task's session; until it is on a record, it stays a draft."""
+    workspace = await asyncio.to_thread(app.runner.open_workspace)
+    workspace.require_settings()
+    await asyncio.to_thread(require_tellable, workspace, task_id)
+    draft = app.draft("tell", task_id)
+    title = f"What is the agent of {task_id} to be told?"
+    text = await app.ask(RequestScreen(title, known_paths(workspace), draft))
+    if text is not None:
+        request = ResumeRequest(task_id, text)
+        app.start("resume", lambda workspace, face: resume_loop(workspace, face, request))
+        await app.runner.end()
+        if await asyncio.to_thread(is_kept, workspace, task_id, text):
+            draft.text = ""
+
+
+async def show_review(app: "BlackbirdApp", task_id: str) -> None:
+    """Show how the reviews of a task stand, and do what a person chooses."""
+    workspace = await asyncio.to_thread(app.runner.open_workspace)
+    wanted = await app.ask(await asyncio.to_thread(_review_screen, workspace, task_id))
+    if wanted is None:
+        return
+    match wanted.act:
+        case Act.DISMISS:
+            await _dismiss(app, wanted.task_id)
+        case Act.DECIDE:
+            await decide(app, wanted.task_id)
+        case _:
+            command, prepare = _PREPARED[wanted.act]
+            app.start(command, lambda workspace, face: prepare(workspace, face, wanted.task_id))
+
+
+def _review_screen(workspace: Workspace, task_id: str) -> ReviewScreen:
+    """Read how the reviews of a task stand, and what is in the way of what."""
+    standing = workspace.standing()
+    task = find_task(standing.plan, task_id)
+    running = running_command(workspace)
+    busy = None if running is None else clean_line(f"running: {running}")
+    review = _harmless(review_obstacle(standing, task))
+    if task.is_leaf:
+        return ChangeReviewScreen(view_change_review(workspace, task), Obstacles(busy, review, None))
+    obstacles = Obstacles(busy, review, _harmless(dismissal_obstacle(standing, task)))
+    return ParentReviewScreen(view_review(workspace, task_id), obstacles)
+
+
+def _harmless(obstacle: str | None) -> str | None:
+    return None if obstacle is None else clean_line(obstacle)
+
+
+_PREPARED: Mapping[Act, tuple[str, Callable[[Workspace, Face, TaskId], tuple[Loop, Opening]]]] = {
+    Act.RESUME: ("resume", lambda workspace, face, task: resume_loop(workspace, face, ResumeRequest(task))),
+    Act.RESTART: ("restart", lambda workspace, face, task: restart_loop(workspace, face, task, None)),
+    Act.RESUME_ALL: ("resume", resume_all_loop),
+    Act.REVIEW: ("review run", review_loop),
+}
+
+
+async def _dismiss(app: "BlackbirdApp", parent_id: TaskId) -> None:
+    """Ask why, and let the parent go without a passing review."""
+    workspace = await asyncio.to_thread(app.runner.open_workspace)
+    workspace.require_settings()
+    draft = app.draft("dismiss", parent_id)
+    why = f"Why is the review of {parent_id} dismissed?"
+    reason = await app.ask(RequestScreen(why, known_paths(workspace), draft))
+    if reason is not None:
+        dismissed = await asyncio.to_thread(dismiss_review, workspace, parent_id, reason)
+        draft.text = ""
+        text = f"dismissed the review of {parent_id}; it is {dismissed.parent.status}"
+        dropped = ", ".join(dismissed.dropped)
+        more = f"\nwhat it found is no longer owed to: {dropped}" if dropped else ""
+        app.say(text + more, is_good=True)
     app.look()

@@ -58,12 +58,16 @@ class Runner:
         if self._loop is not None:
             self._loop.interrupt()
 
+    async def end(self) -> None:
+        """Wait until nothing runs any more."""
+        if self._is_busy:
+            await self._ended.wait()
+
     async def finish(self) -> None:
         """Pause what runs, and wait until its record says so."""
         if self._is_busy and not self._was_interrupted:
             self.interrupt()
-        if self._is_busy:
-            await self._ended.wait()
+        await self.end()
 
     async def _outlast(self, run: Coroutine[None, None, None]) -> None:
         """Let a run have its own end: that of the application cancels all workers, and waits for none."""

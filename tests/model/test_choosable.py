@@ -43,6 +43,7 @@ TAKEN = {
     "execute": ["ready"],
     "restart": ["asks", "blocked", "failed", "lost", "paused", "pending", "ready"],
     "resume": ["asks", "paused", "pending"],
+    "resume -m": ["asks", "done", "failed", "live", "paused", "pending"],
     "retry": ["asks", "blocked", "failed", "lost", "paused", "pending", "waits-failed"],
 }
 

@@ -21,7 +21,7 @@ from git_blackbird.tui.line_view import LineView, diff_lines
 from git_blackbird.tui.lines import drawn
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
 from git_blackbird.tui.modals.modal import Modal
-from git_blackbird.tui.modals.request import Request, RequestScreen
+from git_blackbird.tui.modals.request import Draft, RequestScreen
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
 
@@ -37,11 +37,11 @@ class CheckpointScreen(Modal[Decision | ReviewAgain]):
         Binding("v", "view", "Diff", show=False),
     ]
 
-    def __init__(self, workspace: Workspace, checkpoint: Checkpoint) -> None:
+    def __init__(self, workspace: Workspace, checkpoint: Checkpoint, draft: Draft) -> None:
         super().__init__()
         self.checkpoint = checkpoint
         self._workspace = workspace
-        self._draft = checkpoint.suggestion or ""
+        self._draft = draft
         self._is_read = False
 
     def compose(self) -> ComposeResult:
@@ -76,15 +76,13 @@ class CheckpointScreen(Modal[Decision | ReviewAgain]):
             self.give(Decision(STATE_OF[choice]))
 
     async def _compose_request(self) -> None:
-        screen = RequestScreen("What is to change?", known_paths(self._workspace), self._draft)
+        load, suggestion = known_paths(self._workspace), self.checkpoint.suggestion
+        screen = RequestScreen("What is to change?", load, self._draft, suggestion)
         await self.app.push_screen(screen, self._take_request)
 
-    def _take_request(self, request: Request | None) -> None:
-        if request is None:
-            return
-        self._draft = request.text
-        if request.is_sent:
-            self.give(Decision(DecisionState.CHANGES_REQUESTED, request.text))
+    def _take_request(self, text: str | None) -> None:
+        if text is not None:
+            self.give(Decision(DecisionState.CHANGES_REQUESTED, text))
 
     def action_view(self) -> None:
         """Show the whole diff, or the summary again."""

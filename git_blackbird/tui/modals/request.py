@@ -1,11 +1,11 @@
 """Writing what an agent is to be told: a change request, a message, feedback."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
 from git_blackbird.tui.modals.modal import Modal
 from git_blackbird.tui.path_editor import PathEditor
@@ -13,35 +13,39 @@ from git_blackbird.tui.path_editor import PathEditor
 _KEYS = "ctrl+s sends, @ names a file, esc goes back and keeps the text"
 
 
-class Request(NamedTuple):
-    """What was written, and whether it was sent; a text that was not is a draft."""
+@dataclass
+class Draft:
+    """What was written and has not gone anywhere yet; however its screen is left, it is here."""
 
-    text: str
-    is_sent: bool
+    text: str = ""
 
 
-class RequestScreen(Modal[Request]):
-    """Asks for a text; an empty one cannot be sent."""
+class RequestScreen(Modal[str]):
+    """Asks for a text, beginning with the draft, or else with ``suggestion``; an empty one cannot be sent."""
 
-    def __init__(self, title: str, load: Callable[[], list[str]], draft: str = "") -> None:
+    def __init__(
+        self, title: str, load: Callable[[], list[str]], draft: Draft, suggestion: str | None = None
+    ) -> None:
         super().__init__()
         self._title = title
         self._load = load
         self._draft = draft
+        self._first_text = draft.text or suggestion or ""
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
         with Vertical(classes="box wide"):
             yield Static(self._title, classes="title", markup=False)
-            yield PathEditor(self._load, self._draft)
+            yield PathEditor(self._load, self._first_text)
             yield Static(_KEYS, classes="keys", markup=False)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Keep what is written while it is written: a decision taken elsewhere closes this screen."""
+        self._draft.text = event.text_area.text
 
     def on_path_editor_sent(self) -> None:
         """Take the text, unless there is none."""
         text = self.query_one(PathEditor).text
         if text.strip():
-            self.give(Request(text, is_sent=True))
-
-    def action_leave(self) -> None:
-        """Keep the text as a draft."""
-        self.give(Request(self.query_one(PathEditor).text, is_sent=False))
+            self._draft.text = text
+            self.give(text)
