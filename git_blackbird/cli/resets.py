@@ -1,27 +1,16 @@
 """How a status set by hand, or by a retry, is shown."""
 
 from git_blackbird.cli.output import Output
-from git_blackbird.controller.requests import Reset
+from git_blackbird.messages.reset_text import render_reset
 from git_blackbird.model.recorded import plain
-from git_blackbird.model.run import DecisionState
+from git_blackbird.model.reset import Reset
 
 
 def show_reset(output: Output, reset: Reset, headline: str) -> None:
     """Say what was set, what that overtook, and what is not undone."""
     output.say(headline)
-    for run in reset.overtaken:
-        if run.decision_state is DecisionState.PENDING:
-            output.say(f"  the decision due on run {run.id} is dropped")
-        if run.decision_state is DecisionState.CHANGES_REQUESTED and run.decision_feedback in reset.owed:
-            output.say(f"  the change request on run {run.id} stays owed: the next start hears it")
-    if reset.let_go is not None:
-        output.say(
-            f"  what the review of {reset.let_go.parent_task_id} found is owed no more: nobody heard it"
-        )
-    if reset.reopened:
-        output.say(f"  changed with it: {', '.join(reset.reopened)}")
-    if reset.dependents:
-        output.say(f"  not undone, though they built on it: {', '.join(reset.dependents)}")
+    for line in render_reset(reset):
+        output.say(f"  {line}")
     output.data(
         {
             "task": reset.task_id,

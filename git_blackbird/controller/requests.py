@@ -33,7 +33,7 @@ from git_blackbird.model.held import owing_below
 from git_blackbird.model.history import History, OwedWords, owed_words, since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.review import Feedback
+from git_blackbird.model.reset import Reset
 from git_blackbird.model.run import (
     OVERTAKEN_BY_RESTART,
     OVERTAKEN_BY_RETRY,
@@ -241,23 +241,6 @@ def _require_startable(plan: Plan, task: Task) -> None:
     if not task.is_leaf or waits:
         reasons = readiness(plan, task).reasons
         raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}")
-
-
-@dataclass(frozen=True)
-class Reset:
-    """What a status change led to: the runs it overtook, and what the task must still hear.
-
-    ``dependents`` built on the task and are not undone; ``reopened`` parents changed with it. ``let_go`` is
-    what a review left owed and nobody heard.
-    """
-
-    task_id: TaskId
-    status: Status
-    overtaken: tuple[Run, ...] = ()
-    owed: tuple[str, ...] = ()
-    dependents: tuple[TaskId, ...] = ()
-    reopened: tuple[TaskId, ...] = ()
-    let_go: Feedback | None = None
 
 
 def reset_task(workspace: Workspace, task_id: str, by: str = OVERTAKEN_BY_RETRY) -> Reset:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from git_blackbird.controller.requests import (
-    Reset,
     ResumeRequest,
     execute_loop,
     reset_task,
@@ -17,9 +16,11 @@ from git_blackbird.controller.requests import (
 from git_blackbird.controller.run_views import runs_of_task
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.reset_text import render_reset
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.keys import AGENT_NAMES
 from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.reset import Reset
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.following import Follower
 from git_blackbird.tui.judging import decide, show_review, tell
@@ -103,9 +104,8 @@ class Doing:
         except BlackbirdError as error:
             self._app.complain(error)
         else:
-            names = ", ".join(run.id for run in reset.overtaken)
-            overtaken = f"; run {names} is overtaken" if names else ""
-            self._app.say(f"{reset.task_id} is {reset.status}{overtaken}", is_good=True)
+            told = (f"{reset.task_id} is {reset.status} now", *render_reset(reset))
+            self._app.say("\n".join(told), is_good=True)
         self._app.look()
 
     async def choose_agent(self) -> None:
