@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 
 from textual.pilot import Pilot
 
@@ -17,7 +16,6 @@ from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop
-from git_blackbird.tui import app
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.questions import QuestionScreen
@@ -32,8 +30,6 @@ SELECT_ALL = "f7"
 
 class Watched(BlackbirdApp):
     """The application; how a call ended is there for who drives it."""
-
-    CSS_PATH = str(Path(app.__file__).with_name("app.tcss"))
 
     def __init__(self, world: World) -> None:
         super().__init__(world, Watch(world))

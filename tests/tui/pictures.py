@@ -1,0 +1,89 @@
+"""Pictures of screens kept as files, and how one differs from its file, in words.
+
+``BLACKBIRD_GOLDEN_UPDATE=1`` writes the files anew; what changed is then seen in them.
+"""
+
+import difflib
+import os
+import re
+import time
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from textual.pilot import Pilot
+
+from git_blackbird.tui.app import BlackbirdApp
+
+KEPT = Path(__file__).with_name("snapshots")
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "screens"
+SHOWN_TO_USERS = frozenset({"plan", "live", "checkpoint"})
+UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
+STEADY_SECONDS = 1.0 if UPDATE else 5.0
+_COLUMN_UNITS = 12.2
+_SVG = "{http://www.w3.org/2000/svg}"
+# No picture needs anything from a network, nor a name of its own.
+_FONTS = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+_REMARK = re.compile(r"\s*<!--.*?-->", re.DOTALL)
+_NAME = re.compile(r"terminal-\d+-")
+_LINE_END = re.compile(r"<text [^>]*>\n</text>")
+
+
+def picture(app: BlackbirdApp) -> str:
+    """Draw the screen as SVG, the same on every machine, with one piece of text a line."""
+    drawn = app.export_screenshot(title="git blackbird")
+    for pattern, instead in ((_FONTS, ""), (_REMARK, ""), (_NAME, "terminal-"), (_LINE_END, "")):
+        drawn = pattern.sub(instead, drawn)
+    drawn = drawn.replace("<svg ", '<svg xml:space="preserve" ', 1).replace("&#160;", " ")
+    pieces = drawn.replace("><text", ">\n<text").splitlines()
+    return "".join(f"{piece.strip()}\n" for piece in pieces if piece.strip())
+
+
+def text_of(svg: str) -> list[str]:
+    """Read the lines of a screen back out of its picture."""
+    lines: dict[float, str] = {}
+    for element in ET.fromstring(svg).iter(f"{_SVG}text"):
+        if "clip-path" not in element.attrib:
+            continue
+        height, column = float(element.attrib["y"]), round(float(element.attrib["x"]) / _COLUMN_UNITS)
+        lines[height] = f"{lines.get(height, ''):<{column}}{element.text or ''}"
+    return [lines[height].rstrip() for height in sorted(lines)]
+
+
+class Album:
+    """Compares pictures with their files; what differs is written down, and told together at the end."""
+
+    def __init__(self, aside: Path) -> None:
+        self._aside = aside
+        self._faults: list[str] = []
+
+    async def check(self, app: BlackbirdApp, pilot: Pilot[None], name: str) -> None:
+        """Wait for the screen to be as it was kept, until it has been another for long."""
+        path = _place(name)
+        kept, seen = path.read_text() if path.exists() else "", ""
+        steady_since = time.monotonic()
+        while (now := picture(app)) != kept and time.monotonic() - steady_since < STEADY_SECONDS:
+            if now != seen:
+                seen, steady_since = now, time.monotonic()
+            await pilot.pause(0.05)
+        if now != kept and UPDATE:
+            path.write_text(now)
+        elif now != kept:
+            aside = self._aside / path.name
+            aside.write_text(now)
+            self._faults.append(f"{name} is not as kept; as it is now: {aside}\n{_difference(kept, now)}")
+
+    def close(self) -> None:
+        """Fail where a picture is not as it was kept."""
+        assert not self._faults, "\n\n".join(self._faults)
+
+
+def _place(name: str) -> Path:
+    return (DOCUMENTED if name in SHOWN_TO_USERS else KEPT) / f"{name}.svg"
+
+
+def _difference(kept: str, seen: str) -> str:
+    """Tell what differs on the screen; where its text is the same, in the picture."""
+    before, after = (text_of(kept) if kept else []), text_of(seen)
+    if before == after:
+        before, after = kept.splitlines(), seen.splitlines()
+    return "\n".join(difflib.unified_diff(before, after, "kept", "seen", lineterm=""))
