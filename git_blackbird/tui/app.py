@@ -62,6 +62,8 @@ class BlackbirdApp(EndingApp, ThemedApp):
         for deed in DEEDS
     ]
 
+    pause_seconds = 0.5
+    """How long no key may come before what comes up by itself takes keys."""
 
     def __init__(self, world: World, watch: Watch) -> None:
         super().__init__()

@@ -16,19 +16,18 @@ from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop
-from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.questions import QuestionScreen
 from git_blackbird.tui.modals.request import RequestScreen
 from tests.controller.support import Prepare
-from tests.tui.driving import PATIENCE_SECONDS, SIZE, wait_for
+from tests.tui.driving import PATIENCE_SECONDS, SIZE, QuickApp, wait_for
 
 CALL_SECONDS = 4 * PATIENCE_SECONDS
 LEAVE = "escape"
 SELECT_ALL = "f7"
 
 
-class Watched(BlackbirdApp):
+class Watched(QuickApp):
     """The application; how a call ended is there for who drives it."""
 
     def __init__(self, world: World) -> None:

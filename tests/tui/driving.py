@@ -31,8 +31,14 @@ def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
 
 
+class QuickApp(BlackbirdApp):
+    """Takes keys at once: those that are sent here are meant for what is there."""
+
+    pause_seconds = 0.0
+
+
 def drive(
-    repo: Path, session: Session, size: tuple[int, int] = SIZE, kind: type[BlackbirdApp] = BlackbirdApp
+    repo: Path, session: Session, size: tuple[int, int] = SIZE, kind: type[BlackbirdApp] = QuickApp
 ) -> BlackbirdApp:
     """Run the application over a repository, and what a person does in it; a fault ends a test."""
     app = driven(repo, session, size, kind)
@@ -42,7 +48,7 @@ def drive(
 
 
 def driven(
-    repo: Path, session: Session, size: tuple[int, int] = SIZE, kind: type[BlackbirdApp] = BlackbirdApp
+    repo: Path, session: Session, size: tuple[int, int] = SIZE, kind: type[BlackbirdApp] = QuickApp
 ) -> BlackbirdApp:
     """Do the same where a fault is what is looked for."""
 
@@ -50,9 +56,13 @@ def driven(
         world = world_at(repo)
         app = kind(world, Watch(world))
         app.animation_level = "none"
-        async with app.run_test(size=size, notifications=True) as pilot:
-            await wait_for(pilot, lambda: app.picture is not None)
-            await session(app, pilot)
+        try:
+            async with app.run_test(size=size, notifications=True) as pilot:
+                await wait_for(pilot, lambda: app.picture is not None)
+                await session(app, pilot)
+        except Exception as error:
+            # What ended the application says more than what is missing on its screen.
+            raise app.fault or error from None
         return app
 
     return asyncio.run(run())

@@ -1,0 +1,62 @@
+"""What comes up by itself takes no key that was meant for what was there before."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from git_blackbird.model.run import DecisionState
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.modals.checkpoint import CheckpointScreen
+from git_blackbird.tui.modals.questions import QuestionScreen
+from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.support import commit
+from tests.tui.driving import drive, screen_text, wait_for
+
+HINT = "esc leaves it open"
+
+
+class PatientApp(BlackbirdApp):
+    """Waits for a pause as long as a test may take: only the pause that the test makes ends it."""
+
+    pause_seconds = 3600.0
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    return repo
+
+
+def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await pilot.press("down", "enter", "1", "enter", "j", "escape", "v")
+        assert isinstance(app.screen, CheckpointScreen)
+        assert HINT not in screen_text(app)
+        assert "a.txt  +1 -0" in screen_text(app)
+        app.screen._take_keys()
+        await wait_for(pilot, lambda: HINT in screen_text(app))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
+
+    drive(planned, session, kind=PatientApp)
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
+
+
+def test_a_pause_is_waited_for_and_a_question_answered_after_it(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "ask tone Which? | kind | brief\nanswered tone b.txt"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: isinstance(app.screen, QuestionScreen))
+        await wait_for(pilot, lambda: HINT in screen_text(app))
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+
+    drive(planned, session, kind=BlackbirdApp)
+    assert (planned / "b.txt").read_text() == "brief\n"
