@@ -39,7 +39,10 @@ def match_answer(question: Question, given: Mapping[str, str]) -> str:
 
     Raises RequestError.
     """
-    text = given.get(question.id, "").strip()
+    text = given.get(question.id, "")
+    if text in question.options:
+        return text
+    text = text.strip()
     if not text:
         raise RequestError(
             f'answer required for question "{question.id}": {question.prompt}',

@@ -32,16 +32,23 @@ class TuiFace:
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | LeftOpen | None:
-        """Ask one question after the other; leaving one leaves all of them open."""
-        answers: dict[str, str] = {}
-        for number, question in enumerate(questions, start=1):
-            reply = await self._app.ask(QuestionScreen(task.id, question, (number, len(questions))))
-            if reply is None:
+        """Ask one question after the other, and go back among them; leaving one leaves all of them open."""
+        drafts = [self._app.draft(f"answer of {task.id}", f"{one.id} {one.prompt}") for one in questions]
+        index, seconds = 0, self._app.pause_seconds
+        while index < len(questions):
+            place = index + 1, len(questions)
+            screen = QuestionScreen(task.id, questions[index], place, drafts[index])
+            move = await self._app.ask(screen.after_a_pause(seconds))
+            if move is None:
                 return LeftOpen()
-            answers[question.id] = reply
+            index, seconds = index + move, 0.0
+        answers = {one.id: draft.text for one, draft in zip(questions, drafts, strict=True)}
+        for draft in drafts:
+            draft.text = ""
         return answers
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
         draft = self._app.draft("changes", checkpoint.run.id)
-        return await self._app.ask(CheckpointScreen(self._workspace, checkpoint, draft)) or LeftOpen()
+        screen = CheckpointScreen(self._workspace, checkpoint, draft)
+        return await self._app.ask(screen.after_a_pause(self._app.pause_seconds)) or LeftOpen()

@@ -20,18 +20,16 @@ from git_blackbird.model.text import clean_line
 from git_blackbird.tui.line_view import LineView, diff_lines
 from git_blackbird.tui.lines import drawn
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
-from git_blackbird.tui.modals.modal import Modal
 from git_blackbird.tui.modals.request import Draft, RequestScreen
+from git_blackbird.tui.modals.scrolling import ScrollingModal
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
 
 
-class CheckpointScreen(Modal[Decision | ReviewAgain]):
+class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
     """Shows a checkpoint and lets one of its choices be made; None leaves it open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
-        Binding("pagedown", "scroll(1)", "Down", show=False, priority=True),
         Binding("left", "shift(-1)", "Left", show=False),
         Binding("right", "shift(1)", "Right", show=False),
         Binding("v", "view", "Diff", show=False),
@@ -107,16 +105,13 @@ class CheckpointScreen(Modal[Decision | ReviewAgain]):
             lines = diff_lines(text)
         self.app.call_from_thread(self.query_one(LineView).show, lines)
 
-    def action_scroll(self, pages: int) -> None:
-        """Scroll what is shown."""
-        shown = self._shown()
-        shown.scroll_relative(y=pages * max(1, shown.size.height - 1), animate=False)
-
     def action_shift(self, steps: int) -> None:
         """Scroll sideways: lines of a diff are not broken."""
-        self._shown().scroll_relative(x=steps * 8, animate=False)
+        self.read_widget.scroll_relative(x=steps * 8, animate=False)
 
-    def _shown(self) -> VerticalScroll | LineView:
+    @property
+    def read_widget(self) -> VerticalScroll | LineView:
+        """The summary or the diff."""
         is_diff = self.query_one("#shown", ContentSwitcher).current == "diff"
         return self.query_one(LineView) if is_diff else self.query_one("#said", VerticalScroll)
 

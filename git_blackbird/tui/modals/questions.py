@@ -1,6 +1,12 @@
 """A question of an agent: one of its options, or a text."""
 
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import ClassVar
+
+from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, OptionList, Static
 
@@ -8,39 +14,86 @@ from git_blackbird.messages.checkpoint_text import Line
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.text import clean, clean_line
-from git_blackbird.tui.lines import drawn
+from git_blackbird.tui.lines import LONGEST, drawn
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
-from git_blackbird.tui.modals.modal import Modal
+from git_blackbird.tui.modals.request import Draft
+from git_blackbird.tui.modals.scrolling import ScrollingModal
 
 
-class QuestionScreen(Modal[str]):
-    """Asks one question; ``place`` is its number and how many there are. None leaves it open."""
+class Move(IntEnum):
+    """Where to go from a question: to the next one, or to the one before."""
 
-    def __init__(self, task_id: TaskId, question: Question, place: tuple[int, int]) -> None:
+    BACK = -1
+    ON = 1
+
+
+class AnswerInput(Input):
+    """One line; of what is pasted nothing gets lost."""
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Join the lines."""
+        event.stop()
+        event.prevent_default()
+        self.replace(" ".join(event.text.splitlines()), *sorted(self.selection))
+
+
+class QuestionScreen(ScrollingModal[Move]):
+    """Asks one question; ``place`` is its number and how many there are.
+
+    The answer is in the draft, as is what was typed of one. None leaves all open.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+tab", "go_back", "Before", show=False)]
+
+    def __init__(self, task_id: TaskId, question: Question, place: tuple[int, int], draft: Draft) -> None:
         super().__init__()
         self._task_id = task_id
         self.question = question
-        self._place = place
+        self._number, self._count = place
+        self._draft = draft
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
-        number, count = self._place
-        title = f"{self._task_id} asks" + (f" ({number} of {count})" if count > 1 else "")
-        with Vertical(classes="box wide"):
+        title = f"{self._task_id} asks" + (f" ({self._number} of {self._count})" if self._count > 1 else "")
+        options, answer = self.question.options, self._draft.text
+        before = "shift+tab goes to the one before, " if self._number > 1 else ""
+        with Vertical(classes="box wide asking"):
             yield Static(title, classes="title", markup=False)
             with VerticalScroll(can_focus=False):
-                yield Static(drawn(map(Line, clean(self.question.prompt).splitlines())), markup=False)
-            if self.question.options:
-                yield ChoiceList([Offer(option, clean_line(option)) for option in self.question.options])
+                yield Static(drawn(_broken(self.question.prompt)), markup=False)
+            if options:
+                start = options.index(answer) if answer in options else 0
+                yield ChoiceList([Offer(option, clean_line(option)) for option in options], start)
             else:
-                yield Input(placeholder="your answer")
-            yield Static("enter answers, esc leaves it open", classes="keys", markup=False)
+                yield AnswerInput(answer, placeholder="your answer")
+            yield Static(f"enter answers, {before}esc leaves it open", classes="keys", markup=False)
+
+    @property
+    def read_widget(self) -> VerticalScroll:
+        """The question."""
+        return self.query_one(VerticalScroll)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take an option."""
-        self.give(self.question.options[event.option_index])
+        self._draft.text = self.question.options[event.option_index]
+        self.give(Move.ON)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Keep what is typed while it is typed."""
+        self._draft.text = event.value
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take a text, unless there is none."""
         if event.value.strip():
-            self.give(event.value)
+            self.give(Move.ON)
+
+    def action_go_back(self) -> None:
+        """Go to the question before."""
+        if self._number > 1:
+            self.give(Move.BACK)
+
+
+def _broken(prompt: str) -> Iterator[Line]:
+    """Give all of a prompt, also of one that is a single line longer than any should be."""
+    for line in clean(prompt).splitlines():
+        yield from (Line(line[start : start + LONGEST]) for start in range(0, max(1, len(line)), LONGEST))

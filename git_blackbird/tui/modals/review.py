@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, auto
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 
@@ -15,7 +14,7 @@ from git_blackbird.model.text import clean_line
 from git_blackbird.tui.line_view import FoldedView
 from git_blackbird.tui.lines import LONGEST, section
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
-from git_blackbird.tui.modals.modal import Modal
+from git_blackbird.tui.modals.scrolling import ScrollingModal
 
 
 class Act(Enum):
@@ -44,13 +43,8 @@ class Obstacles(NamedTuple):
     dismissal: str | None
 
 
-class ReviewScreen(Modal[Wanted]):
+class ReviewScreen(ScrollingModal[Wanted]):
     """Shows lines, and below them what can be done; None leaves it as it is."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
-        Binding("pagedown", "scroll(1)", "Down", show=False, priority=True),
-    ]
 
     def __init__(self, title: str, lines: Iterable[Line], offers: Iterable[Offer[Wanted]]) -> None:
         super().__init__()
@@ -70,17 +64,17 @@ class ReviewScreen(Modal[Wanted]):
 
     def on_mount(self) -> None:
         """Show what was found; begin in the list."""
-        self.query_one(FoldedView).show(self._lines)
+        self.read_widget.show(self._lines)
         self.query_one(ChoiceList).focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the choice."""
         self.give(self._offers[event.option_index].value)
 
-    def action_scroll(self, pages: int) -> None:
-        """Scroll what was found."""
-        found = self.query_one(FoldedView)
-        found.scroll_relative(y=pages * max(1, found.size.height - 1), animate=False)
+    @property
+    def read_widget(self) -> FoldedView:
+        """What was found."""
+        return self.query_one(FoldedView)
 
 
 def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[Line]:

@@ -2,11 +2,9 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.worker import get_current_worker
@@ -26,19 +24,14 @@ from git_blackbird.model.text import clean, clean_line
 from git_blackbird.tui.line_view import LineView
 from git_blackbird.tui.lines import section
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
-from git_blackbird.tui.modals.modal import Modal
+from git_blackbird.tui.modals.scrolling import ScrollingModal
 
 _MOST_LINES = 5_000
 _MOST_OUTPUT = 1_000_000
 
 
-class RunsScreen(Modal[None]):
+class RunsScreen(ScrollingModal[None]):
     """Lists runs, each before the reviews of its change; below is the log of the one under the cursor."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
-        Binding("pagedown", "scroll(1)", "Down", show=False, priority=True),
-    ]
 
     def __init__(self, workspace: Workspace, task_id: TaskId, runs: Sequence[Run]) -> None:
         super().__init__()
@@ -54,10 +47,15 @@ class RunsScreen(Modal[None]):
             yield LineView(id="log-of-run")
             yield Static("up/down choose, pgup/pgdn scroll, esc goes back", classes="keys", markup=False)
 
+    @property
+    def read_widget(self) -> LineView:
+        """The log."""
+        return self.query_one(LineView)
+
     def on_mount(self) -> None:
         """Say so where there are none."""
         if not self._runs:
-            self.query_one(LineView).show([Line("no run of it is there", Tone.FAINT)])
+            self.read_widget.show([Line("no run of it is there", Tone.FAINT)])
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show the log of a run."""
@@ -72,12 +70,7 @@ class RunsScreen(Modal[None]):
         except BlackbirdError as error:
             lines = [Line(clean_line(error.message), Tone.WARNING)]
         if not worker.is_cancelled:
-            self.app.call_from_thread(self.query_one(LineView).show, lines)
-
-    def action_scroll(self, pages: int) -> None:
-        """Scroll the log."""
-        log = self.query_one(LineView)
-        log.scroll_relative(y=pages * max(1, log.size.height - 1), animate=False)
+            self.app.call_from_thread(self.read_widget.show, lines)
 
 
 def _title(run: Run) -> str:
