@@ -18,6 +18,8 @@ from git_blackbird.tui.key_line import KeyLine
 from git_blackbird.tui.live import Live, LiveLog
 from git_blackbird.tui.plan_tree import FILTERS, PlanTree
 
+_UNUSABLE = "the configuration is not usable: [c] shows why"
+
 
 class MainScreen(Screen[None]):
     """Shows a picture of the worktree; what is to be done about it is the application's."""
@@ -86,8 +88,9 @@ class MainScreen(Screen[None]):
             return
         overview = self.picture.overview
         name = FILTERS[self.plan_tree.filter_index][0]
-        # What is shown of the plan comes first: on a narrow screen the line is cut.
+        # What stops everything, then what is shown of the plan: on a narrow screen the line is cut.
         parts = [
+            _UNUSABLE if any(problem.fatal for problem in overview.problems) else "",
             f"filter: {name}" if name != "all" else "",
             f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
             summary(overview),

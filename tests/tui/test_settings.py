@@ -268,7 +268,7 @@ def test_what_is_changed_elsewhere_is_seen_here_and_by_the_plan(
         await pilot.press("home")
         assert "!project .blackbird/config.json" in screen_text(app)
         await pilot.press("escape")
-        await wait_for(pilot, lambda: app.picture is not None and bool(app.picture.overview.problems))
+        await wait_for(pilot, shows(app, "the configuration is not usable: [c] shows why"))
         assert app.picture is not None
         assert not app.picture.standing.is_gated
         assert app.theme != "blackbird-light"
