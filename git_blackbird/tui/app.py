@@ -48,7 +48,8 @@ class BlackbirdApp(EndingApp, ThemedApp):
 
     TITLE = "git blackbird"
     CSS_PATH = Path(__file__).with_name("app.tcss")
-    COMMANDS = ThemedApp.COMMANDS | {DeedProvider}
+    # Every action of ours says its command; those that all applications have do not.
+    COMMANDS: ClassVar = {DeedProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             deed.key,

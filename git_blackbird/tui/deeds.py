@@ -43,9 +43,7 @@ DEEDS = (
     Deed("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
     Deed("p", "review", "Review", "what reviews of the task found, and what to do about it", "review show"),
     Deed("u", "resume", "Resume", "go on in the task's session", "resume"),
-    Deed(
-        "m", "tell", "Tell", "tell the task's agent something, in its session", "resume", " -m TEXT"
-    ),
+    Deed("m", "tell", "Tell", "tell the task's agent something, in its session", "resume", " -m TEXT"),
     Deed("y", "retry", "Retry", "make the task todo again; start nothing", "retry"),
     Deed("w", "restart", "Restart", "start the task in a new session, told everything it is owed", "restart"),
     Deed("s", "set_status", "Status", "set the task's status by hand", "set-status", " STATUS"),
@@ -65,6 +63,9 @@ DEEDS = (
         "Pause",
         "pause what runs; again, or when nothing runs, quit",
         is_shown=False,
+    ),
+    Deed(
+        "ctrl+z", "suspend_process", "Suspend", "go back to the shell; `fg` comes here again", is_shown=False
     ),
     Deed("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
     Deed("a", "answer", "Action", "go to what waits for you", "status", is_of_task=False),

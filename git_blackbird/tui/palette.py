@@ -21,7 +21,8 @@ class DeedProvider(Provider):
         """Give those that match."""
         matcher = self.matcher(query)
         for deed, perform in self._possible():
-            score = matcher.match(_title(deed))
+            # Who types the name of an action means that one.
+            score = max(2 * matcher.match(deed.label), matcher.match(_title(deed)))
             if score > 0:
                 yield Hit(score, matcher.highlight(_title(deed)), perform, help=self._help(deed))
 

@@ -69,3 +69,5 @@ class LastingDriver(LinuxDriver):
             # Stopped without a warning: what another program made of the terminal is not known.
             self.suspend_application_mode()
         self.resume_application_mode()
+        # What the shell has written meanwhile is all over it.
+        self._app.call_later(self._app.refresh, layout=True)
