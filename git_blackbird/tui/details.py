@@ -1,12 +1,13 @@
 """What there is to know of one task: what it is, why it is or is not ready, what is due, its runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from git_blackbird.controller.held_parents import REVIEW_WORDS
-from git_blackbird.controller.overview import CHANGE_REVIEW, TaskView, why_failed
+from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait
+from git_blackbird.controller.overview import CHANGE_REVIEW, TaskView
+from git_blackbird.controller.required import Required
 from git_blackbird.messages.checkpoint_text import Line, Tone
 from git_blackbird.messages.review_text import overall_word
 from git_blackbird.messages.run_text import (
@@ -17,8 +18,7 @@ from git_blackbird.messages.run_text import (
     shown_seconds,
 )
 from git_blackbird.model.commands import EXECUTE, task_command
-from git_blackbird.model.owed import OWED_WORDS
-from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean_line
@@ -37,19 +37,20 @@ class Details(FoldedView, can_focus=True):
         Binding("k", "scroll_up", "Up", show=False),
     ]
 
-    def show_task(self, view: TaskView | None, now: str) -> None:
-        """Show a task; ``now`` is the time it is."""
-        self.show([Line("the plan has no tasks", Tone.FAINT)] if view is None else task_lines(view, now))
+    def show_task(self, view: TaskView | None, waits: Sequence[Required], now: str) -> None:
+        """Show a task; ``waits`` is what of it waits for a person, ``now`` the time it is."""
+        nothing = [Line("the plan has no tasks", Tone.FAINT)]
+        self.show(nothing if view is None else task_lines(view, waits, now))
 
 
-def task_lines(view: TaskView, now: str) -> Iterator[Line]:
+def task_lines(view: TaskView, waits: Sequence[Required], now: str) -> Iterator[Line]:
     """Say everything of a task."""
     task = view.task
     yield Line(f"{task.id}  {clean_line(task.title)}", Tone.HEADING)
     yield Line(
         f"{view.label}, {task.status} in the plan, updated {shown_moment(task.updated_at)}", Tone.FAINT
     )
-    yield from section("Due", _due(view))
+    yield from section("Due", _due(view, waits))
     yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(view))
     yield from section("Description", paragraph(task.description))
     yield from section("Acceptance criteria", listed(f"- {one}" for one in task.acceptance_criteria))
@@ -65,20 +66,20 @@ def task_lines(view: TaskView, now: str) -> Iterator[Line]:
     )
 
 
-def _due(view: TaskView) -> Iterator[Line]:
-    if view.owed is not None:
-        yield from listed([OWED_WORDS[view.owed.kind].format(run=view.owed.run_id)], Tone.WARNING)
-        yield from listed(f"{one.id}: {one.prompt}" for one in view.owed.questions)
-        yield from listed([view.owed.command], Tone.FAINT)
-    elif view.to_review is not None:
+def _due(view: TaskView, waits: Sequence[Required]) -> Iterator[Line]:
+    asked = () if view.owed is None else view.owed.questions
+    for one in waits:
+        yield from listed([": ".join(filter(None, (one.what, one.why)))], Tone.WARNING)
+        yield from listed(f"{question.id}: {question.prompt}" for question in asked)
+        yield from listed([one.command], Tone.FAINT)
+    if view.to_review is not None and view.owed is None:
         yield from listed([CHANGE_REVIEW], Tone.WARNING)
         yield from listed([EXECUTE], Tone.FAINT)
-    elif view.unreviewed is not None:
-        yield from listed([REVIEW_WORDS[view.unreviewed.wait]], Tone.WARNING)
-        yield from listed(view.unreviewed.commands, Tone.FAINT)
-    elif view.task.status is Status.FAILED:
-        yield from listed([f"failed: {why_failed(view.history) or 'no reason is recorded'}"], Tone.WARNING)
-        yield from listed([task_command("retry", view.task.id)], Tone.FAINT)
+    elif view.unreviewed is not None and view.owed is None:
+        if view.unreviewed.wait is ReviewWait.OWED:
+            yield from listed([REVIEW_WORDS[view.unreviewed.wait]], Tone.WARNING)
+        shown = {one.command for one in waits}
+        yield from listed((one for one in view.unreviewed.commands if one not in shown), Tone.FAINT)
 
 
 def _readiness(view: TaskView) -> Iterator[Line]:

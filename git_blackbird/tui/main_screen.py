@@ -115,7 +115,8 @@ class MainScreen(Screen[None]):
             return
         task = self.picture.plan.tasks.get(self.current.id) if self.current is not None else None
         view = None if task is None else self.picture.view(task)
-        self.details.show_task(view, self._now)
+        waits = [] if task is None else [one for one in self.required if one.task_id == task.id]
+        self.details.show_task(view, waits, self._now)
 
     def action_other_pane(self) -> None:
         """Go to the other side."""
