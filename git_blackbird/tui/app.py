@@ -32,6 +32,8 @@ T = TypeVar("T")
 _LOOK_SECONDS = 1.0
 _TURN_SECONDS = 0.0005
 _EVERYWHERE = "ctrl+c"
+_RECORDED = frozenset({"decide", "retry"})
+"""What starts nothing is possible wherever agents run."""
 _TAKEN_BY = {
     "execute_task": ("execute",),
     "decide": ("decide",),
@@ -214,7 +216,8 @@ class BlackbirdApp(EndingApp, ThemedApp):
         if action == "execute":
             return self._is_free
         verbs = _TAKEN_BY.get(action)
-        return verbs is None or (self._is_free and any(map(self._takes, verbs)))
+        is_possible = action in _RECORDED or self._is_free
+        return verbs is None or (is_possible and any(map(self._takes, verbs)))
 
     @property
     def _is_free(self) -> bool:
@@ -253,10 +256,11 @@ class BlackbirdApp(EndingApp, ThemedApp):
         else:
             self.doing.resume(task)
 
-    def action_restart(self) -> None:
+    @work
+    async def action_restart(self) -> None:
         """Start in a new session."""
         if (task := self.current) is not None:
-            self.doing.restart(task)
+            await self.doing.restart(task)
 
     @work
     async def action_decide(self) -> None:

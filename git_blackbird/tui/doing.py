@@ -19,6 +19,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.reset_text import render_reset
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.keys import AGENT_NAMES
+from git_blackbird.model.owed import OWED_WORDS
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.reset import Reset
 from git_blackbird.model.text import clean_line
@@ -56,9 +57,10 @@ class Doing:
             request = ResumeRequest(task.id)
             self._app.start("resume", lambda workspace, face: resume_loop(workspace, face, request))
 
-    def restart(self, task: Task) -> None:
-        """Start in a new session."""
-        self._app.start("restart", lambda workspace, face: restart_loop(workspace, face, task.id, None))
+    async def restart(self, task: Task) -> None:
+        """Start in a new session, once it is sure that the old one is to be given up."""
+        if await self._gives_up(task, "Restart in a new session"):
+            self._app.start("restart", lambda workspace, face: restart_loop(workspace, face, task.id, None))
 
     async def decide(self, task: Task) -> None:
         """Decide on a run while nothing runs here."""
@@ -83,8 +85,19 @@ class Doing:
             await self._app.ask(RunsScreen(workspace, task.id, runs.runs))
 
     async def retry(self, task: Task) -> None:
-        """Make a task todo again."""
-        await self._change(lambda workspace: reset_task(workspace, task.id))
+        """Make a task todo again, once it is sure that its run is to be given up."""
+        if await self._gives_up(task, "Retry"):
+            await self._change(lambda workspace: reset_task(workspace, task.id))
+
+    async def _gives_up(self, task: Task, what: str) -> bool:
+        """Ask, where a run that waits for a person would be overtaken: one key is soon pressed."""
+        picture = self._app.picture
+        owed = None if picture is None else picture.view(task).owed
+        if owed is None or owed.run is None:
+            return True
+        title = f"{clean_line(task.id)}: {OWED_WORDS[owed.kind].format(run=owed.run.id)}"
+        offers: list[Offer[bool]] = [Offer(False, "Leave it"), Offer(True, f"{what}: that run is overtaken")]
+        return await self._app.push_screen_wait(Chooser[bool](title, offers)) is True
 
     async def set_status(self, task: Task) -> None:
         """Set a status by hand."""

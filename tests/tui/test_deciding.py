@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
+from git_blackbird.tui.modals.chooser import Chooser
 from git_blackbird.tui.modals.questions import QuestionScreen
 from git_blackbird.tui.modals.request import RequestScreen
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, wait_for
+from tests.tui.driving import drive, screen_text, started, wait_for
 
 PROMPT = "write a.txt one\nsay It is written.\non-feedback write a.txt two"
 
@@ -157,6 +159,46 @@ def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Pa
         await wait_for(pilot, lambda: app.screen is app.main)
 
     drive(planned, session)
+
+
+def test_a_decision_that_another_process_waits_for_is_taken_here(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", "sleep 60"))
+    execute(planned, None, "alpha")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        with started(planned, "execute", "beta", "--no-input") as other:
+            await wait_for(pilot, lambda: app.check_action("execute", ()) is False)
+            await pilot.press("d")
+            await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+            await pilot.press("1", "enter")
+            await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+            other.send_signal(signal.SIGINT)
+
+    drive(planned, session)
+    assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
+
+
+@pytest.mark.parametrize("key", ["y", "w"])
+def test_what_waits_for_a_decision_is_not_given_up_by_one_key(planned: Path, key: str) -> None:
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press(key)
+        await wait_for(pilot, lambda: "alpha: decision on run" in screen_text(app) and asks(app, Chooser))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        assert states(planned, "alpha") == [DecisionState.PENDING]
+        await pilot.press(key)
+        await wait_for(pilot, lambda: asks(app, Chooser))
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: states(planned, "alpha")[0] is DecisionState.REJECTED)
+        if key == "w":
+            await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+            await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session)
+    assert len(states(planned, "alpha")) == (2 if key == "w" else 1)
 
 
 def test_questions_are_answered_by_option_and_in_words(planned: Path) -> None:
