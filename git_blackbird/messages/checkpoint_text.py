@@ -7,9 +7,11 @@ from enum import StrEnum
 from git_blackbird.messages.amounts import render_cost, render_path, render_totals
 from git_blackbird.messages.event_text import render_reason
 from git_blackbird.messages.merged_review import render_merged_text
+from git_blackbird.messages.review_text import overall_word
 from git_blackbird.model.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.checkpoint import Checkpoint, CommitOutlook
 from git_blackbird.model.commands import task_command
+from git_blackbird.model.findings import Overall
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import clean, clean_line, visible
 
@@ -55,6 +57,10 @@ def _head(checkpoint: Checkpoint) -> Iterator[Line]:
     yield Line(f"Task: {task.id} - {clean_line(task.title)}", Tone.HEADING)
     failed = run.error is not None
     yield Line(f"Run status: {run.status}{_reason(run)}", Tone.WARNING if failed else Tone.PLAIN)
+    if checkpoint.merged is not None:
+        # What they found stands below what they looked at, and may not be in view.
+        is_clear = checkpoint.merged.overall is Overall.APPROVED and not checkpoint.merged.missing
+        yield Line(f"Reviews: {overall_word(checkpoint.merged)}", Tone.PLAIN if is_clear else Tone.WARNING)
     if facts := list(_facts(checkpoint)):
         yield Line(", ".join(facts), Tone.FAINT)
     if run.result:

@@ -37,10 +37,13 @@ class Details(FoldedView, can_focus=True):
         Binding("k", "scroll_up", "Up", show=False),
     ]
 
-    def show_task(self, view: TaskView | None, waits: Sequence[Required], now: str) -> None:
+    def show_task(self, view: TaskView, waits: Sequence[Required], now: str) -> None:
         """Show a task; ``waits`` is what of it waits for a person, ``now`` the time it is."""
-        nothing = [Line("the plan has no tasks", Tone.FAINT)]
-        self.show(nothing if view is None else task_lines(view, waits, now))
+        self.show(task_lines(view, waits, now))
+
+    def show_none(self, why: str) -> None:
+        """Say why there is no task to be shown."""
+        self.show([Line(why, Tone.FAINT)])
 
 
 def task_lines(view: TaskView, waits: Sequence[Required], now: str) -> Iterator[Line]:

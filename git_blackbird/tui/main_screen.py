@@ -20,6 +20,9 @@ from git_blackbird.tui.plan_tree import FILTERS, PlanTree
 
 _UNUSABLE = "the configuration is not usable: [c] shows why"
 
+_NO_TASKS = "the plan has no tasks; `git blackbird add` adds one"
+_NO_MATCH = "no task is shown: f changes the filter, esc drops the search"
+
 
 class MainScreen(Screen[None]):
     """Shows a picture of the worktree; what is to be done about it is the application's."""
@@ -113,10 +116,13 @@ class MainScreen(Screen[None]):
     def _show_task(self) -> None:
         if self.picture is None:
             return
-        task = self.picture.plan.tasks.get(self.current.id) if self.current is not None else None
-        view = None if task is None else self.picture.view(task)
-        waits = [] if task is None else [one for one in self.required if one.task_id == task.id]
-        self.details.show_task(view, waits, self._now)
+        tasks = self.picture.plan.tasks
+        task = None if self.current is None else tasks.get(self.current.id)
+        if task is None:
+            self.details.show_none(_NO_MATCH if tasks else _NO_TASKS)
+        else:
+            waits = [one for one in self.required if one.task_id == task.id]
+            self.details.show_task(self.picture.view(task), waits, self._now)
 
     def action_other_pane(self) -> None:
         """Go to the other side."""
@@ -142,7 +148,8 @@ class MainScreen(Screen[None]):
         box = self.query_one("#search", Input)
         box.display = True
         box.value = self.plan_tree.searched
-        box.focus()
+        # At once: what is typed next belongs to it.
+        self.set_focus(box)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what is found while it is typed."""
