@@ -18,6 +18,7 @@ from git_blackbird.messages.run_text import (
     shown_seconds,
 )
 from git_blackbird.model.commands import EXECUTE, task_command
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.task_review import readable_merged
@@ -37,12 +38,19 @@ class Details(FoldedView, can_focus=True):
         Binding("k", "scroll_up", "Up", show=False),
     ]
 
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._task_id: TaskId | None = None
+
     def show_task(self, view: TaskView, waits: Sequence[Required], now: str) -> None:
         """Show a task; ``waits`` is what of it waits for a person, ``now`` the time it is."""
-        self.show(task_lines(view, waits, now))
+        show = self.renew if view.task.id == self._task_id else self.show
+        show(task_lines(view, waits, now))
+        self._task_id = view.task.id
 
     def show_none(self, why: str) -> None:
         """Say why there is no task to be shown."""
+        self._task_id = None
         self.show([Line(why, Tone.FAINT)])
 
 

@@ -65,9 +65,13 @@ class FoldedView(LineView):
 
     def show(self, lines: Iterable[Line]) -> None:
         """Show lines from the first on."""
+        self.renew(lines)
+        self.scroll_home(animate=False)
+
+    def renew(self, lines: Iterable[Line]) -> None:
+        """Show what has become of the lines; where one reads stays in view."""
         self._lines = list(lines)
         self._fold()
-        self.scroll_home(animate=False)
 
     def on_resize(self, event: events.Resize) -> None:
         """Break the lines anew where the width is another."""

@@ -1,3 +1,4 @@
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.runs import RunsScreen
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, wait_for
+from tests.tui.driving import drive, screen_text, started, wait_for
 
 REVIEWED = "require use.md without a name | guide-use | Say what happens without a name."
 MENDED = "write use.md usage\nsay Written.\non-feedback write use.md usage, without a name"
@@ -101,5 +102,25 @@ def test_the_runs_of_a_task_and_their_logs_are_shown(planned: Path) -> None:
         assert "Last[/] words." in shown
         await pilot.press("escape")
         assert app.screen is app.main
+
+    drive(planned, session, (100, 30))
+
+
+def test_runs_that_come_while_they_are_looked_at_are_shown(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "fail-once 3\nsay Another try.\nsleep 60"))
+    execute(planned)
+    (first,) = runs_of(planned, "alpha")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("h")
+        await wait_for(pilot, lambda: f"1. {first.id}  execute failed" in screen_text(app))
+        with started(planned, "restart", "alpha", "--no-input") as other:
+            await wait_for(pilot, lambda: f"2. {first.id}  execute failed" in screen_text(app))
+            assert "execute running" in screen_text(app)
+            await pilot.press("1")
+            await wait_for(pilot, lambda: "Another try." in screen_text(app))
+            other.send_signal(signal.SIGINT)
+            await wait_for(pilot, lambda: "execute paused" in screen_text(app))
+        await pilot.press("escape")
 
     drive(planned, session, (100, 30))

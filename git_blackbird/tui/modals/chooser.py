@@ -1,6 +1,6 @@
 """One of a few: by arrows, j and k, or its digit, then Enter."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.text import Text
@@ -34,13 +34,7 @@ class ChoiceList(OptionList, Generic[T]):
     ]
 
     def __init__(self, offers: Sequence[Offer[T]], start: int = 0) -> None:
-        super().__init__(
-            *(
-                Option(_line(number, offer), id=str(number - 1), disabled=offer.obstacle is not None)
-                for number, offer in enumerate(offers, start=1)
-            ),
-            id="choices",
-        )
+        super().__init__(*_options(offers), id="choices")
         self.offers = offers
         self._start = start
 
@@ -48,10 +42,21 @@ class ChoiceList(OptionList, Generic[T]):
         """Begin at what counts now."""
         self.highlighted = self._start
 
+    def renew(self, offers: Sequence[Offer[T]], chosen: int) -> None:
+        """Offer something else, with the cursor on the line ``chosen``."""
+        self.offers = offers
+        self.set_options(_options(offers))
+        self.highlighted = chosen
+
     def action_jump(self, number: int) -> None:
         """Put the cursor on a line by its number."""
         if number <= len(self.offers) and self.offers[number - 1].obstacle is None:
             self.highlighted = number - 1
+
+
+def _options(offers: Iterable[Offer[T]]) -> Iterator[Option]:
+    for number, offer in enumerate(offers, start=1):
+        yield Option(_line(number, offer), id=str(number - 1), disabled=offer.obstacle is not None)
 
 
 def _line(number: int, offer: Offer[T]) -> Text:

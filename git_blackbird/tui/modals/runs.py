@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.worker import get_current_worker
 
-from git_blackbird.controller.run_views import saved_outputs
+from git_blackbird.controller.run_views import runs_of_task, saved_outputs
 from git_blackbird.controller.transcripts import saved_steps
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
@@ -18,14 +18,15 @@ from git_blackbird.messages.event_text import render_step
 from git_blackbird.messages.review_text import merged_lines, result_lines
 from git_blackbird.messages.run_text import shown_cost, shown_decision, shown_moment
 from git_blackbird.model.conversation import Progress, ProgressKind
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.run import Run
+from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.run import Run, RunStatus
 from git_blackbird.model.text import clean, clean_line
-from git_blackbird.tui.line_view import LineView
+from git_blackbird.tui.line_view import FoldedView
 from git_blackbird.tui.lines import section
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
 from git_blackbird.tui.modals.scrolling import ScrollingModal
 
+_LOOK_SECONDS = 1.0
 _MOST_LINES = 5_000
 _MOST_OUTPUT = 1_000_000
 
@@ -38,39 +39,77 @@ class RunsScreen(ScrollingModal[None]):
         self._workspace = workspace
         self._task_id = task_id
         self._runs = runs
+        self._read_id: RunId | None = None
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
         with Vertical(classes="box full"):
             yield Static(f"Runs of {self._task_id}", classes="title", markup=False)
-            yield ChoiceList([Offer(run.id, _title(run)) for run in self._runs])
-            yield LineView(id="log-of-run")
+            yield ChoiceList(self._offers())
+            yield FoldedView(id="log-of-run")
             yield Static("up/down choose, pgup/pgdn scroll, esc goes back", classes="keys", markup=False)
 
     @property
-    def read_widget(self) -> LineView:
+    def read_widget(self) -> FoldedView:
         """The log."""
-        return self.query_one(LineView)
+        return self.query_one(FoldedView)
 
     def on_mount(self) -> None:
-        """Say so where there are none."""
+        """Say so where there are none; runs come, and come to their ends, while they are looked at."""
         if not self._runs:
             self.read_widget.show([Line("no run of it is there", Tone.FAINT)])
+        self.set_interval(_LOOK_SECONDS, self._look)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show the log of a run."""
         self._read(self._runs[event.option_index])
 
-    @work(thread=True, exclusive=True)
+    @work(thread=True, exclusive=True, group="look")
+    def _look(self) -> None:
+        """Read again what may have changed, away from the screen."""
+        try:
+            runs = runs_of_task(self._workspace, self._task_id, None).runs
+        except BlackbirdError as error:
+            self.app.call_from_thread(self.notify, clean_line(error.message), markup=False)
+            return
+        if tuple(runs) != tuple(self._runs):
+            self.app.call_from_thread(self._renew, runs)
+        elif any(run.id == self._read_id and run.status is RunStatus.RUNNING for run in runs):
+            self.app.call_from_thread(self._read_again)
+
+    def _renew(self, runs: Sequence[Run]) -> None:
+        """Show other runs, with the cursor on the one that it was on."""
+        if not self.is_attached:
+            return
+        self._runs = runs
+        chosen = next((index for index, run in enumerate(runs) if run.id == self._read_id), 0)
+        self.query_one(ChoiceList).renew(self._offers(), chosen)
+
+    def _read_again(self) -> None:
+        for run in self._runs:
+            if run.id == self._read_id:
+                self._read(run)
+
+    def _offers(self) -> list[Offer[RunId]]:
+        return [Offer(run.id, _title(run)) for run in self._runs]
+
+    @work(thread=True, exclusive=True, group="read")
     def _read(self, run: Run) -> None:
         """Read a log away from the screen: it may be large."""
-        worker = get_current_worker()
         try:
             lines = list(_log_lines(self._workspace, run))
         except BlackbirdError as error:
             lines = [Line(clean_line(error.message), Tone.WARNING)]
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self.read_widget.show, lines)
+        if not get_current_worker().is_cancelled:
+            self.app.call_from_thread(self._show, run.id, lines)
+
+    def _show(self, run_id: RunId, lines: Sequence[Line]) -> None:
+        """Show a log from its beginning; one that grows, where it is read."""
+        if not self.is_attached:
+            return
+        show = self.read_widget.renew if run_id == self._read_id else self.read_widget.show
+        show(lines)
+        self._read_id = run_id
 
 
 def _title(run: Run) -> str:
