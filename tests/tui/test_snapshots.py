@@ -18,7 +18,7 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import configure, put_plan
 from tests.support import commit, write
-from tests.tui.driving import SIZE, Session, screen_text, wait_for
+from tests.tui.driving import SIZE, QuickApp, Session, screen_text, wait_for
 from tests.tui.pictures import Album
 from tests.tui.scene import at_work, put_scene, world_of
 
@@ -65,7 +65,7 @@ def look(repo: Path, session: Session, album: Album, size: tuple[int, int] = SIZ
 
     async def run() -> None:
         world = world_of(repo, dict(os.environ))
-        app = BlackbirdApp(world, Watch(world))
+        app = QuickApp(world, Watch(world))
         app.animation_level = "none"
         async with app.run_test(size=size) as pilot:
             await wait_for(pilot, lambda: app.picture is not None)

@@ -1,5 +1,6 @@
 """The real program in a real terminal: keys sent, the screen read."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.agents import processes
+from git_blackbird.model.run import DecisionState, ReviewState, RunStatus, TerminalReason
 from tests.cli.terminal import program_environ
-from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
 from tests.support import commit
+from tests.tui.driving import started
 
 PATIENCE_SECONDS = 60.0
+TAKES_KEYS = "esc leaves it open"
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
 
 
@@ -26,20 +30,39 @@ class Tmux:
 
     def do(self, *args: str) -> str:
         command = ["tmux", "-f", "/dev/null", "-S", self._socket, *args]
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True, env=program_environ()
-        ).stdout
+        # The terminal says how wide it is.
+        environ = program_environ({"COLUMNS": None})
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environ).stdout
 
     def open(self, cwd: Path, *args: str) -> None:
-        command = [sys.executable, "-m", "git_blackbird", *args]
-        self.do("new-session", "-d", "-x", "80", "-y", "24", "-c", str(cwd), *command)
-        self.do("set-option", "-g", "remain-on-exit", "on")
+        """Open the program as a shell does: what it leaves behind is the shell's."""
+        program = shlex.join([sys.executable, "-m", "git_blackbird", *args])
+        shell = f'a=$(stty -g); {program}; echo "ended $?"; [ "$a" = "$(stty -g)" ] && echo as before; cat'
+        self.do("new-session", "-d", "-x", "80", "-y", "24", "-c", str(cwd), "sh", "-c", shell)
 
-    def wait_for(self, text: str) -> None:
+    def press(self, *keys: str) -> None:
+        self.do("send-keys", *keys)
+
+    def resize(self, columns: int, lines: int) -> None:
+        self.do("resize-window", "-x", str(columns), "-y", str(lines))
+
+    def shown(self) -> str:
+        return self.do("capture-pane", "-p")
+
+    def wait_for(self, *texts: str, without: str | None = None) -> str:
+        """Wait until all of it is on the screen, and nothing of what is not to be there; gives the screen."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while text not in (shown := self.do("capture-pane", "-p")):
+        while not all(text in (shown := self.shown()) for text in texts) or (without or "\0") in shown:
             assert time.monotonic() < deadline, shown
             time.sleep(0.05)
+        return shown
+
+    def wait_for_end(self, code: int) -> None:
+        """Wait for the program's end, which leaves the terminal as it was."""
+        shown = self.wait_for(f"ended {code}\nas before")
+        assert "Traceback" not in shown
+        flags = "#{alternate_on}#{mouse_any_flag}#{cursor_flag}#{keypad_cursor_flag}"
+        assert self.do("display-message", "-p", flags).strip() == "0010"
 
 
 @pytest.fixture
@@ -49,17 +72,82 @@ def tmux(temporary: Path) -> Iterator[Tmux]:
     window.do("kill-server")
 
 
-def test_a_task_is_run_and_approved_in_a_terminal(repo: Path, tmux: Tmux) -> None:
+@pytest.fixture
+def planned(repo: Path) -> Path:
     commit(repo, {"README.md": "# Here\n"})
     configure(repo, agent="demo", execution__stopAfterEachTask="true")
     put_plan(repo, leaf("alpha", "write a.txt one"), leaf("beta", "say Working on it.\nsleep 60"))
-    tmux.open(repo)
+    return repo
+
+
+def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> None:
+    tmux.open(planned)
     tmux.wait_for("2 tasks: 2 todo (2 ready)")
-    tmux.do("send-keys", "e")
-    tmux.wait_for("A a.txt  +1 -0")
-    tmux.do("send-keys", "Enter")
+    tmux.press("e")
+    tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+    tmux.press("Enter")
     tmux.wait_for("Working on it.")
-    tmux.do("send-keys", "q")
-    tmux.wait_for("Pane is dead")
-    assert [run.decision_state for run in runs_of(repo, "alpha")] == [DecisionState.APPROVED_CONTINUE]
-    assert [run.status for run in runs_of(repo, "beta")] == [RunStatus.PAUSED]
+    tmux.press("q")
+    tmux.wait_for_end(0)
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
+    assert [run.status for run in runs_of(planned, "beta")] == [RunStatus.PAUSED]
+
+
+@pytest.mark.parametrize("keys", [("q",), ("C-c", "C-c")])
+def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, keys: tuple[str, ...]) -> None:
+    configure(planned, reviews__mode="parallel", execution__stopGraceSeconds="0")
+    put_plan(planned, leaf("alpha", "write a.txt one\nspec-sleep 600\ncode-sleep 600"))
+    tmux.open(planned)
+    tmux.wait_for("1 task: 1 todo (1 ready)")
+    tmux.press("e")
+    tmux.wait_for("spec review of alpha  Task", "code review of alpha  Task")
+    for key in keys:
+        tmux.press(key)
+        if key != keys[-1]:
+            tmux.wait_for("no agent is at work")
+    tmux.wait_for_end(0)
+    left = open_at(planned).store.records.reviews(leaf("alpha").id).runs
+    interrupted = RunStatus.FAILED, TerminalReason.INTERRUPTED
+    assert [(one.status, one.terminal_reason) for one in left] == [interrupted] * 2
+    assert [processes.marked(one.id) for one in left] == [[], []]
+    (run,) = runs_of(planned, "alpha")
+    assert (run.status, run.review_state) == (RunStatus.SUCCESS, ReviewState.DUE)
+
+
+def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path, tmux: Tmux) -> None:
+    tmux.open(planned)
+    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.press("e")
+    tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+    tmux.press("3", "Enter")
+    tmux.wait_for("What is to change?")
+    assert started(planned, "decide", "alpha", "--approve").wait(PATIENCE_SECONDS) == 0
+    tmux.wait_for("Working on it.", without="What is to change?")
+    tmux.press("C-c")
+    tmux.wait_for("Action required (1): beta: paused")
+    tmux.press("q")
+    tmux.wait_for_end(0)
+
+
+def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux: Tmux) -> None:
+    tmux.open(planned)
+    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.press("e")
+    tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+    for columns, lines in ((120, 40), (40, 12), (80, 24)):
+        tmux.resize(columns, lines)
+        tmux.wait_for("Task review checkpoint", "4. Reject changes", "━" * (columns - 2))
+    tmux.press("3", "Enter")
+    tmux.wait_for("What is to change?")
+    tmux.press("Say two.")
+    for columns, lines in ((120, 40), (40, 12), (80, 24)):
+        tmux.resize(columns, lines)
+        tmux.wait_for("What is to change?", "Say two.")
+    tmux.resize(40, 12)
+    tmux.press("Escape")
+    tmux.wait_for("4. Reject changes", without="What is to change?")
+    tmux.press("4", "Enter")
+    tmux.wait_for("1 failed, 1 todo")
+    tmux.press("q")
+    tmux.wait_for_end(0)
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.REJECTED]
