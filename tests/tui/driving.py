@@ -60,7 +60,7 @@ def driven(
             async with app.run_test(size=size, notifications=True) as pilot:
                 await wait_for(pilot, lambda: app.picture is not None)
                 await session(app, pilot)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # raised again
             # What ended the application says more than what is missing on its screen.
             raise app.fault or error from None
         return app
@@ -68,9 +68,11 @@ def driven(
     return asyncio.run(run())
 
 
-async def wait_for(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+async def wait_for(
+    pilot: Pilot[None], holds: Callable[[], bool], patience_seconds: float = PATIENCE_SECONDS
+) -> None:
     """Wait for something to become true, however long it takes within patience."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + patience_seconds
     app = cast(BlackbirdApp, pilot.app)
     while not holds():
         assert time.monotonic() < deadline, app.fault or screen_text(app)
