@@ -16,6 +16,7 @@ from git_blackbird.model.events import Event, RunStarted
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean
+from git_blackbird.tui.banner import following
 from git_blackbird.tui.deeds import DEEDS
 from git_blackbird.tui.ending import EndingApp
 from git_blackbird.tui.main_screen import MainScreen
@@ -214,13 +215,13 @@ class BlackbirdApp(EndingApp, ThemedApp):
         if action == "review":
             return self._takes("review show")
         if action == "execute":
-            return self._is_free
+            return self.is_free
         verbs = _TAKEN_BY.get(action)
-        is_possible = action in _RECORDED or self._is_free
+        is_possible = action in _RECORDED or self.is_free
         return verbs is None or (is_possible and any(map(self._takes, verbs)))
 
     @property
-    def _is_free(self) -> bool:
+    def is_free(self) -> bool:
         """Whether nobody runs agents here, as far as is known."""
         is_held = self.picture is not None and self.picture.overview.holder is not None
         return not self.runner.is_busy and not is_held
@@ -320,11 +321,9 @@ class BlackbirdApp(EndingApp, ThemedApp):
 
     def action_answer(self) -> None:
         """Go to what waits for a person; from there to the next of it."""
-        waiting = [one.task_id for one in self.main.required]
-        here = None if self.current is None else self.current.id
-        if waiting:
-            following = waiting.index(here) + 1 if here in waiting else 0
-            self.main.plan_tree.select(waiting[following % len(waiting)])
+        one = following(self.main.required, None if self.current is None else self.current.id)
+        if one is not None:
+            self.main.plan_tree.select(one.task_id)
 
     def action_switch(self) -> None:
         """Show the task, or what agents do."""

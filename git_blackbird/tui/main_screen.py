@@ -44,7 +44,7 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
         yield Static("reading the plan...", id="summary", markup=False)
-        yield Banner(id="banner", markup=False)
+        yield Banner(id="banner")
         yield Input(placeholder="part of an id or title; enter keeps it, esc drops it", id="search")
         with Horizontal(id="panes"):
             yield self.plan_tree
@@ -77,10 +77,7 @@ class MainScreen(Screen[None]):
         overview = picture.overview
         self.plan_tree.show(picture.plan, frozenset(one.run.task_id for one in overview.running if one.alive))
         self.required = tuple(required(overview))
-        self.query_one(Banner).show(self.required)
-        self._show_summary()
-        self._show_task()
-        self.refresh_bindings()
+        self._show_all()
 
     def show_live(self) -> None:
         """Show what agents do."""
@@ -109,8 +106,12 @@ class MainScreen(Screen[None]):
 
     def on_plan_tree_moved(self) -> None:
         """Follow the cursor."""
-        self._show_task()
+        self._show_all()
+
+    def _show_all(self) -> None:
+        self.query_one(Banner).show(self.required, None if self.current is None else self.current.id)
         self._show_summary()
+        self._show_task()
         self.refresh_bindings()
 
     def _show_task(self) -> None:

@@ -1,0 +1,140 @@
+"""What the banner says is due from a person is what ``status`` says is due."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.plan import Plan, Status
+from git_blackbird.model.review import Feedback, completion_signature
+from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.tui.app import BlackbirdApp
+from tests.cli.terminal import program_environ
+from tests.controller.support import configure, open_at, put_plan
+from tests.model.building import STAMP, plan_of, run, task
+from tests.support import commit
+from tests.tui.driving import drive, screen_text
+
+NOBODY = 4_000_000
+# What the next execute does of itself.
+OF_ITSELF = {"ready", "change_review", "review_owed"}
+
+
+def planned() -> Plan:
+    waiting, done = Status.WAITING_USER, Status.DONE
+    return plan_of(
+        task("asks", waiting),
+        task("changes", waiting),
+        task("decide", waiting),
+        task("failed", Status.FAILED),
+        task("gone", Status.IN_PROGRESS),
+        task("lost", waiting),
+        task("none", waiting, children=["none-1"]),
+        task("none-1", done, parent="none"),
+        task("owed", waiting, children=["owed-1"]),
+        task("owed-1", done, parent="owed"),
+        task("paused", waiting),
+        task("ready"),
+        task("reviewed", Status.IN_PROGRESS),
+        task("stuck", Status.IN_PROGRESS),
+        task("wanting", waiting, children=["wanting-1"]),
+        task("wanting-1", done, parent="wanting"),
+    )
+
+
+def recorded(plan: Plan) -> tuple[Run, ...]:
+    def review(number: int, parent: str, **fields: object) -> Run:
+        signature = completion_signature(
+            next(one for one in plan.tasks.values() if one.id == parent), plan.tasks
+        )
+        about = {"run_type": RunType.REVIEW, "parent_review_completion_signature": signature}
+        return run(number, task_id=parent).with_fields(**about, **fields)
+
+    asked = Question(id="tone", prompt="Which tone?", options=("friendly", "formal"))
+    missing = {"missing": ["code"], "findings": [], "groups": [], "conflicts": []}
+    return (
+        run(1, RunStatus.WAITING_USER, "asks").with_fields(questions=(asked,)),
+        run(2, task_id="changes").with_fields(
+            decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="Again."
+        ),
+        run(3, task_id="decide").with_fields(decision_state=DecisionState.PENDING, merged_review=missing),
+        run(4, RunStatus.FAILED, "failed").with_fields(error="exit status 3"),
+        run(5, RunStatus.RUNNING, "gone", pid=NOBODY, process_identity="0"),
+        run(6, RunStatus.PAUSED, "lost"),
+        replace(
+            run(7, RunStatus.FAILED, "lost").with_fields(
+                resumes=run(6).id, terminal_reason=TerminalReason.SESSION_LOST
+            ),
+            superseded_at=STAMP,
+        ),
+        run(8, task_id="none-1"),
+        run(9, task_id="owed-1"),
+        run(10, RunStatus.PAUSED, "paused"),
+        run(11, task_id="reviewed").with_fields(review_state="due"),
+        run(12, task_id="wanting-1"),
+        review(13, "none", error="it said nothing"),
+        review(
+            14,
+            "wanting",
+            parent_review_passed=False,
+            parent_review_resume_task_ids=["wanting-1"],
+            parent_review_feedback="Say more.",
+        ),
+    )
+
+
+def put_every_kind(repo: Path) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo")
+    plan = planned()
+    put_plan(repo, *plan.tasks.values())
+    with open_at(repo).store.transaction() as transaction:
+        for one in recorded(plan):
+            transaction.save_run(one)
+        parent, leaf = (one.id for one in plan.tasks.values() if one.id.startswith("wanting"))
+        feedback = Feedback(
+            parent_task_id=parent,
+            review_run_id=run(14).id,
+            feedback="Say more.",
+            created_at=STAMP,
+            updated_at=STAMP,
+        )
+        transaction.save_feedback(leaf, feedback)
+
+
+def told(repo: Path, *args: str) -> str:
+    command = [sys.executable, "-m", "git_blackbird", *args]
+    environ = program_environ({"COLUMNS": "200"})
+    return subprocess.run(command, cwd=repo, env=environ, capture_output=True, text=True, check=True).stdout
+
+
+def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
+    put_every_kind(repo)
+    due = json.loads(told(repo, "status", "--json"))["data"]["due"]
+    lines = told(repo, "status").splitlines()
+    waiting = [(one["task"], one["command"]) for one in due if one["kind"] not in OF_ITSELF]
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        required = app.main.required
+        assert [(one.task_id, one.command) for one in required[:-1]] == waiting
+        assert (required[-1].task_id, required[-1].what) == ("gone", "its process is gone")
+        for one in required[:-1]:
+            place = lines.index(f"  {one.task_id}  Task {one.task_id}: {one.what}")
+            assert not one.why or lines[place + 1].strip().startswith(one.why)
+        count = len(required)
+        await pilot.press(*["down"] * 11)
+        assert f"Action required ({count}): decide: decision on run" in screen_text(app)
+        await pilot.press("home")
+        assert app.current is not None
+        assert app.current.id == "asks"
+        after_asks = next(place for place, one in enumerate(required) if one.task_id == "asks") + 1
+        for one in (*required[after_asks:], *required[:after_asks]):
+            assert f"{one.task_id}: {one.what}  [a] goes there" in screen_text(app)
+            await pilot.press("a")
+            assert app.current.id == one.task_id
+
+    drive(repo, session, (200, 50))
