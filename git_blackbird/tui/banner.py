@@ -36,7 +36,7 @@ class Banner(Static):
 
 def _said(count: int, one: Required) -> str:
     why = f"\n  {clean_line(one.why)}" if one.why else ""
-    return f"Action required ({count}): {one.task_id}: {one.what}  [a] goes there{why}"
+    return f"Action required ({count}): {one.task_id}: {one.what}  [a] shows it{why}"
 
 
 def summary(overview: Overview) -> str:

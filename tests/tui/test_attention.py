@@ -133,7 +133,7 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
         assert app.current.id == "asks"
         after_asks = next(place for place, one in enumerate(required) if one.task_id == "asks") + 1
         for one in (*required[after_asks:], *required[:after_asks]):
-            assert f"{one.task_id}: {one.what}  [a] goes there" in screen_text(app)
+            assert f"{one.task_id}: {one.what}  [a] shows it" in screen_text(app)
             await pilot.press("a")
             assert app.current.id == one.task_id
 
