@@ -73,7 +73,7 @@ class BlackbirdApp(EndingApp, ThemedApp):
         super().__init__()
         self.world = world
         self.main = MainScreen()
-        self.runner = Runner(self)
+        self.runner = Runner(self, watch.workspace.store)
         self._watch = watch
         self._trouble: str | None = None
         self._is_looking = False
@@ -177,9 +177,9 @@ class BlackbirdApp(EndingApp, ThemedApp):
                 screen.give(None)
 
     def tell(self, event: Event) -> None:
-        """Show what happens in a run; must not block."""
+        """Show what happens in a run, from any thread; must not block."""
         if isinstance(event, RunStarted) and self.is_running:
-            self.main.show_live()
+            self.call_later(self.main.show_live)
         self.main.live.tell(event)
 
     def show_stop(self, stop: Stop) -> None:

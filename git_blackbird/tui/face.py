@@ -1,9 +1,10 @@
 """The application as a face: what happens is shown, and what is asked comes up over everything else."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from git_blackbird.controller.face import LeftOpen
+from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision, ReviewAgain
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
     from git_blackbird.tui.app import BlackbirdApp
 
 
+T = TypeVar("T")
+
+
 class TuiFace:
     """Implements the Protocol of a face; to be used in a worker of the application."""
 
     def __init__(self, app: "BlackbirdApp", workspace: Workspace) -> None:
-        self.wants_output = False
+        self.wants_output = True
         self._app = app
         self._workspace = workspace
 
@@ -52,3 +56,30 @@ class TuiFace:
         draft = self._app.draft("changes", checkpoint.run.id)
         screen = CheckpointScreen(self._workspace, checkpoint, draft)
         return await self._app.ask(screen.after_a_pause(self._app.pause_seconds)) or LeftOpen()
+
+
+class FaceAtHome:
+    """The application as a face for another thread: it is asked in its own, whose loop is ``home``."""
+
+    def __init__(self, face: Face, home: asyncio.AbstractEventLoop) -> None:
+        self.wants_output = face.wants_output
+        self._face = face
+        self._home = home
+
+    def notify(self, event: Event) -> None:
+        """Show what happens; the face takes that from any thread."""
+        self._face.notify(event)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | LeftOpen | None:
+        """Ask there."""
+        return await self._there(self._face.answer(task, questions))
+
+    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+        """Ask there."""
+        return await self._there(self._face.decide(checkpoint))
+
+    async def _there(self, asking: Coroutine[Any, Any, T]) -> T:
+        # Whoever cancels this cancels it there as well.
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asking, self._home))

@@ -1,12 +1,12 @@
 """Lines of any number, as of a diff or a log: only those in view are drawn."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import ClassVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
 from textual import events
-from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -87,15 +87,25 @@ class FoldedView(LineView):
 
 
 def folded(line: Line, width: int) -> Iterator[Line]:
-    """Break a line where it is too long, each part below its first letter; one past reading is cut."""
-    text = line.text[:LONGEST].expandtabs()
-    if cell_len(text) <= width:
-        yield Line(text, line.tone)
-        return
-    words = text.lstrip(" ")
-    indent = min(len(text) - len(words), width // 2)
-    for row in Content(words).wrap(max(1, width - indent)):
-        yield Line(" " * indent + row.plain, line.tone)
+    """Break a line at spaces where it is too long, each part below its first letter; at last it is cut."""
+    rest = line.text[:LONGEST].expandtabs()
+    start = len(rest) - len(rest.lstrip(" "))
+    indent = " " * max(0, min(start, width // 2 - 1))
+    while (end := _fitting(rest, width)) < len(rest):
+        space = rest.rfind(" ", 0, end + 1)
+        cut = space if rest[: max(space, 0)].strip() else end
+        yield Line(rest[:cut].rstrip(), line.tone)
+        rest = indent + rest[cut:].lstrip()
+    yield Line(rest, line.tone)
+
+
+def _fitting(text: str, width: int) -> int:
+    """Count the characters from the start that fit into so many columns; at least one does."""
+    part = text[:width]
+    if part.isascii():
+        return max(1, len(part))
+    used = accumulate(map(get_character_cell_size, part))
+    return max(1, sum(1 for columns in used if columns <= width))
 
 
 def diff_lines(text: str) -> list[Line]:

@@ -1,5 +1,6 @@
 """What agents do right now: the steps of the runs at work, and what each has cost so far."""
 
+import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -110,11 +111,15 @@ class LiveLog(FoldedView, can_focus=True):
 
 
 class Live(Vertical):
-    """Shows events and steps as they come; what comes faster than it is drawn is passed over."""
+    """Shows events and steps as they come; what comes faster than it is drawn is passed over.
+
+    It is told from any thread, and none waits: the lock is held for microseconds.
+    """
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
         self.log_view = LiveLog(id="log")
+        self._lock = threading.RLock()
         self._works: dict[RunId, Work] = {}
         self._printed: dict[RunId, Printed] = {}
         self._waiting: deque[Line] = deque(maxlen=_WAITING_LINES)
@@ -132,9 +137,13 @@ class Live(Vertical):
 
     def tell(self, event: Event) -> None:
         """Take an event; must not block, and keeps nothing for ever."""
+        with self._lock:
+            self._tell(event)
+
+    def _tell(self, event: Event) -> None:
         match event:
             case RunStarted():
-                self._works[event.run_id] = Work.of(event.run_type, event.task_id, event.title)
+                self.follow(event.run_id, Work.of(event.run_type, event.task_id, event.title))
             case RunProgressed():
                 self.tell_step(event.run_id, event.progress)
             case RunPrinted(is_plain=True):
@@ -149,37 +158,45 @@ class Live(Vertical):
 
     def tell_step(self, run_id: RunId, step: Progress) -> None:
         """Take one step of a run at work; two reviewers are at it side by side."""
-        work = self._works.get(run_id)
-        if work is not None:
-            self._works[run_id] = work.told(step)
-        whose = f"{work.review}: " if work is not None and work.review else ""
-        if step.kind is ProgressKind.SAYS:
-            self._put(whose + clean(step.text[:_LONGEST_STEP]).strip(), Tone.PLAIN)
-        elif step.kind not in _UNSEEN:
-            self._put(whose + render_step(step), Tone.FAINT)
+        with self._lock:
+            work = self._works.get(run_id)
+            if work is not None:
+                self._works[run_id] = work.told(step)
+            whose = f"{work.review}: " if work is not None and work.review else ""
+            if step.kind is ProgressKind.SAYS:
+                self._put(whose + clean(step.text[:_LONGEST_STEP]).strip(), Tone.PLAIN)
+            elif step.kind not in _UNSEEN:
+                self._put(whose + render_step(step), Tone.FAINT)
 
     def tell_printed(self, run_id: RunId, data: bytes) -> None:
         """Take output that is no event stream."""
-        self._printed.setdefault(run_id, Printed()).feed(data)
+        with self._lock:
+            if run_id not in self._printed:
+                self._printed[run_id] = Printed()
+            self._printed[run_id].feed(data)
 
     def follow(self, run_id: RunId, work: Work) -> None:
         """Say whose steps come from now on: a run that another process watches over."""
-        self._works[run_id] = work
+        with self._lock:
+            self._works[run_id] = work
 
     def leave(self, run_id: RunId) -> None:
         """Say that a run is not at work any more."""
-        self._works.pop(run_id, None)
-        printed = self._printed.pop(run_id, None)
-        if printed is not None:
-            self._put_lines(printed.finish(), Tone.PLAIN)
+        with self._lock:
+            self._works.pop(run_id, None)
+            printed = self._printed.pop(run_id, None)
+            if printed is not None:
+                self._put_lines(printed.finish(), Tone.PLAIN)
 
     def rest(self) -> None:
         """Say that nobody is at work any more."""
-        self._works.clear()
+        with self._lock:
+            self._works.clear()
 
     def say(self, text: str) -> None:
         """Write a line of our own."""
-        self._put(clean(text), Tone.HEADING)
+        with self._lock:
+            self._put(clean(text), Tone.HEADING)
 
     def _put(self, text: str, tone: Tone) -> None:
         self._put_lines(text.split("\n"), tone)
@@ -192,15 +209,20 @@ class Live(Vertical):
 
     def _draw(self) -> None:
         self._draw_head()
-        for printed in tuple(self._printed.values()):
-            self._put_lines(printed.lines(), Tone.PLAIN)
-        if not self._waiting:
-            return
-        lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        if self._passed_over:
-            lines.insert(0, Line(f"[{self._passed_over} lines passed over]", Tone.FAINT))
-            self._passed_over = 0
-        self.log_view.add(lines)
+        if lines := self._take():
+            self.log_view.add(lines)
+
+    def _take(self) -> list[Line]:
+        """Give what is to be drawn by now."""
+        with self._lock:
+            for printed in self._printed.values():
+                self._put_lines(printed.lines(), Tone.PLAIN)
+            lines = list(self._waiting)
+            self._waiting.clear()
+            if self._passed_over:
+                lines.insert(0, Line(f"[{self._passed_over} lines passed over]", Tone.FAINT))
+                self._passed_over = 0
+        return lines
 
     def _draw_head(self) -> None:
         head = self._head()
@@ -212,8 +234,9 @@ class Live(Vertical):
         self.query_one("#work", Static).update(head, layout=is_other_height)
 
     def _head(self) -> str:
-        # Taken whole at once: runs of another process come and go from another thread.
-        return "\n".join(work.line() for work in tuple(self._works.values())) or "no agent is at work"
+        with self._lock:
+            works = tuple(self._works.values())
+        return "\n".join(work.line() for work in works) or "no agent is at work"
 
 
 def _told(event: Event) -> str | None:

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.settings import Given, Layer
 from git_blackbird.model.stop import Stop
+from git_blackbird.storage.store import Store
 
 if TYPE_CHECKING:
     # They load all that runs agents, which the plan on the screen need not wait for.
@@ -19,14 +22,18 @@ Prepare = Callable[[Workspace, "Face"], "tuple[Loop, Opening]"]
 
 
 class Runner:
-    """Holds the loop that runs, if one does; the lock is held for as long, and no longer."""
+    """Holds the loop that runs, if one does; the lock is held for as long, and no longer.
 
-    def __init__(self, app: "BlackbirdApp") -> None:
+    The loop has a thread of its own: what it reads and writes must not keep a key waiting.
+    """
+
+    def __init__(self, app: "BlackbirdApp", store: Store) -> None:
         self._app = app
-        self._loop: Loop | None = None
+        self._store = store
+        self._thread: _Thread | None = None
         self._is_busy = False
         self._ended = asyncio.Event()
-        self._was_interrupted = False
+        self._interrupts = 0
         self.agent: str | None = None
 
     @property
@@ -37,26 +44,26 @@ class Runner:
     @property
     def is_pausing(self) -> bool:
         """Whether what runs was told to pause."""
-        return self._is_busy and self._was_interrupted
+        return self._is_busy and self._interrupts > 0
 
     def open_workspace(self) -> Workspace:
-        """Open the worktree with what was chosen here."""
+        """Open the worktree with what was chosen here; what is read of plan and records is shared."""
         chosen = [] if self.agent is None else [Given("agent", self.agent, Layer.FLAG, "chosen here")]
-        return open_workspace(self._app.world, chosen)
+        return replace(open_workspace(self._app.world, chosen), store=self._store)
 
     def start(self, command: str, prepare: Prepare) -> None:
         """Begin; what is in the way is said."""
         if self._is_busy:
             return
-        self._is_busy, self._was_interrupted = True, False
+        self._is_busy, self._interrupts = True, 0
         self._ended.clear()
         self._app.run_worker(self._outlast(self._run(command, prepare)), group="loop")
 
     def interrupt(self) -> None:
         """Pause what runs; asked a second time, kill it."""
-        self._was_interrupted = True
-        if self._loop is not None:
-            self._loop.interrupt()
+        self._interrupts += 1
+        if self._thread is not None:
+            self._thread.interrupt(self._interrupts)
 
     async def end(self) -> None:
         """Wait until nothing runs any more."""
@@ -65,7 +72,7 @@ class Runner:
 
     async def finish(self) -> None:
         """Pause what runs, and wait until its record says so."""
-        if self._is_busy and not self._was_interrupted:
+        if self._is_busy and not self._interrupts:
             self.interrupt()
         await self.end()
 
@@ -75,7 +82,8 @@ class Runner:
 
     async def _run(self, command: str, prepare: Prepare) -> None:
         try:
-            stop = await self._perform(command, prepare)
+            home = asyncio.get_running_loop()
+            stop = await asyncio.to_thread(self._perform, command, prepare, home)
         except BlackbirdError as error:
             self._app.complain(error)
         except Exception as error:  # noqa: BLE001  # whatever it is, the application ends with it
@@ -83,18 +91,39 @@ class Runner:
         else:
             self._app.show_stop(stop)
         finally:
-            self._loop, self._is_busy = None, False
+            self._thread, self._is_busy = None, False
             self._ended.set()
             self._app.rest()
 
-    async def _perform(self, command: str, prepare: Prepare) -> Stop:
+    def _perform(self, command: str, prepare: Prepare, home: asyncio.AbstractEventLoop) -> Stop:
         from git_blackbird.controller.holding import hold_controller  # noqa: PLC0415  # as above
-        from git_blackbird.tui.face import TuiFace  # noqa: PLC0415  # as above
+        from git_blackbird.tui.face import FaceAtHome, TuiFace  # noqa: PLC0415  # as above
 
-        workspace = await asyncio.to_thread(self.open_workspace)
-        loop, opening = prepare(workspace, TuiFace(self._app, workspace))
+        workspace = self.open_workspace()
+        loop, opening = prepare(workspace, FaceAtHome(TuiFace(self._app, workspace), home))
         with hold_controller(workspace, command):
-            self._loop = loop
-            if self._was_interrupted:
-                loop.interrupt()
-            return await loop.run(opening)
+            return asyncio.run(self._watch_over(loop, opening))
+
+    async def _watch_over(self, loop: "Loop", opening: "Opening") -> Stop:
+        self._thread = _Thread(loop, asyncio.get_running_loop())
+        self._thread.interrupt(self._interrupts)
+        return await loop.run(opening)
+
+
+class _Thread:
+    """A loop of the controller in the thread it runs in."""
+
+    def __init__(self, loop: "Loop", home: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._home = home
+        self._interrupts = 0
+
+    def interrupt(self, times: int) -> None:
+        """See to it that it was interrupted so often; from any thread."""
+        with suppress(RuntimeError):  # it has ended just now
+            self._home.call_soon_threadsafe(self._interrupt, times)
+
+    def _interrupt(self, times: int) -> None:
+        for _ in range(self._interrupts, times):
+            self._interrupts += 1
+            self._loop.interrupt()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from textual.pilot import Pilot
 
 from git_blackbird.controller.face import Face, LeftOpen
+from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.watching import Watch
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.controller.world import World
@@ -16,6 +17,7 @@ from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop
+from git_blackbird.tui.face import FaceAtHome
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.questions import QuestionScreen
 from git_blackbird.tui.modals.request import RequestScreen
@@ -143,7 +145,12 @@ def on_screen(workspace: Workspace, person: Face, prepare: Prepare) -> Stop:
     async def run() -> Stop:
         watched = Watched(workspace.world)
         async with watched.run_test(size=SIZE, notifications=True) as pilot:
-            watched.start("test", lambda opened, shown: prepare(opened, AtScreen(shown, person, pilot)))
+            home = asyncio.get_running_loop()
+
+            def begin(opened: Workspace, shown: Face) -> tuple[Loop, Opening]:
+                return prepare(opened, FaceAtHome(AtScreen(shown, person, pilot), home))
+
+            watched.start("test", begin)
             async with asyncio.timeout(CALL_SECONDS):
                 return await watched.ended
 
