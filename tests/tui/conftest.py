@@ -1,0 +1,17 @@
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.tui.tmux import Tmux
+
+
+@pytest.fixture
+def tmux(temporary: Path) -> Iterator[Tmux]:
+    window = Tmux(temporary)
+    yield window
+    # A test may have taken the terminal away, and with the last one goes the server.
+    with suppress(subprocess.CalledProcessError):
+        window.do("kill-server")

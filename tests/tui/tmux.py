@@ -1,0 +1,58 @@
+"""The real program in a real terminal."""
+
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.cli.terminal import program_environ
+
+PATIENCE_SECONDS = 60.0
+
+
+class Tmux:
+    """One window of 80 columns and 24 lines, of a server of its own."""
+
+    def __init__(self, place: Path) -> None:
+        self._socket = str(place / "tmux")
+
+    def do(self, *args: str) -> str:
+        command = ["tmux", "-f", "/dev/null", "-S", self._socket, *args]
+        # The terminal says how wide it is.
+        environ = program_environ({"COLUMNS": None})
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environ).stdout
+
+    def open(self, cwd: Path, *args: str) -> None:
+        """Open the program as a shell does: what it leaves behind is the shell's."""
+        self.open_python(cwd, "-m", "git_blackbird", *args)
+
+    def open_python(self, cwd: Path, *args: str) -> None:
+        """Do so with whatever Python is to run."""
+        program = shlex.join([sys.executable, *args])
+        shell = f'a=$(stty -g); {program}; echo "ended $?"; [ "$a" = "$(stty -g)" ] && echo as before; cat'
+        self.do("new-session", "-d", "-x", "80", "-y", "24", "-c", str(cwd), "sh", "-c", shell)
+
+    def press(self, *keys: str) -> None:
+        self.do("send-keys", *keys)
+
+    def resize(self, columns: int, lines: int) -> None:
+        self.do("resize-window", "-x", str(columns), "-y", str(lines))
+
+    def shown(self) -> str:
+        return self.do("capture-pane", "-p")
+
+    def wait_for(self, *texts: str, without: str | None = None) -> str:
+        """Wait until all of it is on the screen, and nothing of what is not to be there; gives the screen."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not all(text in (shown := self.shown()) for text in texts) or (without or "\0") in shown:
+            assert time.monotonic() < deadline, shown
+            time.sleep(0.05)
+        return shown
+
+    def wait_for_end(self, code: int) -> None:
+        """Wait for the program's end, which leaves the terminal as it was."""
+        shown = self.wait_for(f"ended {code}\nas before")
+        assert "Traceback" not in shown
+        flags = "#{alternate_on}#{mouse_any_flag}#{cursor_flag}#{keypad_cursor_flag}"
+        assert self.do("display-message", "-p", flags).strip() == "0010"
