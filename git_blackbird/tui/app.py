@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -54,16 +55,19 @@ class BlackbirdApp(EndingApp, ThemedApp):
     # Every action of ours says its command; those that all applications have do not.
     COMMANDS: ClassVar = {DeedProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            deed.key,
-            deed.action,
-            deed.label,
-            tooltip=deed.says,
-            show=deed.is_shown,
-            # Any other key may be part of a text that is being typed, or mean something else in a modal.
-            priority=deed.key == _EVERYWHERE,
-        )
-        for deed in DEEDS
+        *(
+            Binding(
+                deed.key,
+                deed.action,
+                deed.label,
+                tooltip=deed.says,
+                show=deed.is_shown,
+                # Any other key may be part of a text that is being typed, or mean something else in a modal.
+                priority=deed.key == _EVERYWHERE,
+            )
+            for deed in DEEDS
+        ),
+        Binding(_EVERYWHERE, "quit", show=False, priority=True),
     ]
 
     pause_seconds = 0.5
@@ -78,6 +82,16 @@ class BlackbirdApp(EndingApp, ThemedApp):
         self._trouble: str | None = None
         self._is_looking = False
         self._drafts: dict[tuple[str, str], Draft] = {}
+        self._conditions: Mapping[str, Callable[[], bool]] = {
+            # Its actions are those of the plan; over something else it would act beneath it.
+            "command_palette": lambda: self.screen is self.main,
+            "pause": lambda: self.runner.is_busy,
+            "answer": lambda: bool(self.main.required),
+            "execute": lambda: self.is_free,
+            "review": lambda: self._takes("review show"),
+            "runs": lambda: self.current is not None,
+            "set_status": lambda: self.current is not None and not self._is_worked_on(self.current),
+        }
         self.wear(watch.workspace)
 
     @property
@@ -208,14 +222,9 @@ class BlackbirdApp(EndingApp, ThemedApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Say which keys work here and now."""
         del parameters
-        if action == "answer":
-            return bool(self.main.required)
-        if action in {"set_status", "runs"}:
-            return self.current is not None
-        if action == "review":
-            return self._takes("review show")
-        if action == "execute":
-            return self.is_free
+        condition = self._conditions.get(action)
+        if condition is not None:
+            return condition()
         verbs = _TAKEN_BY.get(action)
         is_possible = action in _RECORDED or self.is_free
         return verbs is None or (is_possible and any(map(self._takes, verbs)))
@@ -225,6 +234,11 @@ class BlackbirdApp(EndingApp, ThemedApp):
         """Whether nobody runs agents here, as far as is known."""
         is_held = self.picture is not None and self.picture.overview.holder is not None
         return not self.runner.is_busy and not is_held
+
+    def _is_worked_on(self, task: Task) -> bool:
+        """Whether an agent is at work on it."""
+        running = () if self.picture is None else self.picture.overview.running
+        return any(one.alive and one.run.task_id == task.id for one in running)
 
     def _takes(self, verb: str) -> bool:
         """Whether a command would take the task under the cursor."""
@@ -288,8 +302,8 @@ class BlackbirdApp(EndingApp, ThemedApp):
             await self.doing.runs(task)
 
     def action_pause(self) -> None:
-        """Pause what runs; again, or when nothing runs, quit: who asks twice does not want to wait."""
-        is_first = self.runner.is_busy and not self.runner.is_pausing
+        """Pause what runs; again, quit: who asks twice does not want to wait."""
+        is_first = not self.runner.is_pausing
         self.runner.interrupt()
         if not is_first:
             self.leave()

@@ -62,7 +62,6 @@ DEEDS = (
         "pause",
         "Pause",
         "pause what runs; again, or when nothing runs, quit",
-        is_shown=False,
     ),
     Deed(
         "ctrl+z", "suspend_process", "Suspend", "go back to the shell; `fg` comes here again", is_shown=False

@@ -26,7 +26,7 @@ from git_blackbird.messages.event_text import render_event
 from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.events import Decided
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.run import DecisionState
+from git_blackbird.model.run import DecisionState, Run
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.modals.change_review import ChangeReviewScreen
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen, known_paths
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 async def decide(app: "BlackbirdApp", task_id: str) -> None:
-    """Show a task's checkpoint and record what is decided; what follows from it is the next execute's."""
+    """Show a task's checkpoint, record what is decided, and do what it says, if nothing runs agents."""
     try:
         workspace = await asyncio.to_thread(app.runner.open_workspace)
         workspace.require_settings()
@@ -51,6 +51,7 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
             run_id = checkpoint.run.id
             recorded = await asyncio.to_thread(record_decision, workspace, task_id, reply, run_id)
             _say_decided(app, recorded)
+            _go_on(app, recorded.run)
         elif isinstance(reply, ReviewAgain):
             app.start("review run", lambda workspace, face: review_loop(workspace, face, task_id))
         elif reply is not None:
@@ -60,6 +61,17 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
     except BlackbirdError as error:
         app.complain(error)
     app.look()
+
+
+def _go_on(app: "BlackbirdApp", run: Run) -> None:
+    """Continue, or have the changes made, as was decided; a command that runs agents goes on by itself."""
+    if not app.is_free:
+        return
+    if run.decision_state is DecisionState.APPROVED_CONTINUE:
+        app.doing.execute()
+    elif run.decision_state is DecisionState.CHANGES_REQUESTED:
+        request = ResumeRequest(run.task_id)
+        app.start("resume", lambda workspace, face: resume_loop(workspace, face, request))
 
 
 def _say_decided(app: "BlackbirdApp", recorded: Recorded) -> None:

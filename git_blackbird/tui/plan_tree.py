@@ -24,7 +24,7 @@ FILTERS = (
     ("ready", Filter(only_ready=True)),
     ("blocked", Filter(only_blocked=True)),
 )
-_LABELS = {"IN_PROGRESS": "WORKING", "WAITING_USER": "WAITING"}
+_LABELS = {"IN_PROGRESS": "STARTED", "WAITING_USER": "WAITING"}
 # Their colours are in app.tcss.
 _CLASSES = {
     "DONE": "state--done",
@@ -145,7 +145,9 @@ class PlanTree(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor where it was clicked."""
-        self._go(event.y + self.scroll_offset.y)
+        place = event.get_content_offset(self)
+        if place is not None and place.y + self.scroll_offset.y < len(self._rows):
+            self._go(place.y + self.scroll_offset.y)
 
     def _go(self, index: int) -> None:
         if not self._rows:

@@ -161,6 +161,22 @@ def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Pa
     drive(planned, session)
 
 
+def test_what_is_approved_while_nothing_runs_goes_on(planned: Path) -> None:
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: "Task: beta" in screen_text(app))
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session)
+    assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
+    assert states(planned, "beta") == [DecisionState.PENDING]
+
+
 def test_a_decision_that_another_process_waits_for_is_taken_here(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", "sleep 60"))
     execute(planned, None, "alpha")

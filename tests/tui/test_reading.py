@@ -49,6 +49,17 @@ def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None
     drive(planned, session, (120, 30))
 
 
+def test_a_click_goes_to_the_task_that_is_clicked(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.click("#tree", offset=(5, 3))
+        assert app.current is not None
+        assert app.current.id == "guide-faq"
+        await pilot.click("#tree", offset=(5, 12))
+        assert app.current.id == "guide-faq"
+
+    drive(planned, session)
+
+
 def test_parents_fold_from_themselves_and_from_their_children(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("down", "enter")

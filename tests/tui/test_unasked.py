@@ -60,3 +60,18 @@ def test_a_pause_is_waited_for_and_a_question_answered_after_it(planned: Path) -
 
     drive(planned, session, kind=BlackbirdApp)
     assert (planned / "b.txt").read_text() == "brief\n"
+
+
+def test_a_checkpoint_that_comes_up_over_the_palette_is_decided(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e", "ctrl+p")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await pilot.press("ctrl+p", "1", "enter")
+        await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+
+    drive(planned, session)
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]

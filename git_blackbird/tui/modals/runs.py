@@ -26,6 +26,7 @@ from git_blackbird.tui.lines import section
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
 from git_blackbird.tui.modals.scrolling import ScrollingModal
 
+_KEYS = "up/down choose, pgup/pgdn and ctrl+end scroll, esc goes back"
 _LOOK_SECONDS = 1.0
 _MOST_LINES = 5_000
 _MOST_OUTPUT = 1_000_000
@@ -47,7 +48,7 @@ class RunsScreen(ScrollingModal[None]):
             yield Static(f"Runs of {self._task_id}", classes="title", markup=False)
             yield ChoiceList(self._offers())
             yield FoldedView(id="log-of-run")
-            yield Static("up/down choose, pgup/pgdn scroll, esc goes back", classes="keys", markup=False)
+            yield Static(_KEYS, classes="keys", markup=False)
 
     @property
     def read_widget(self) -> FoldedView:
@@ -126,7 +127,8 @@ def _log_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
     yield from section("Found", map(Line, result_lines(run)))
     yield from section("Reviews", map(Line, merged_lines(run)))
     steps = deque((line for step in saved_steps(workspace, run) for line in _step(step)), maxlen=_MOST_LINES)
-    yield from section("Log", steps) if steps else _printed(workspace, run)
+    heading = f"Log, its last {_MOST_LINES} lines" if len(steps) == _MOST_LINES else "Log"
+    yield from section(heading, steps) if steps else _printed(workspace, run)
 
 
 def _step(step: Progress) -> Iterator[Line]:
@@ -138,9 +140,11 @@ def _step(step: Progress) -> Iterator[Line]:
 
 def _printed(workspace: Workspace, run: Run) -> Iterator[Line]:
     for stream in saved_outputs(workspace, run):
-        kept = bytearray()
+        kept, size = bytearray(), 0
         for piece in stream.pieces:
-            kept = (kept + piece)[-_MOST_OUTPUT:]
+            kept, size = (kept + piece)[-_MOST_OUTPUT:], size + len(piece)
+        lines = clean(kept.decode(errors="replace")).splitlines()
         if kept:
-            yield Line(stream.name, Tone.HEADING)
-            yield from map(Line, clean(kept.decode(errors="replace")).splitlines()[-_MOST_LINES:])
+            is_cut = size > _MOST_OUTPUT or len(lines) > _MOST_LINES
+            yield Line(f"{stream.name}, its last lines" if is_cut else stream.name, Tone.HEADING)
+            yield from map(Line, lines[-_MOST_LINES:])
