@@ -47,7 +47,7 @@ class Image(NamedTuple):
 
 
 class Store:
-    """Reads take no lock; a transaction holds the store lock for its milliseconds."""
+    """Reads take no lock; a transaction holds the store lock for its milliseconds. Threads may share one."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -92,9 +92,11 @@ class Store:
                 f"plan file not found: {self.layout.plan}",
                 hint="`git blackbird init` makes one to start from",
             )
-        if self._parsed is None or self._parsed[0] != data:
-            self._parsed = (data, parse_plan(data, str(self.layout.plan)))
-        return self._parsed[1]
+        # Another thread may read an older plan meanwhile: what is given must be what was read here.
+        parsed = self._parsed
+        if parsed is None or parsed[0] != data:
+            parsed = self._parsed = (data, parse_plan(data, str(self.layout.plan)))
+        return parsed[1]
 
     def remember_parsed(self, data: bytes, plan: Plan) -> None:
         """Know that these bytes are this plan: they need not be parsed while they lie there."""
