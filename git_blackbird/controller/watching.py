@@ -16,7 +16,11 @@ from git_blackbird.model.choosable import BY_STATE
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.standing import Standing
+from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import controller_holder
+from git_blackbird.storage.store import Image
+
+_SCAN_SECONDS = 5.0
 
 
 class Picture(NamedTuple):
@@ -54,7 +58,9 @@ class Watch:
         self.workspace = open_workspace(world)
         self._world = world
         self._config = ConfigWatch()
+        self._records = _RecordTimes(self.workspace.layout)
         self._seen: _Marks | None = None
+        self._shown: tuple[Image, _Marks] | None = None
         self._picture: Picture | None = None
         self._under_review: tuple[TaskId, ...] = ()
 
@@ -77,13 +83,20 @@ class Watch:
             return None
         # What is written while it is read leaves other marks, and is seen at the next look.
         image = self.workspace.store.image()
+        # Reviews of changes are no part of it.
+        is_same = not self._under_review and self._shown == (image, marks)
+        picture = None if is_same else self._show(image)
+        self._shown = image, marks
+        self._seen = marks if marks.are_settled() else None
+        return picture
+
+    def _show(self, image: Image) -> Picture:
         standing = self.workspace.standing(image)
         takers = {verb: frozenset(task.id for task in choose(standing)) for verb, choose in BY_STATE.items()}
         self._picture = Picture(standing, build_overview(self.workspace, image), takers)
         self._under_review = tuple(
             task_id for task_id, history in image.histories.items() if is_under_review(history)
         )
-        self._seen = marks if marks.are_settled() else None
         return self._picture
 
     def _read_configuration(self) -> None:
@@ -95,7 +108,7 @@ class Watch:
         if (opened.settings, opened.problems) == (before.settings, before.problems):
             self._seen = seen
         else:
-            self.workspace = replace(opened, store=before.store)
+            self.workspace, self._shown = replace(opened, store=before.store), None
 
     def _marks(self) -> "_Marks":
         layout = self.workspace.layout
@@ -104,7 +117,7 @@ class Watch:
             (
                 changed_at(layout.plan),
                 changed_at(layout.feedback),
-                *_folder_times(layout.runs),
+                *self._records.now(),
                 *(changed_at(layout.task_reviews(task_id)) for task_id in self._under_review),
             ),
             controller_holder(layout),
@@ -124,10 +137,34 @@ class _Marks(NamedTuple):
         return time.time_ns() - max(self.times) > TICK_NANOSECONDS
 
 
-def _folder_times(folder: Path) -> list[int]:
+class _RecordTimes:
+    """When run records were written last, folder by folder.
+
+    Every command saves through one folder: as long as that one is as it was, the many others are looked at
+    only now and then, for what the Go program or a hand writes.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._seen: tuple[int, int] | None = None
+        self._times: tuple[int, ...] = ()
+        self._next = 0.0
+
+    def now(self) -> tuple[int, ...]:
+        """Give the times, in nanoseconds."""
+        seen = changed_at(self._layout.tmp), changed_at(self._layout.runs)
+        is_settled = time.time_ns() - max(seen) > TICK_NANOSECONDS
+        if seen != self._seen or not is_settled or time.monotonic() > self._next:
+            self._seen = seen
+            self._times = _folder_times(self._layout.runs)
+            self._next = time.monotonic() + _SCAN_SECONDS
+        return self._times
+
+
+def _folder_times(folder: Path) -> tuple[int, ...]:
     """Give the times of all folders in it: a record is renamed into place, which its folder shows."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.stat().st_mtime_ns for entry in entries)
+            return tuple(sorted(entry.stat().st_mtime_ns for entry in entries))
     except OSError:
-        return []
+        return ()

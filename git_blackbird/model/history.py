@@ -65,6 +65,10 @@ class History:
         return next((run for run in self.runs if run.id == run_id), None)
 
 
+NO_HISTORY = History()
+"""That of a task without runs."""
+
+
 def finished_the_task(run: Run) -> bool:
     """Whether the task was ``done`` after this run: nothing before it is owed or belongs to a new change."""
     if run.superseded_by == f"{OVERTAKEN_BY_STATUS}done":

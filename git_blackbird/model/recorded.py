@@ -59,10 +59,14 @@ def parse_part(kind: type[P], raw: Any) -> P:
     found: dict[str, Any] = {}
     unknown: dict[str, Any] = {}
     for name, value in raw.items():
-        if name in known:
-            found[known[name].name] = _inside(name, known[name].read, value)
-        else:
+        one = known.get(name)
+        if one is None:
             unknown[name] = value
+            continue
+        try:
+            found[one.name] = one.read(value)
+        except PartFault as fault:
+            raise fault.inside(name) from None
     for name, one in known.items():
         if one.is_required and one.name not in found:
             raise PartFault("is missing", name)

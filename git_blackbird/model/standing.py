@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from git_blackbird.model.gate import Gate
-from git_blackbird.model.history import History, OwedWords, owed_words
+from git_blackbird.model.history import NO_HISTORY, History, OwedWords, owed_words
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan
 from git_blackbird.model.review import Feedback
@@ -30,7 +30,7 @@ class Standing(NamedTuple):
 
     def history(self, task_id: TaskId) -> History:
         """Give the runs of one task, none when it has none."""
-        return self.histories.get(task_id, History())
+        return self.histories.get(task_id, NO_HISTORY)
 
     def owed_words(self, task_id: TaskId) -> OwedWords:
         """Give what a task must still hear."""

@@ -51,6 +51,8 @@ def load_bounded_json(data: bytes) -> Any:
     Raises JsonFault.
     """
     value = load_json(data)
+    if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
+        return value
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [inner for one in level for inner in _inside(one) if isinstance(inner, dict | list)]
@@ -66,7 +68,7 @@ def _inside(value: Any) -> Any:
 
 
 def _parse(text: str) -> Any:
-    value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
+    value = _DECODER.decode(text)
     if _ESCAPED_SURROGATE.search(text) is None:
         return value
     whole = _LONE_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
@@ -91,6 +93,10 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise JsonFault(f"{text} is too large a number")
     return number
+
+
+# One for all: a record is short, and there are many.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
 
 
 def dump_json(value: Any) -> bytes:

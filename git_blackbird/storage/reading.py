@@ -13,9 +13,9 @@ def load_bytes(path: Path) -> bytes:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read()
+        return b"".join(iter(lambda: os.read(descriptor, found.st_size + 1), b""))
     finally:
         os.close(descriptor)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.history import History, RecordFault
+from git_blackbird.model.history import NO_HISTORY, History, RecordFault
 from git_blackbird.model.ids import TaskId, task_id_fault
 from git_blackbird.model.recorded import known_fields, parse_part
 from git_blackbird.model.run import Run
@@ -50,24 +50,31 @@ class Records:
 
     def history(self, task_id: TaskId) -> History:
         """Give the runs of one task. What is no record is named in ``faults``, and the others are read."""
+        try:
+            changed = self._layout.task_runs(task_id).stat().st_mtime_ns
+        except OSError:
+            changed = 0
+        return self._history(task_id, changed)
+
+    def _history(self, task_id: TaskId, changed: int) -> History:
+        """Give the same of a folder whose last change, as it was seen before now, is known."""
+        kept = self._kept.get(task_id)
+        if kept is not None and kept.changed == changed:
+            return kept.history
         folder = self._layout.task_runs(task_id)
         try:
-            changed = folder.stat().st_mtime_ns
-            history = self._unchanged(task_id, changed) or _read_folder(folder, task_id)
+            history = _read_folder(folder, task_id)
         except (FileNotFoundError, NotADirectoryError):
-            return History()
+            return NO_HISTORY
         except OSError as error:
             return History(faults=(RecordFault(str(folder), _reason(error)),))
-        if _is_settled(changed):
+        if changed and _is_settled(changed):
             self._kept[task_id] = _Kept(changed, history)
         return history
 
     def histories(self) -> dict[TaskId, History]:
         """Give the runs of every task that has any."""
-        found = {
-            task_id: self._unchanged(task_id, changed) or self.history(task_id)
-            for task_id, changed in self._folders()
-        }
+        found = {task_id: self._history(task_id, changed) for task_id, changed in self._folders()}
         return {task_id: history for task_id, history in found.items() if history.runs or history.faults}
 
     def reviews(self, task_id: TaskId) -> History:
@@ -76,14 +83,9 @@ class Records:
         try:
             return _read_folder(folder, task_id)
         except (FileNotFoundError, NotADirectoryError):
-            return History()
+            return NO_HISTORY
         except OSError as error:
             return History(faults=(RecordFault(str(folder), _reason(error)),))
-
-    def _unchanged(self, task_id: TaskId, changed: int) -> History | None:
-        """Give what was read of a folder before, if it has not changed since."""
-        kept = self._kept.get(task_id)
-        return kept.history if kept is not None and kept.changed == changed else None
 
 
 def _is_named(folder: "os.DirEntry[str]") -> bool:
@@ -106,11 +108,10 @@ def _is_settled(changed: int) -> bool:
 def _read_folder(folder: Path, task_id: TaskId) -> History:
     runs: list[Run] = []
     faults: list[RecordFault] = []
-    for name in sorted(os.listdir(folder)):
-        path = folder / name
-        if not name.endswith(".json") or path.is_dir():
-            continue
-        found = load_record(path, task_id)
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries if entry.name.endswith(".json") and not entry.is_dir())
+    for name in names:
+        found = load_record(folder / name, task_id)
         if isinstance(found, Run):
             runs.append(found)
         else:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.history import History, RecordFault
+from git_blackbird.model.history import NO_HISTORY, History, RecordFault
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan
 from git_blackbird.model.review import Feedback
@@ -43,7 +43,7 @@ class Image(NamedTuple):
 
     def history(self, task_id: TaskId) -> History:
         """Give the runs of one task, none when it has none."""
-        return self.histories.get(task_id, History())
+        return self.histories.get(task_id, NO_HISTORY)
 
 
 class Store:
