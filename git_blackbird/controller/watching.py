@@ -102,13 +102,14 @@ class Watch:
     def _read_configuration(self) -> None:
         """Go on with the configuration as it is now, and what was read of plan and records."""
         # Where this fails, the next look that does not has something to show.
-        seen, self._seen = self._seen, None
+        known = self._seen, self._shown
+        self._seen = self._shown = None
         opened, before = open_workspace(self._world), self.workspace
         self._config.remember(opened)
         if (opened.settings, opened.problems) == (before.settings, before.problems):
-            self._seen = seen
+            self._seen, self._shown = known
         else:
-            self.workspace, self._shown = replace(opened, store=before.store), None
+            self.workspace = replace(opened, store=before.store)
 
     def _marks(self) -> "_Marks":
         layout = self.workspace.layout
