@@ -1,7 +1,7 @@
 """A question that may be answered elsewhere meanwhile: by another command, on the record."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from git_blackbird.controller.workspace import Workspace
@@ -11,9 +11,9 @@ _WATCH_SECONDS = 0.2
 T = TypeVar("T")
 
 
-async def or_elsewhere(workspace: Workspace, asking: Awaitable[T], run: Run) -> T | Run:
+async def or_elsewhere(workspace: Workspace, ask: Callable[[], Awaitable[T]], run: Run) -> T | Run:
     """Ask, and watch the record: who answers first is taken, the other is cancelled."""
-    asked: asyncio.Future[T] = asyncio.ensure_future(asking)
+    asked: asyncio.Future[T] = asyncio.ensure_future(ask())
     watched = asyncio.ensure_future(_changed(workspace, run))
     try:
         both: set[asyncio.Future[Any]] = {asked, watched}

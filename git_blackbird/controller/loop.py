@@ -313,7 +313,8 @@ class Loop:
 
     async def _decide(self, image: Image, task: Task, run: Run) -> Stop | None:
         checkpoint = await asyncio.to_thread(build_checkpoint, self._workspace, image, task, run)
-        reply = await self._stoppable(or_elsewhere(self._workspace, self._face.decide(checkpoint), run))
+        asking = or_elsewhere(self._workspace, lambda: self._face.decide(checkpoint), run)
+        reply = await self._stoppable(asking)
         if isinstance(reply, Decision):
             return await self._record(task, run, reply)
         if isinstance(reply, ReviewAgain):
@@ -353,7 +354,8 @@ class Loop:
 
     async def _ask(self, standing: Standing, task: Task, run: Run) -> Stop | None:
         questions = questions_of(run)
-        reply = await self._stoppable(or_elsewhere(self._workspace, self._face.answer(task, questions), run))
+        asking = or_elsewhere(self._workspace, lambda: self._face.answer(task, questions), run)
+        reply = await self._stoppable(asking)
         if isinstance(reply, Run):
             return None
         if isinstance(reply, Mapping):

@@ -45,8 +45,8 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
         workspace.require_settings()
         checkpoint = await asyncio.to_thread(pending_checkpoint, workspace, task_id)
         draft = app.draft("changes", checkpoint.run.id)
-        asking = app.ask(CheckpointScreen(workspace, checkpoint, draft))
-        reply = await or_elsewhere(workspace, asking, checkpoint.run)
+        screen = CheckpointScreen(workspace, checkpoint, draft)
+        reply = await or_elsewhere(workspace, lambda: app.ask(screen), checkpoint.run)
         if isinstance(reply, Decision):
             run_id = checkpoint.run.id
             recorded = await asyncio.to_thread(record_decision, workspace, task_id, reply, run_id)

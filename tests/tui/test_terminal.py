@@ -84,10 +84,10 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
     tmux.press("3", "Enter")
     tmux.wait_for("What is to change?")
     tmux.press("Say two.")
-    for columns, lines in ((120, 40), (40, 12), (80, 24)):
+    for columns, lines in ((120, 40), (80, 24), (40, 12)):
         tmux.resize(columns, lines)
-        tmux.wait_for("What is to change?", "Say two.")
-    tmux.resize(40, 12)
+        # The frame around both is the last line.
+        tmux.wait_for("What is to change?", "Say two.", f"┗{'━' * (columns - 2)}┛")
     tmux.press("Escape")
     tmux.wait_for("4. Reject changes", without="What is to change?")
     tmux.press("4", "Enter")
