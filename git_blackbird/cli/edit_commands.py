@@ -10,7 +10,6 @@ from git_blackbird.cli.again import asks_again
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.text_option import text
-from git_blackbird.cli.wording import counted
 from git_blackbird.controller.editing import edit_by_hand
 from git_blackbird.controller.task_edits import Edited, add_deps, edit_task, remove_deps, set_deps
 from git_blackbird.controller.task_moves import (
@@ -23,6 +22,7 @@ from git_blackbird.controller.task_moves import (
 )
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.amounts import counted
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status

@@ -7,10 +7,11 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.tables import Cell, fit, render_table
-from git_blackbird.cli.wording import BAR, counted
+from git_blackbird.cli.wording import BAR
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
 from git_blackbird.controller.overview import CHANGE_REVIEW, DueReview, Overview, Running
 from git_blackbird.controller.required import CUT_OFF, FAILED, reviews_said, stuck_words, unwatched_words
+from git_blackbird.messages.amounts import counted
 from git_blackbird.messages.run_text import review_word, run_seconds, shown_moment, shown_seconds
 from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind

@@ -34,11 +34,6 @@ def label_cell(label: str) -> Cell:
     return Cell(label, COLORS.get(label))
 
 
-def counted(number: int, what: str) -> str:
-    """Write ``1 task``, ``2 tasks``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 BAR = (
     (Status.DONE, "#", "green"),
     (Status.IN_PROGRESS, ">", "blue"),

@@ -5,6 +5,11 @@ import json
 from git_blackbird.model.change import Summary
 
 
+def counted(number: int, what: str) -> str:
+    """Write ``1 task``, ``2 tasks``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def render_totals(summary: Summary) -> str:
     """Count a change: files and lines."""
     totals = summary.totals

@@ -1,11 +1,12 @@
 """Action required: what is due from a person, counted, with one of it named."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from textual.widgets import Static
 
 from git_blackbird.controller.overview import Overview
 from git_blackbird.controller.required import Required
+from git_blackbird.messages.amounts import counted
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status
 from git_blackbird.model.text import clean_line
@@ -17,21 +18,50 @@ def following(waiting: Sequence[Required], here: TaskId | None) -> Required | No
     return waiting[(places[-1] + 1) % len(waiting) if places else 0] if waiting else None
 
 
-class Banner(Static):
-    """Is there only when something is due."""
+class Notice(Static):
+    """Is there only when there is something to say; what it says already is not drawn again."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id, markup=False)
         self._said = ""
 
-    def show(self, waiting: Sequence[Required], here: TaskId | None) -> None:
-        """Count what waits for a person, and name that to which a key leads from ``here``."""
-        one = following(waiting, here)
-        text = "" if one is None else _said(len(waiting), one)
+    def say(self, text: str) -> None:
+        """Say it; "" is nothing."""
         if text != self._said:
             self._said = text
             self.display = bool(text)
             self.update(text)
+
+
+class Banner(Notice):
+    """What is due from a person."""
+
+    def show(self, waiting: Sequence[Required], here: TaskId | None) -> None:
+        """Count what waits for a person, and name that to which a key leads from ``here``."""
+        one = following(waiting, here)
+        self.say("" if one is None else _said(len(waiting), one))
+
+
+class Oddities(Notice):
+    """What is not as it should be, and waits for nobody."""
+
+    def show(self, overview: Overview) -> None:
+        """Count it; what there is to say of each, ``status`` says."""
+        odd = ", ".join(_oddities(overview))
+        self.say(f"{odd}: `git blackbird status` says more" if odd else "")
+
+
+def _oddities(overview: Overview) -> Iterator[str]:
+    if overview.unreadable:
+        yield counted(len(overview.unreadable), "unreadable record")
+    if overview.drift:
+        differing = next(iter(overview.drift)) if len(overview.drift) == 1 else f"{len(overview.drift)} tasks"
+        yield f"plan and records differ on {differing}"
+    if overview.elsewhere:
+        yield f"{counted(len(overview.elsewhere), 'decision')} on tasks of another plan"
+    settings = [problem for problem in overview.problems if not problem.fatal]
+    if settings:
+        yield counted(len(settings), "remark") + " on the configuration ([c])"
 
 
 def _said(count: int, one: Required) -> str:
@@ -49,5 +79,4 @@ def summary(overview: Overview) -> str:
     ]
     if counts[Status.TODO]:
         words.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
-    tasks = "1 task" if overview.leaves == 1 else f"{overview.leaves} tasks"
-    return f"{tasks}: {', '.join(words)}" if words else "the plan has no tasks"
+    return f"{counted(overview.leaves, 'task')}: {', '.join(words)}" if words else "the plan has no tasks"

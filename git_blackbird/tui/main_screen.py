@@ -12,7 +12,7 @@ from git_blackbird.controller.required import Required, required
 from git_blackbird.controller.watching import Picture
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.text import clean_line
-from git_blackbird.tui.banner import Banner, summary
+from git_blackbird.tui.banner import Banner, Oddities, summary
 from git_blackbird.tui.details import Details
 from git_blackbird.tui.key_line import KeyLine
 from git_blackbird.tui.live import Live, LiveLog
@@ -45,6 +45,7 @@ class MainScreen(Screen[None]):
         """Lay the screen out."""
         yield Static("reading the plan...", id="summary", markup=False)
         yield Banner(id="banner")
+        yield Oddities(id="odd")
         yield Input(placeholder="part of an id or title; enter keeps it, esc drops it", id="search")
         with Horizontal(id="panes"):
             yield self.plan_tree
@@ -77,6 +78,7 @@ class MainScreen(Screen[None]):
         overview = picture.overview
         self.plan_tree.show(picture.plan, frozenset(one.run.task_id for one in overview.running if one.alive))
         self.required = tuple(required(overview))
+        self.query_one(Oddities).show(overview)
         self._show_all()
 
     def show_live(self) -> None:

@@ -49,6 +49,19 @@ def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None
     drive(planned, session, (120, 30))
 
 
+def test_what_is_odd_is_said_above_the_plan(planned: Path) -> None:
+    folder = planned / ".blackbird/runs/alpha"
+    folder.mkdir(parents=True)
+    (folder / "0123456789abcdef.json").write_text("{")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        assert "1 unreadable record: `git blackbird status` says more" in screen_text(app)
+        (folder / "0123456789abcdef.json").unlink()
+        await wait_for(pilot, lambda: "unreadable" not in screen_text(app))
+
+    drive(planned, session)
+
+
 def test_a_click_goes_to_the_task_that_is_clicked(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.click("#tree", offset=(5, 3))
