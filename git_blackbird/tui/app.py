@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.events import Event, RunStarted
+from git_blackbird.model.events import Event, Notice, RunStarted, Weight
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LOOK_SECONDS = 1.0
 _TURN_SECONDS = 0.0005
+_WARNING_SECONDS = 10.0
 _EVERYWHERE = "ctrl+c"
 _RECORDED = frozenset({"decide", "retry"})
 """What starts nothing is possible wherever agents run."""
@@ -194,7 +195,13 @@ class BlackbirdApp(EndingApp, ThemedApp):
         """Show what happens in a run, from any thread; must not block."""
         if isinstance(event, RunStarted) and self.is_running:
             self.call_later(self.main.show_live)
+        if isinstance(event, Notice) and event.weight is not Weight.INFO:
+            # What comes up next may be about it, and hides the log.
+            self.call_later(self._warn, "\n".join(filter(None, (event.text, event.hint))))
         self.main.live.tell(event)
+
+    def _warn(self, text: str) -> None:
+        self.notify(clean(text), severity="warning", timeout=_WARNING_SECONDS, markup=False)
 
     def show_stop(self, stop: Stop) -> None:
         """Say how a call ended and what to do next."""

@@ -177,6 +177,26 @@ def test_what_is_approved_while_nothing_runs_goes_on(planned: Path) -> None:
     assert states(planned, "beta") == [DecisionState.PENDING]
 
 
+def test_why_an_approval_was_not_committed_is_said_over_the_next_checkpoint(planned: Path) -> None:
+    configure(planned, execution__commit="approved")
+    hook = planned / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\necho Not on a Friday. >&2\nexit 1\n")
+    hook.chmod(0o755)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        first = app.screen
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen) and app.screen is not first)
+        await wait_for(pilot, lambda: "Not on a Friday." in screen_text(app))
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session, (120, 40))
+    assert states(planned, "alpha") == [DecisionState.PENDING]
+
+
 def test_a_decision_that_another_process_waits_for_is_taken_here(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", "sleep 60"))
     execute(planned, None, "alpha")
