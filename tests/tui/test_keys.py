@@ -1,0 +1,169 @@
+"""Keys that no other story presses, and those that have no meaning anywhere."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.containers import VerticalScroll
+from textual.pilot import Pilot
+from textual.widget import Widget
+from textual.widgets import OptionList
+
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.deeds import DEEDS
+from git_blackbird.tui.details import Details
+from git_blackbird.tui.live import LiveLog
+from git_blackbird.tui.modals.checkpoint import CheckpointScreen
+from git_blackbird.tui.modals.chooser import Chooser
+from git_blackbird.tui.modals.help import Help
+from git_blackbird.tui.modals.runs import RunsScreen
+from git_blackbird.tui.modals.settings import SettingsScreen
+from tests.controller.support import configure, execute, leaf, put_plan, runs_of
+from tests.support import commit
+from tests.tui.driving import drive, screen_text, wait_for
+
+FREE = ("g", "r")
+LONG = "\\n".join(f"line {number} of {'many ' * 40}" for number in range(80))
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    """A decision is due on the first of many tasks, whose change and whose log are long."""
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    says = "\n".join(f"say Step {number}." for number in range(80))
+    put_plan(repo, leaf("a00", f"{says}\nwrite a.txt {LONG}"), *(leaf(f"a{one}") for one in range(10, 60)))
+    execute(repo)
+    return repo
+
+
+async def opened(app: BlackbirdApp, pilot: Pilot[None], key: str, screen: type[object]) -> None:
+    await pilot.press(key)
+    await wait_for(pilot, lambda: isinstance(app.screen, screen) and "reading..." not in screen_text(app))
+
+
+def test_g_and_r_are_free(planned: Path) -> None:
+    assert not {deed.key for deed in DEEDS} & {*FREE}
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        async def nothing_happens() -> None:
+            assert not app.screen.active_bindings.keys() & {*FREE}
+            before, screen = screen_text(app), app.screen
+            await pilot.press(*FREE)
+            assert (screen_text(app), app.screen) == (before, screen)
+
+        await nothing_happens()
+        await pilot.press("tab")
+        await nothing_happens()
+        await pilot.press("t")
+        await nothing_happens()
+        for key, screen in (
+            ("d", CheckpointScreen),
+            ("h", RunsScreen),
+            ("c", SettingsScreen),
+            ("s", Chooser),
+            ("question_mark", Help),
+        ):
+            await opened(app, pilot, key, screen)
+            await nothing_happens()
+            await pilot.press("escape")
+
+    drive(planned, session)
+
+
+async def moves(
+    pilot: Pilot[None], where: Callable[[], float], forth: tuple[str, ...], back: tuple[str, ...]
+) -> None:
+    """Each of the first keys leads on, each of the others back."""
+    for keys, sign in ((forth, 1), (back, -1)):
+        for key in keys:
+            before = where()
+            await pilot.press(key)
+            await wait_for(pilot, lambda before=before, sign=sign: (where() - before) * sign > 0)  # type: ignore[misc]
+
+
+async def scrolls(pilot: Pilot[None], shown: Widget) -> None:
+    await moves(pilot, lambda: shown.scroll_y, ("pagedown",), ("pageup",))
+    await moves(pilot, lambda: shown.scroll_y, ("ctrl+end",), ("ctrl+home",))
+
+
+def test_what_is_long_is_paged_in_both_panes(planned: Path) -> None:
+    keys = ("pagedown", "down", "j", "end"), ("pageup", "up", "k", "home")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        tree, details, log = app.main.plan_tree, app.main.query_one(Details), app.main.query_one(LiveLog)
+        await moves(pilot, lambda: tree._cursor, *keys)
+        await pilot.press("tab")
+        await moves(pilot, lambda: details.scroll_y, *keys)
+        await pilot.press("t")
+        for number in range(80):
+            app.main.live.say(f"line {number}")
+        await wait_for(pilot, lambda: log.max_scroll_y > 40)
+        await pilot.press("home")
+        await moves(pilot, lambda: log.scroll_y, *keys)
+
+    drive(planned, session)
+
+
+def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, "d", CheckpointScreen)
+        choices = app.screen.query_one(OptionList)
+        said, diff = app.screen.query_one("#said"), app.screen.query_one("#diff")
+        await moves(pilot, lambda: choices.highlighted or 0, ("down", "j", "5"), ("up", "k", "1"))
+        await scrolls(pilot, said)
+        await pilot.press("v")
+        await wait_for(pilot, lambda: "+++ b/a.txt" in screen_text(app))
+        await moves(pilot, lambda: diff.scroll_x, ("right",), ("left",))
+        await scrolls(pilot, diff)
+
+    drive(planned, session)
+
+
+def test_what_is_only_looked_at_is_read_and_left_by_keys(planned: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, "h", RunsScreen)
+        await wait_for(pilot, lambda: "Step 1." in screen_text(app))
+        log = app.screen.query_one("#log-of-run")
+        await scrolls(pilot, log)
+        await pilot.press("escape")
+        await opened(app, pilot, "c", SettingsScreen)
+        about, settings = app.screen.query_one("#about"), app.screen.query_one(OptionList)
+        await moves(pilot, lambda: settings.highlighted or 0, ("down", "j", "end"), ("up", "k", "home"))
+        await pilot.resize_terminal(80, 12)
+        await moves(pilot, lambda: about.scroll_y, ("pagedown",), ("pageup",))
+        await pilot.press("escape")
+        for key in ("question_mark", "q"):
+            await opened(app, pilot, "question_mark", Help)
+            text = app.screen.query_one(VerticalScroll)
+            await moves(pilot, lambda text=text: text.scroll_y, ("pagedown", "down"), ("pageup", "up"))  # type: ignore[misc]
+            await pilot.press(key)
+            assert app.screen is app.main
+
+    drive(planned, session)
+
+
+def test_a_question_is_gone_back_to(repo: Path) -> None:
+    configure(repo, agent="demo")
+    put_plan(
+        repo, leaf("a", "ask tone Which tone? | kind | brief\nask name Whose name?\nanswered tone t.txt")
+    )
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: "Which tone?" in screen_text(app))
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: "Whose name?" in screen_text(app))
+        await pilot.press(*"Ada", "shift+tab")
+        await wait_for(pilot, lambda: "Which tone?" in screen_text(app))
+        await pilot.press("up", "enter")
+        await wait_for(pilot, lambda: "Ada" in screen_text(app))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: "1 task: 1 done" in screen_text(app))
+
+    drive(repo, session)
+    assert (repo / "t.txt").read_text() == "kind\n"
+    assert [(one.id, one.value) for one in runs_of(repo, "a")[1].answers] == [
+        ("tone", "kind"),
+        ("name", "Ada"),
+    ]
