@@ -22,7 +22,7 @@ def report_bug(error: Exception, args: Sequence[str], world: World) -> int:
         f"arguments: {' '.join(args)}",
         f"folder: {world.cwd}",
         "",
-        *traceback.format_exception(error),
+        "".join(traceback.format_exception(error)),
     ]
     click.echo(f"fatal: a bug in git-blackbird: {type(error).__name__}: {error}", err=True)
     try:

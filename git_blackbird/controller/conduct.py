@@ -88,11 +88,15 @@ def open_run(crew: Crew, task_id: TaskId, tree: str) -> Run:
     )
 
 
-def begin_recorded(child: HeldChild, record: Callable[[], None]) -> None:
-    """Let an agent begin once it is recorded; what cannot be recorded never works. Raises what that does."""
+def begin_recorded(child: HeldChild, record: Callable[[], None], tell: Callable[[], None]) -> None:
+    """Let an agent begin once it is recorded, and tell of it; what cannot be recorded never works.
+
+    Raises what these do, with nothing left running.
+    """
     try:
         record()
         child.open_gate()
+        tell()
     except BaseException:  # whatever it was, also an interrupt
         child.abandon()
         raise

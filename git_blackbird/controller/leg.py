@@ -97,11 +97,8 @@ class _Leg:
 
     async def run(self, hurry: asyncio.Event) -> Run:
         child = hold_agent(self._crew, self._assignment, self._post)
-        begin_recorded(child, lambda: self._record(child))
+        begin_recorded(child, lambda: self._record(child), lambda: self._tell_start(child))
         crew, run = self._crew, self._run
-        crew.face.notify(
-            RunStarted(run.task_id, self._order.task.title, run.id, run.provider, run.resumes, child.pid)
-        )
         ended = await follow_agent(crew, self._assignment, child, hurry)
         remove_litter(crew.workspace.repo.top, run, crew.agent.litter)
         if self._records_folder() != self._recorded_in:
@@ -115,6 +112,10 @@ class _Leg:
             _name_left_out(crew, closed.review_summary.left_out)
         crew.face.notify(RunEnded(closed, self._order.task.title, ended.duration_seconds))
         return closed
+
+    def _tell_start(self, child: HeldChild) -> None:
+        run, title = self._run, self._order.task.title
+        self._crew.face.notify(RunStarted(run.task_id, title, run.id, run.provider, run.resumes, child.pid))
 
     def _records_folder(self) -> tuple[int, int] | None:
         """Which folder holds the records now: an agent may have taken it away."""

@@ -65,10 +65,8 @@ async def send_reviewer(
         assignment = _assign(errand, post)
         child = hold_agent(crew, assignment, post)
         run = errand.opening.with_fields(pid=child.pid, process_identity=child.identity)
-        begin_recorded(child, lambda: save(run))
-        crew.face.notify(
-            RunStarted(run.task_id, errand.title, run.id, run.provider, None, child.pid, run.run_type)
-        )
+        started = RunStarted(run.task_id, errand.title, run.id, run.provider, None, child.pid, run.run_type)
+        begin_recorded(child, lambda: save(run), lambda: crew.face.notify(started))
         ended = await follow_agent(crew, assignment, child, hurry, wall_seconds=errand.wall_seconds)
         return run, _without_place(ended, cwd)
 
