@@ -10,7 +10,7 @@ from git_blackbird.model.run import DecisionState, ReviewState, RunStatus, Termi
 from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
 from tests.support import commit
 from tests.tui.driving import started
-from tests.tui.tmux import PATIENCE_SECONDS, Tmux
+from tests.tui.tmux import AS_THE_SHELL_HAS_THEM, PATIENCE_SECONDS, Tmux
 
 TAKES_KEYS = "esc leaves it open"
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
@@ -35,6 +35,18 @@ def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> 
     tmux.wait_for_end(0)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
     assert [run.status for run in runs_of(planned, "beta")] == [RunStatus.PAUSED]
+
+
+def test_the_shell_is_gone_back_to_and_left_again(planned: Path, tmux: Tmux) -> None:
+    tmux.open(planned)
+    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.press("C-z")
+    tmux.wait_for("stopped", without="2 tasks")
+    assert tmux.flags() == AS_THE_SHELL_HAS_THEM
+    tmux.press("Enter")
+    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.press("q")
+    tmux.wait_for_end(0)
 
 
 @pytest.mark.parametrize("keys", [("q",), ("C-c", "C-c")])

@@ -1,6 +1,7 @@
 """The real program in a real terminal."""
 
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -9,6 +10,8 @@ from pathlib import Path
 from tests.cli.terminal import program_environ
 
 PATIENCE_SECONDS = 60.0
+AS_THE_SHELL_HAS_THEM = "0010"
+STOPPED = 128 + min(signal.SIGSTOP, signal.SIGTSTP)
 
 
 class Tmux:
@@ -30,7 +33,8 @@ class Tmux:
     def open_python(self, cwd: Path, *args: str) -> None:
         """Do so with whatever Python is to run."""
         program = shlex.join([sys.executable, *args])
-        shell = f'a=$(stty -g); {program}; echo "ended $?"; [ "$a" = "$(stty -g)" ] && echo as before; cat'
+        job = f"set -m; {program}; e=$?; while [ $e -ge {STOPPED} ]; do echo stopped; read on; fg; e=$?; done"
+        shell = f'a=$(stty -g); {job}; echo "ended $e"; [ "$a" = "$(stty -g)" ] && echo as before; cat'
         self.do("new-session", "-d", "-x", "80", "-y", "24", "-c", str(cwd), "sh", "-c", shell)
 
     def press(self, *keys: str) -> None:
@@ -54,5 +58,9 @@ class Tmux:
         """Wait for the program's end, which leaves the terminal as it was."""
         shown = self.wait_for(f"ended {code}\nas before")
         assert "Traceback" not in shown
-        flags = "#{alternate_on}#{mouse_any_flag}#{cursor_flag}#{keypad_cursor_flag}"
-        assert self.do("display-message", "-p", flags).strip() == "0010"
+        assert self.flags() == AS_THE_SHELL_HAS_THEM
+
+    def flags(self) -> str:
+        """Say if the other screen is shown, the mouse taken, the cursor there, the keypad another."""
+        wanted = "#{alternate_on}#{mouse_any_flag}#{cursor_flag}#{keypad_cursor_flag}"
+        return self.do("display-message", "-p", wanted).strip()
