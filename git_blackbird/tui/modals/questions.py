@@ -65,7 +65,7 @@ class QuestionScreen(ScrollingModal[Move]):
                 start = options.index(answer) if answer in options else 0
                 yield ChoiceList([Offer(option, clean_line(option)) for option in options], start)
             else:
-                yield AnswerInput(answer, placeholder="your answer")
+                yield AnswerInput(answer, placeholder="your answer", select_on_focus=False)
             yield Static(f"enter answers, {before}esc leaves it open", classes="keys", markup=False)
 
     @property

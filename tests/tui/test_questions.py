@@ -1,0 +1,116 @@
+"""Questions of agents on a small screen, however many, long or hostile they are."""
+
+from pathlib import Path
+
+import pytest
+from textual.events import Paste
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from git_blackbird.model.conversation import Question
+from git_blackbird.model.run import RunStatus
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.modals.questions import QuestionScreen
+from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
+from tests.model.building import run, task
+from tests.support import commit
+from tests.tui.driving import drive, screen_text, wait_for
+
+HOSTILE = "\x1b[2J\x1b]0;title\x07[bold red]Which[/]?\u202e"
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo")
+    return repo
+
+
+def is_over(app: BlackbirdApp) -> bool:
+    return not app.runner.is_busy
+
+
+def is_asked(app: BlackbirdApp, text: str) -> bool:
+    return isinstance(app.screen, QuestionScreen) and text in screen_text(app)
+
+
+def answers(repo: Path) -> list[tuple[str, str]]:
+    return [(answer.id, answer.value) for answer in runs_of(repo, "alpha")[-1].answers]
+
+
+def test_what_was_answered_is_gone_back_to_and_what_was_typed_is_kept(planned: Path) -> None:
+    asked = "ask tone Which tone? | friendly | formal | brief\nask name Whose name?\nask more Anything else?"
+    put_plan(planned, leaf("alpha", asked))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: is_asked(app, "Which tone?"))
+        assert "shift+tab" not in screen_text(app)
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: is_asked(app, "shift+tab goes to the one before"))
+        await pilot.press(*"Ada L.", "shift+tab")
+        await wait_for(pilot, lambda: is_asked(app, "alpha asks (1 of 3)"))
+        await pilot.press("k", "enter")
+        await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
+        assert app.screen.query_one(Input).value == "Ada L."
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_asked(app, "Anything else?"))
+        await pilot.press(*"No", "escape")
+        await wait_for(pilot, lambda: is_over(app) and app.check_action("resume", ()) is True)
+        await pilot.press("u")
+        await wait_for(pilot, lambda: is_asked(app, "Which tone?"))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_asked(app, "Anything else?"))
+        await pilot.press(".", "enter")
+        await wait_for(pilot, lambda: len(runs_of(planned, "alpha")) == 2 and is_over(app))
+
+    drive(planned, session)
+    assert answers(planned) == [("tone", "formal"), ("name", "Ada L."), ("more", "No.")]
+
+
+def put_questions(repo: Path, *questions: Question) -> None:
+    put_plan(repo, task("alpha"))
+    with open_at(repo).store.transaction() as transaction:
+        transaction.save_run(
+            run(1, RunStatus.WAITING_USER, "alpha", provider="demo").with_fields(questions=questions)
+        )
+
+
+def test_long_and_hostile_questions_with_many_options_fit(planned: Path) -> None:
+    options = tuple(f"{number} {HOSTILE} " + "y" * 500 for number in range(200))
+    put_questions(planned, Question(id="q", prompt=f"{HOSTILE} {'x' * 10_000} The end.", options=options))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("u")
+        await wait_for(pilot, lambda: is_asked(app, "enter answers, esc leaves it open"))
+        shown = screen_text(app)
+        assert "\x1b" not in shown
+        assert "[bold red]Which[/]?" in shown
+        assert "1. 0 [bold red]Which[/]?" in shown
+        await pilot.press(*["pagedown"] * 40)
+        assert "The end." in screen_text(app)
+        await pilot.press("end")
+        assert "200. 199 [bold red]Which[/]?" in screen_text(app)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_over(app) and len(runs_of(planned, "alpha")) == 2)
+
+    drive(planned, session)
+    assert answers(planned) == [("q", options[199])]
+
+
+def test_of_a_text_that_is_pasted_nothing_gets_lost(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "ask name Whose name?"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
+        box = app.screen.query_one(Input)
+        box.post_message(Paste("Ada\nLovelace"))
+        await wait_for(pilot, lambda: box.value == "Ada Lovelace")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session)
+    assert answers(planned) == [("name", "Ada Lovelace")]
