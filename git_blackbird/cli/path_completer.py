@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from git_blackbird.model.mentions import MENTION, matching
+from git_blackbird.model.mentions import MENTION, KnownPaths
 
 
 class PathCompleter(Completer):
-    """Offers paths that begin with what follows the ``@``, then those that hold it; loads them once."""
+    """Offers paths for what follows the ``@``, likeliest first; loads them once."""
 
     def __init__(self, load: Callable[[], list[str]]) -> None:
         self._load = load
         self._lock = threading.Lock()
-        self._paths: list[str] | None = None
+        self._paths: KnownPaths | None = None
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Give the paths for the ``@`` word before the cursor, best first."""
@@ -24,11 +24,11 @@ class PathCompleter(Completer):
         if mention is None:
             return
         wanted = mention[1]
-        for path in matching(self._known(), wanted):
+        for path in self._known().matching(wanted):
             yield Completion(path, start_position=-len(wanted))
 
-    def _known(self) -> list[str]:
+    def _known(self) -> KnownPaths:
         with self._lock:
             if self._paths is None:
-                self._paths = self._load()
+                self._paths = KnownPaths(self._load())
             return self._paths

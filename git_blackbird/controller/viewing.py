@@ -2,7 +2,7 @@
 
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.git.changes import Filter, diff_text, show_diff
-from git_blackbird.git.paths import list_paths
+from git_blackbird.git.paths import list_known, list_paths
 from git_blackbird.model.change import TreePair
 
 
@@ -21,5 +21,14 @@ def paths_of(workspace: Workspace) -> list[str]:
 
     Raises UnusableError.
     """
+    return _named(workspace, list_paths(workspace.repo))
+
+
+def tracked_paths_of(workspace: Workspace) -> list[str]:
+    """Name those that git tracks, which are there much sooner. Raises UnusableError."""
+    return _named(workspace, list_known(workspace.repo))
+
+
+def _named(workspace: Workspace, paths: list[str]) -> list[str]:
     own = f"{workspace.layout.state.name}/"
-    return sorted(path for path in list_paths(workspace.repo) if not path.startswith(own))
+    return sorted(path for path in paths if not path.startswith(own))

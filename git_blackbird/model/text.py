@@ -41,14 +41,22 @@ def quoted_field(text: str) -> str:
 
     What begins with a double quote is quoted; ``\ooo`` is a byte of UTF-8.
     """
-    if not _BREAKING.search(text):
-        return text
+    return f'"{escaped_text(text)}"' if _BREAKING.search(text) else text
+
+
+def escaped_text(text: str) -> str:
+    r"""Give what stands between the quotes of text that is quoted as in C, all of it harmless.
+
+    A surrogate that stands for a byte, as in names of files, becomes that byte.
+    """
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("\n", "\\n")
-    return f'"{_REST.sub(_octal, escaped)}"'
+    return _REST.sub(_octal, escaped)
 
 
 def _octal(match: re.Match[str]) -> str:
-    return "".join(f"\\{byte:03o}" for byte in match[0].encode(errors="replace"))
+    is_byte = "\udc80" <= match[0] <= "\udcff"
+    data = match[0].encode(errors="surrogateescape" if is_byte else "replace")
+    return "".join(f"\\{byte:03o}" for byte in data)
 
 
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")

@@ -1,6 +1,6 @@
 """Writing text of several lines, in which ``@`` completes paths of the repository."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual import events, work
@@ -12,8 +12,10 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
-from git_blackbird.model.mentions import MENTION, matching
+from git_blackbird.model.mentions import MENTION, KnownPaths
 
+Load = Callable[[], Iterable[list[str]]]
+"""Lists the paths, once again for each time that more of them are known."""
 _PICKING = frozenset({"up", "down", "enter", "tab", "escape"})
 
 
@@ -48,18 +50,18 @@ class MentionArea(TextArea):
 
 
 class PathEditor(Vertical):
-    """An editor with a picker below; ``load`` lists the paths, once, away from the screen."""
+    """An editor with a picker below; ``load`` lists the paths away from the screen, before one is wanted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "send", "Send", priority=True)]
 
     class Sent(Message):
         """The text is finished."""
 
-    def __init__(self, load: Callable[[], list[str]], text: str = "") -> None:
+    def __init__(self, load: Load, text: str = "") -> None:
         super().__init__()
         self._load = load
         self._first_text = text
-        self._paths: list[str] | None = None
+        self._paths: KnownPaths | None = None
 
     def compose(self) -> ComposeResult:
         """Lay the two out."""
@@ -86,6 +88,16 @@ class PathEditor(Vertical):
         """Begin at the end of the text."""
         self._area.focus()
         self._area.move_cursor(self._area.document.end)
+        self._read_paths()
+
+    @work(thread=True)
+    def _read_paths(self) -> None:
+        for paths in self._load():
+            self.app.call_from_thread(self._know, KnownPaths(paths))
+
+    def _know(self, paths: KnownPaths) -> None:
+        self._paths = paths
+        self.on_text_area_selection_changed()
 
     def action_send(self) -> None:
         """Finish."""
@@ -96,16 +108,14 @@ class PathEditor(Vertical):
         wanted = self._area.mention
         if wanted is None:
             self._close()
-        else:
-            self._search(wanted)
+        elif self._paths is not None:
+            self._search(self._paths, wanted)
 
     @work(thread=True, exclusive=True, group="search")
-    def _search(self, wanted: str) -> None:
+    def _search(self, paths: KnownPaths, wanted: str) -> None:
         """Look among all paths, away from the screen; who types on makes this look worthless."""
         worker = get_current_worker()
-        if self._paths is None:
-            self._paths = self._load()
-        found = list(matching(self._paths, wanted))
+        found = list(paths.matching(wanted))
         if not worker.is_cancelled:
             self.app.call_from_thread(self._offer, wanted, found)
 

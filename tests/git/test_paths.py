@@ -1,18 +1,20 @@
 import os
 from pathlib import Path
 
-from git_blackbird.git.paths import list_paths
+from git_blackbird.git.paths import list_known, list_paths
 from git_blackbird.git.repository import discover
 from tests.support import commit, git, write
 
 
-def test_every_name_that_can_be_typed_is_there_once(repo: Path) -> None:
+def test_every_name_is_there_once_and_those_git_knows_apart(repo: Path) -> None:
     commit(repo, {"a b/c 'd'.py": "", "é": "", "both": "", "gone": ""})
     write(repo, {"new/file": "", ".gitignore": "*.log\n", "x.log": "", "both": "changed"})
     (repo / os.fsdecode(b"not-\xff-utf8")).write_text("")
     (repo / "gone").unlink()
-    found = list_paths(discover(repo, dict(os.environ)))
-    assert sorted(found) == [".gitignore", "a b/c 'd'.py", "both", "gone", "new/file", "é"]
+    known = ["a b/c 'd'.py", "both", "gone", "é"]
+    assert sorted(list_known(discover(repo, dict(os.environ)))) == known
+    new = [".gitignore", "new/file", "not-\udcff-utf8"]
+    assert sorted(list_paths(discover(repo, dict(os.environ)))) == sorted([*known, *new])
 
 
 def test_a_conflicted_path_is_there_once(repo: Path) -> None:

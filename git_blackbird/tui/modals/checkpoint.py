@@ -1,6 +1,7 @@
 """The checkpoint: what a run did, and the decision on it (spec 2)."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import ClassVar
 
 from textual import work
@@ -9,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, OptionList, Static
 
-from git_blackbird.controller.viewing import full_diff, paths_of
+from git_blackbird.controller.viewing import full_diff, paths_of, tracked_paths_of
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.checkpoint_text import TITLE, Line, Tone, render_checkpoint
@@ -22,6 +23,7 @@ from git_blackbird.tui.lines import drawn
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
 from git_blackbird.tui.modals.request import Draft, RequestScreen
 from git_blackbird.tui.modals.scrolling import ScrollingModal
+from git_blackbird.tui.path_editor import Load
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
 
@@ -116,14 +118,16 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
         return self.query_one(LineView) if is_diff else self.query_one("#said", VerticalScroll)
 
 
-def known_paths(workspace: Workspace) -> Callable[[], list[str]]:
-    """Give what lists the paths that can be named; nothing where that fails: a text can do without."""
+def known_paths(workspace: Workspace) -> Load:
+    """Give what lists the paths that can be named, the tracked ones first; where that fails, none.
 
-    def load() -> list[str]:
-        try:
-            return paths_of(workspace)
-        except BlackbirdError:
-            return []
+    A text can do without.
+    """
+
+    def load() -> Iterator[list[str]]:
+        with suppress(BlackbirdError):
+            yield tracked_paths_of(workspace)
+            yield paths_of(workspace)
 
     return load
 

@@ -1,6 +1,5 @@
 """Writing what an agent is to be told: a change request, a message, feedback."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual.app import ComposeResult
@@ -8,7 +7,7 @@ from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
 from git_blackbird.tui.modals.modal import Modal
-from git_blackbird.tui.path_editor import PathEditor
+from git_blackbird.tui.path_editor import Load, PathEditor
 
 _KEYS = "ctrl+s sends, @ names a file, esc goes back and keeps the text"
 
@@ -23,9 +22,7 @@ class Draft:
 class RequestScreen(Modal[str]):
     """Asks for a text, beginning with the draft, or else with ``suggestion``; an empty one cannot be sent."""
 
-    def __init__(
-        self, title: str, load: Callable[[], list[str]], draft: Draft, suggestion: str | None = None
-    ) -> None:
+    def __init__(self, title: str, load: Load, draft: Draft, suggestion: str | None = None) -> None:
         super().__init__()
         self._title = title
         self._load = load

@@ -1,0 +1,80 @@
+"""Paths named by ``@``: which are offered, and how they are written."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_blackbird.model.mentions import MAX_SHOWN, MENTION, KnownPaths, mention
+from git_blackbird.model.text import clean
+
+_ESCAPE = re.compile(r"\\([0-7]{3}|.)")
+_LETTERS = {"n": "\n", "t": "\t"}
+FILE_NAMES = st.binary(min_size=1).map(lambda data: data.replace(b"\0", b"").decode(errors="surrogateescape"))
+
+
+def meant(written: str) -> bytes:
+    """Read a path that is quoted as in C, as a program would that is told of it."""
+    if not written.startswith('"'):
+        return written.encode(errors="surrogateescape")
+
+    def byte(match: re.Match[str]) -> str:
+        told = match[1]
+        return (
+            chr(int(told, 8) + 0xDC00)
+            if told.isdigit() and int(told, 8) > 127
+            else (chr(int(told, 8)) if told.isdigit() else _LETTERS.get(told, told))
+        )
+
+    return _ESCAPE.sub(byte, written[1:-1]).encode(errors="surrogateescape")
+
+
+def test_the_likeliest_come_first() -> None:
+    paths = ["docs/overview.md", "lib/v-i-e-w.py", "src/View.py", "view/a.py", "viewer.txt", "z.py"]
+    assert list(KnownPaths(paths).matching("view")) == [
+        "src/View.py",
+        "viewer.txt",
+        "view/a.py",
+        "docs/overview.md",
+        "lib/v-i-e-w.py",
+    ]
+
+
+def test_what_is_offered_is_bounded() -> None:
+    many = KnownPaths(f"file{number}" for number in range(10_000))
+    assert len(list(many.matching("file"))) == len(list(many.matching(""))) == MAX_SHOWN
+
+
+@pytest.mark.parametrize(
+    ("path", "written"),
+    [
+        ("src/é.py", "src/é.py"),
+        ("a b", '"a b"'),
+        ('q"\\', '"q\\"\\\\"'),
+        ("a\nb", '"a\\nb"'),
+        ("\x1b[2J", '"\\033[2J"'),
+        ("caf\udce9", '"caf\\351"'),
+        ("\u202egpj", '"\\342\\200\\256gpj"'),
+    ],
+)
+def test_a_path_is_written_so_that_it_means_the_file(path: str, written: str) -> None:
+    assert mention(path) == written
+    assert list(KnownPaths([path]).matching(path[:1])) == [written]
+
+
+@given(FILE_NAMES)
+def test_whatever_a_file_is_called_it_is_harmless_and_meant(path: str) -> None:
+    written = mention(path)
+    assert clean(written) == written
+    assert "\n" not in written
+    assert meant(written) == path.encode(errors="surrogateescape")
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [("see @src/a", "src/a"), ('@"my fi', '"my fi'), ("mail@host", None), ('@"a b" and', None)],
+)
+def test_what_is_being_named_may_hold_spaces_once_it_is_quoted(line: str, named: str | None) -> None:
+    found = MENTION.search(line)
+    assert (None if found is None else found[1]) == named
