@@ -1,8 +1,9 @@
 """Lines of any number, as of a diff or a log: only those in view are drawn."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import ClassVar
+from typing import ClassVar, overload
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
@@ -24,6 +25,7 @@ _MARKS = (
     ("-", Tone.REMOVED),
 )
 _LONGEST = 4_000
+_NOT_PLAIN = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
 
 
 class LineView(ScrollView, can_focus=False):
@@ -38,7 +40,8 @@ class LineView(ScrollView, can_focus=False):
     def show(self, lines: Sequence[Line]) -> None:
         """Show lines from the first on."""
         self._rows = lines
-        self.virtual_size = Size(max((len(line.text) for line in lines), default=0), len(lines))
+        columns = lines.columns if isinstance(lines, DiffLines) else _columns(line.text for line in lines)
+        self.virtual_size = Size(columns, len(lines))
         self.scroll_home(animate=False)
         self.refresh()
 
@@ -108,14 +111,43 @@ def _fitting(text: str, width: int) -> int:
     return max(1, sum(1 for columns in used if columns <= width))
 
 
-def diff_lines(text: str) -> list[Line]:
-    """Read git's diff; control characters in it are made visible."""
-    if not text:
-        return [Line("nothing was changed", Tone.FAINT)]
-    lines = text.split("\n")
-    return [_line(line[:_LONGEST]) for line in (lines[:-1] if lines[-1] == "" else lines)]
+def diff_lines(text: str) -> Sequence[Line]:
+    """Read git's diff."""
+    return DiffLines(text) if text else [Line("nothing was changed", Tone.FAINT)]
+
+
+class DiffLines(Sequence[Line]):
+    """The lines of git's diff, each made when it is looked at: a million of them must not keep a key waiting.
+
+    Control characters in them are made visible. ``columns`` is what the widest takes.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.removesuffix("\n").split("\n")
+        if text.isascii() and _NOT_PLAIN.search(text) is None:
+            self.columns = min(_LONGEST, max(map(len, self._lines)))
+        else:
+            self.columns = _columns(visible(line[:_LONGEST]) for line in self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Line]: ...
+
+    def __getitem__(self, index: int | slice) -> Line | Sequence[Line]:
+        if isinstance(index, slice):
+            return [_line(text) for text in self._lines[index]]
+        return _line(self._lines[index])
+
+
+def _columns(texts: Iterable[str]) -> int:
+    return max((cell_len(text.expandtabs()) for text in texts), default=0)
 
 
 def _line(text: str) -> Line:
     tone = next((tone for mark, tone in _MARKS if text.startswith(mark)), Tone.PLAIN)
-    return Line(visible(text), tone)
+    return Line(visible(text[:_LONGEST]), tone)

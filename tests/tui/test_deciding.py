@@ -279,3 +279,19 @@ def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
 
     drive(planned, session)
     assert status(planned, "alpha") is Status.DONE
+
+
+def test_a_hostile_diff_is_shown_harmlessly_and_its_widest_line_to_the_end(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt \x1b[2J\\n" + "\u6f22\t" * 100 + "the end"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("v")
+        await wait_for(pilot, lambda: "+^[[2J" in screen_text(app))
+        await pilot.press(*["right"] * 200)
+        assert "the end" in screen_text(app)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session)

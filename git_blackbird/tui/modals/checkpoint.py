@@ -1,6 +1,6 @@
 """The checkpoint: what a run did, and the decision on it (spec 2)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import ClassVar
 
@@ -102,7 +102,7 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
         try:
             text = full_diff(self._workspace, self.checkpoint.pair)
         except BlackbirdError as error:
-            lines = [Line(f"no diff can be shown: {clean_line(error.message)}", Tone.WARNING)]
+            lines: Sequence[Line] = [Line(f"no diff can be shown: {clean_line(error.message)}", Tone.WARNING)]
         else:
             lines = diff_lines(text)
         self.app.call_from_thread(self.query_one(LineView).show, lines)
