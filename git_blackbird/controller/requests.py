@@ -135,10 +135,10 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
     return order_continue(run, task, owed, request.message)
 
 
-def require_tellable(workspace: Workspace, task_id: str) -> None:
+def require_tellable(workspace: Workspace, task_id: str) -> Run:
     """Refuse, before it is written, a message that ``resume -m`` would refuse, as far as the records say.
 
-    Raises RequestError, AgentUnavailableError.
+    Gives the run that it is about. Raises RequestError, AgentUnavailableError.
     """
     standing = workspace.standing_of(task_id)
     task = find_task(standing.plan, task_id)
@@ -152,6 +152,7 @@ def require_tellable(workspace: Workspace, task_id: str) -> None:
         _require_session(workspace, history, task, run)
     if run.status is RunStatus.WAITING_USER:
         raise _only_answers(task, run)
+    return run
 
 
 def is_kept(workspace: Workspace, task_id: TaskId, message: str) -> bool:

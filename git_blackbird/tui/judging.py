@@ -90,9 +90,9 @@ async def tell(app: "BlackbirdApp", task_id: TaskId) -> None:
     """Ask for a message and go on with it in a task's session; until it is on a record, it stays a draft."""
     workspace = await asyncio.to_thread(app.runner.open_workspace)
     workspace.require_settings()
-    await asyncio.to_thread(require_tellable, workspace, task_id)
+    run = await asyncio.to_thread(require_tellable, workspace, task_id)
     draft = app.draft("tell", task_id)
-    title = f"What is the agent of {task_id} to be told?"
+    title = f"What is to change in {task_id}?" if run.is_pending else f"What is {task_id}'s agent to be told?"
     text = await app.ask(RequestScreen(title, known_paths(workspace), draft))
     if text is not None:
         request = ResumeRequest(task_id, text)

@@ -76,7 +76,7 @@ def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> N
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("m")
-        await wait_for(pilot, lambda: is_writing(app))
+        await wait_for(pilot, lambda: is_writing(app) and "What is to change in alpha?" in screen_text(app))
         await pilot.press(*"Say two.", "ctrl+s")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("1", "enter")
