@@ -1,9 +1,7 @@
 """The program's edge: one group of commands, loaded when they are called, and the way every call ends."""
 
-import contextlib
-import gc
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -14,6 +12,7 @@ from git_blackbird.cli.presses import interrupt_once_a_press
 from git_blackbird.cli.root import Root
 from git_blackbird.cli.streams import open_closed_streams, print_every_letter
 from git_blackbird.errors import ExitCode
+from git_blackbird.model.collector import collector_paused
 
 if TYPE_CHECKING:
     from git_blackbird.controller.world import World
@@ -54,18 +53,6 @@ COMMANDS = {
     "validate": Entry("plan_commands:validate", "Check the plan file; every fault in one go."),
 }
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-
-@contextlib.contextmanager
-def collector_paused() -> Iterator[None]:
-    """Spare the import of many modules the search for garbage: they are all kept."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class LazyGroup(click.Group):

@@ -3,11 +3,10 @@
 import click
 
 from git_blackbird.cli.context import Invocation, command_options
-from git_blackbird.cli.main import collector_paused
-from git_blackbird.cli.read_commands import show_status
 from git_blackbird.cli.streams import is_capable_terminal
 from git_blackbird.controller.watching import Watch
 from git_blackbird.errors import ExitCode
+from git_blackbird.model.collector import collector_paused
 
 
 @click.command()
@@ -19,6 +18,8 @@ def tui(call: Invocation) -> ExitCode:
     keys. Without a terminal, with --json and with --no-input, what `status` prints is printed instead.
     """
     if call.output.as_json or call.no_input or not is_capable_terminal(call.world.environ):
+        from git_blackbird.cli.read_commands import show_status  # noqa: PLC0415  # else not needed
+
         return show_status(call)
     with collector_paused():
         # What is wrong with the repository or the plan is said before the screen is taken.

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import controller_holder
+from git_blackbird.storage.records import nothing
 from git_blackbird.storage.store import Image
 
 _SCAN_SECONDS = 5.0
@@ -71,8 +72,8 @@ class Watch:
         """
         return self.workspace.store.plan()
 
-    def look(self) -> Picture | None:
-        """Read what changed; None where nothing did since the last look.
+    def look(self, between: Callable[[], object] = nothing) -> Picture | None:
+        """Read what changed; None where nothing did since the last look. ``between`` two reads may wait.
 
         Raises UnusableError when plan or configuration cannot be read; the next look tries again.
         """
@@ -82,7 +83,7 @@ class Watch:
         if marks == self._seen:
             return None
         # What is written while it is read leaves other marks, and is seen at the next look.
-        image = self.workspace.store.image()
+        image = self.workspace.store.image(between)
         # Reviews of changes are no part of it.
         is_same = not self._under_review and self._shown == (image, marks)
         picture = None if is_same else self._show(image)

@@ -1,12 +1,11 @@
 """The plan file's own serialisation, byte for byte what the Go program writes (PEER.md 1.1)."""
 
-import contextlib
-import gc
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.model.collector import collector_paused
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import SCHEMA_VERSION, Plan, Status, Task
 from git_blackbird.model.validation import Fault, item_place, plan_faults, quoted
@@ -87,7 +86,7 @@ def parse_plan(data: bytes, path: str) -> Plan:
     Raises InvalidPlanError with every fault; a plan without faults is returned.
     """
     # What was read is let go with its only name, in there: the search for garbage never sees it.
-    with _collector_paused():
+    with collector_paused():
         return _read_plan(_load(data, path), path)
 
 
@@ -96,18 +95,6 @@ def _load(data: bytes, path: str) -> Any:
         return load_json(data)
     except JsonFault as fault:
         raise InvalidPlanError(path, [Fault("$", str(fault), fault.fix)]) from None
-
-
-@contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Spare a large plan the search for garbage: it is many values and no cycles."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _read_plan(raw: Any, path: str) -> Plan:

@@ -2,10 +2,12 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.model.collector import collector_paused
 from git_blackbird.model.history import NO_HISTORY, History, RecordFault
 from git_blackbird.model.ids import TaskId, task_id_fault
 from git_blackbird.model.recorded import known_fields, parse_part
@@ -19,6 +21,10 @@ _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"}
 # Two writes within one tick of the file system's clock leave the same time on a folder.
 _TICK_NANOSECONDS = 100_000_000
 _COARSE_TICK_NANOSECONDS = 2_100_000_000
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 class _Kept(NamedTuple):
@@ -72,9 +78,13 @@ class Records:
             self._kept[task_id] = _Kept(changed, history)
         return history
 
-    def histories(self) -> dict[TaskId, History]:
-        """Give the runs of every task that has any."""
-        found = {task_id: self._history(task_id, changed) for task_id, changed in self._folders()}
+    def histories(self, between: Callable[[], object] = nothing) -> dict[TaskId, History]:
+        """Give the runs of every task that has any; ``between`` two that are read may wait."""
+        found: dict[TaskId, History] = {}
+        with collector_paused():
+            for task_id, changed in self._folders():
+                between()
+                found[task_id] = self._history(task_id, changed)
         return {task_id: history for task_id, history in found.items() if history.runs or history.faults}
 
     def reviews(self, task_id: TaskId) -> History:

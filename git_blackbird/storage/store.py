@@ -25,7 +25,7 @@ from git_blackbird.storage.locks import (
 )
 from git_blackbird.storage.plan_format import parse_plan, render_plan
 from git_blackbird.storage.reading import load_bytes
-from git_blackbird.storage.records import Records, record_path, render_record
+from git_blackbird.storage.records import Records, nothing, record_path, render_record
 
 BROKEN_BY_AGENT = (
     "this happened while an agent worked: the plan is restored at the end of its run, "
@@ -102,9 +102,9 @@ class Store:
         """Know that these bytes are this plan: they need not be parsed while they lie there."""
         self._parsed = (data, plan)
 
-    def image(self) -> Image:
-        """Give plan, records and feedback together."""
-        plan, histories = self.plan(), self.records.histories()
+    def image(self, between: Callable[[], object] = nothing) -> Image:
+        """Give plan, records and feedback together; ``between`` two folders of records may wait."""
+        plan, histories = self.plan(), self.records.histories(between)
         return Image(plan, histories, *self.feedback.load_all())
 
     @contextlib.contextmanager

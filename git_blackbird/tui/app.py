@@ -7,12 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from textual import work
+from textual import events, work
 from textual.binding import Binding, BindingType
 
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.collector import collector_paused
 from git_blackbird.model.events import Event, Notice, RunStarted, Weight
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
@@ -24,6 +25,7 @@ from git_blackbird.tui.main_screen import MainScreen
 from git_blackbird.tui.palette import DeedProvider
 from git_blackbird.tui.running import Prepare, Runner
 from git_blackbird.tui.themes import ThemedApp
+from git_blackbird.tui.turns import Turns
 
 if TYPE_CHECKING:
     from git_blackbird.tui.doing import Doing
@@ -78,10 +80,11 @@ class BlackbirdApp(EndingApp, ThemedApp):
         super().__init__()
         self.world = world
         self.main = MainScreen()
-        self.runner = Runner(self, watch.workspace.store)
+        self.runner = Runner(self, watch.workspace)
         self._watch = watch
         self._trouble: str | None = None
         self._is_looking = False
+        self._turns = Turns()
         self._drafts: dict[tuple[str, str], Draft] = {}
         self._conditions: Mapping[str, Callable[[], bool]] = {
             # Its actions are those of the plan; over something else it would act beneath it.
@@ -134,6 +137,13 @@ class BlackbirdApp(EndingApp, ThemedApp):
         self.call_after_refresh(self.look)
         self.set_interval(_LOOK_SECONDS, self.look)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Answer what a person does before anything else."""
+        if isinstance(event, events.InputEvent):
+            self._turns.take()
+            self.call_after_refresh(self._turns.give_back)
+        await super().on_event(event)
+
     def look(self) -> None:
         """Look whether anything changed; one look at a time."""
         if not self._is_looking:
@@ -148,17 +158,23 @@ class BlackbirdApp(EndingApp, ThemedApp):
         finally:
             self._is_looking = False
 
+    def _look_once(self) -> Picture | None:
+        with collector_paused():
+            picture = self._watch.look(self._turns.wait)
+            if picture is not None:
+                # Records are many and live long: the search for garbage need not halt the screen for them.
+                gc.freeze()
+        return picture
+
     def _look_around(self) -> None:
         # What a key may need next is loaded before the many records are.
         _ = self.doing
         try:
-            picture = self._watch.look()
+            picture = self._look_once()
         except BlackbirdError as error:
             self.call_from_thread(self._show_trouble, error)
             return
         if picture is not None:
-            # Records are many and live long: the search for garbage need not halt the screen for them.
-            gc.freeze()
             self.call_from_thread(self._show_picture, picture)
         self._follow()
 

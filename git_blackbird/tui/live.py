@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -41,6 +42,7 @@ _WAITING_LINES = 200
 _FRAME_SECONDS = 0.1
 _LONGEST_STEP = 2_000
 _NOTHING = Spent()
+_Numbered = tuple[int, Line]
 _UNSEEN = frozenset({ProgressKind.SPENDS, ProgressKind.PRINTS})
 _ENDS = {RunStatus.SUCCESS: Tone.ADDED, RunStatus.FAILED: Tone.REMOVED}
 _WEIGHTS = {Weight.INFO: Tone.PLAIN, Weight.WARNING: Tone.WARNING, Weight.ERROR: Tone.REMOVED}
@@ -87,27 +89,40 @@ class LiveLog(FoldedView, can_focus=True):
         super().__init__(id=id)
         self._lines: deque[Line] = deque(maxlen=_KEPT_LINES)
         self._rows: deque[Line] = deque(maxlen=_KEPT_ROWS)
+        self._follows = True
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow what comes until someone scrolls up, and again from the end on."""
+        super().watch_scroll_y(old_value, new_value)
+        self._follows = self.is_vertical_scroll_end
 
     def add(self, lines: Sequence[Line]) -> None:
         """Add lines at the end."""
-        is_at_end = self.is_vertical_scroll_end
+        follows = self._follows
         self._lines.extend(lines)
         rows = [row for line in lines for row in folded(line, self._width)] if self._width else []
         lost = max(0, len(self._rows) + len(rows) - _KEPT_ROWS)
         self._rows.extend(rows)
         self.virtual_size = Size(self._width, len(self._rows))
-        if is_at_end:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
-        elif lost:
+        if lost and not follows:
             self.scroll_to(y=self.scroll_y - lost, animate=False)
+        self._go_on(follows=follows)
         self.refresh()
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Stay at the end."""
+        follows = self._follows
+        super().on_resize(event)
+        self._go_on(follows=follows)
+
+    def _go_on(self, *, follows: bool) -> None:
+        if follows:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self._follows = True
+
     def _fold(self) -> None:
-        is_at_end = self.is_vertical_scroll_end
         super()._fold()
         self._rows = deque(self._rows, maxlen=_KEPT_ROWS)
-        if is_at_end:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
 
 
 class Live(Vertical):
@@ -122,7 +137,9 @@ class Live(Vertical):
         self._lock = threading.RLock()
         self._works: dict[RunId, Work] = {}
         self._printed: dict[RunId, Printed] = {}
-        self._waiting: deque[Line] = deque(maxlen=_WAITING_LINES)
+        self._events: list[_Numbered] = []
+        self._steps: deque[_Numbered] = deque(maxlen=_WAITING_LINES)
+        self._count = 0
         self._passed_over = 0
         self._shown_head = ""
 
@@ -164,9 +181,10 @@ class Live(Vertical):
                 self._works[run_id] = work.told(step)
             whose = f"{work.review}: " if work is not None and work.review else ""
             if step.kind is ProgressKind.SAYS:
-                self._put(whose + clean(step.text[:_LONGEST_STEP]).strip(), Tone.PLAIN)
+                said = clean(step.text[:_LONGEST_STEP]).strip()
+                self._put_steps((whose + said).split("\n"), Tone.PLAIN)
             elif step.kind not in _UNSEEN:
-                self._put(whose + render_step(step), Tone.FAINT)
+                self._put_steps([whose + render_step(step)], Tone.FAINT)
 
     def tell_printed(self, run_id: RunId, data: bytes) -> None:
         """Take output that is no event stream."""
@@ -186,7 +204,7 @@ class Live(Vertical):
             self._works.pop(run_id, None)
             printed = self._printed.pop(run_id, None)
             if printed is not None:
-                self._put_lines(printed.finish(), Tone.PLAIN)
+                self._put_steps(printed.finish(), Tone.PLAIN)
 
     def rest(self) -> None:
         """Say that nobody is at work any more."""
@@ -199,13 +217,18 @@ class Live(Vertical):
             self._put(clean(text), Tone.HEADING)
 
     def _put(self, text: str, tone: Tone) -> None:
-        self._put_lines(text.split("\n"), tone)
+        """Have something shown in any case."""
+        for line in text.split("\n"):
+            self._count += 1
+            self._events.append((self._count, Line(line, tone)))
 
-    def _put_lines(self, lines: Sequence[str], tone: Tone) -> None:
+    def _put_steps(self, lines: Sequence[str], tone: Tone) -> None:
+        """Have lines shown, unless more come than can be read."""
         last = lines[-_WAITING_LINES:]
         self._passed_over += len(lines) - len(last)
-        self._passed_over += max(0, len(self._waiting) + len(last) - _WAITING_LINES)
-        self._waiting.extend(Line(text, tone) for text in last)
+        self._passed_over += max(0, len(self._steps) + len(last) - _WAITING_LINES)
+        self._steps.extend((self._count + number, Line(text, tone)) for number, text in enumerate(last, 1))
+        self._count += len(last)
 
     def _draw(self) -> None:
         self._draw_head()
@@ -216,13 +239,15 @@ class Live(Vertical):
         """Give what is to be drawn by now."""
         with self._lock:
             for printed in self._printed.values():
-                self._put_lines(printed.lines(), Tone.PLAIN)
-            lines = list(self._waiting)
-            self._waiting.clear()
+                self._put_steps(printed.lines(), Tone.PLAIN)
             if self._passed_over:
-                lines.insert(0, Line(f"[{self._passed_over} lines passed over]", Tone.FAINT))
+                remark = Line(f"[{self._passed_over} lines passed over]", Tone.FAINT)
+                self._events.append((self._steps[0][0], remark))
                 self._passed_over = 0
-        return lines
+            numbered = sorted((*self._events, *self._steps), key=lambda one: one[0])
+            self._events.clear()
+            self._steps.clear()
+        return [line for _, line in numbered]
 
     def _draw_head(self) -> None:
         head = self._head()

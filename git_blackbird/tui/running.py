@@ -10,7 +10,6 @@ from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.settings import Given, Layer
 from git_blackbird.model.stop import Stop
-from git_blackbird.storage.store import Store
 
 if TYPE_CHECKING:
     # They load all that runs agents, which the plan on the screen need not wait for.
@@ -27,9 +26,9 @@ class Runner:
     The loop has a thread of its own: what it reads and writes must not keep a key waiting.
     """
 
-    def __init__(self, app: "BlackbirdApp", store: Store) -> None:
+    def __init__(self, app: "BlackbirdApp", watched: Workspace) -> None:
         self._app = app
-        self._store = store
+        self._watched = watched
         self._thread: _Thread | None = None
         self._is_busy = False
         self._ended = asyncio.Event()
@@ -49,7 +48,7 @@ class Runner:
     def open_workspace(self) -> Workspace:
         """Open the worktree with what was chosen here; what is read of plan and records is shared."""
         chosen = [] if self.agent is None else [Given("agent", self.agent, Layer.FLAG, "chosen here")]
-        return replace(open_workspace(self._app.world, chosen), store=self._store)
+        return replace(open_workspace(self._app.world, chosen), store=self._watched.store)
 
     def start(self, command: str, prepare: Prepare) -> None:
         """Begin; what is in the way is said."""
