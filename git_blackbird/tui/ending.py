@@ -4,6 +4,7 @@ import asyncio
 import signal
 import time
 from contextlib import suppress
+from typing import Any
 
 from rich.console import RenderableType
 from textual.app import App
@@ -79,6 +80,13 @@ class EndingApp(App[None]):
     async def on_unmount(self) -> None:
         """Pause what runs also where a fault ended all else at once."""
         await self.runner.finish()
+
+    async def run_async(self, *args: Any, **kwargs: Any) -> None:
+        """Run; whatever fails in the end itself, what runs is paused while there is a loop to do it."""
+        try:
+            await super().run_async(*args, **kwargs)
+        finally:
+            await self.runner.finish()
 
     def panic(self, *renderables: RenderableType) -> None:
         """End because no key can be read any more, which is what the terminal's driver calls this for."""
