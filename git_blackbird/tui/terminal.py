@@ -54,9 +54,15 @@ class LastingDriver(LinuxDriver):
         """Whether what was a terminal at the start is none any more."""
         return self.input_tty and not os.isatty(self.fileno)
 
+    @property
+    def can_suspend(self) -> bool:
+        """Whether there is a shell that would let this go on: a session's first program has none."""
+        return os.getpgrp() != os.getsid(0)
+
     def _sigtstp_application(self, *_: object) -> None:
         # Between two steps of the loop: a signal may come while the screen is being written.
-        self._loop.call_soon_threadsafe(super()._sigtstp_application)
+        if self.can_suspend:
+            self._loop.call_soon_threadsafe(super()._sigtstp_application)
 
     def _sigcont_application(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._go_on)
