@@ -13,11 +13,12 @@ from textual.pilot import Pilot
 
 from git_blackbird.agents import processes
 from git_blackbird.errors import RequestError
+from git_blackbird.model.plan import Status
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.help import Help
-from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.controller.support import configure, leaf, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driving import QuickApp, drive, driven, screen_text, wait_for
 from tests.tui.tmux import PATIENCE_SECONDS, Tmux
@@ -239,3 +240,16 @@ def test_what_is_left_of_one_that_was_killed_is_said_and_mended(planned: Path, t
 def _parent_of(run: Run) -> int:
     stat = Path(f"/proc/{run.pid}/stat").read_text()
     return int(stat.rpartition(")")[2].split()[1])
+
+
+def test_an_agent_may_not_judge_itself_here(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLACKBIRD_RUN_ID", "a run")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("s")
+        await wait_for(pilot, lambda: app.screen is not app.main)
+        await pilot.press("6", "enter")
+        await wait_for(pilot, lambda: "an agent may not set a status" in screen_text(app))
+
+    drive(planned, session)
+    assert status(planned, "alpha") is Status.TODO
