@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.controller.support import configure
+from tests.support import commit
 from tests.tui.tmux import Tmux
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo")
+    return repo
 
 
 @pytest.fixture

@@ -80,6 +80,11 @@ async def wait_for(
     await pilot.pause()
 
 
+def is_over(app: BlackbirdApp) -> bool:
+    """Whether no agent is run from here any more."""
+    return not app.runner.is_busy
+
+
 def screen_text(app: BlackbirdApp) -> str:
     """What is on the screen, less the blanks at the ends of lines."""
     width, height = app.size

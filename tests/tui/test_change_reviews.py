@@ -14,7 +14,7 @@ from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.runs import RunsScreen
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, started, wait_for
+from tests.tui.driving import drive, is_over, screen_text, started, wait_for
 
 WANTING = "write x.txt one\nspec-wants x.txt two | critical | x.txt has no two"
 LARGE = (120, 60)
@@ -26,10 +26,6 @@ def reviewed(repo: Path) -> Path:
     configure(repo, agent="demo", reviews__mode="parallel", reviews__maxIterations="1")
     configure(repo, execution__stopGraceSeconds="0")
     return repo
-
-
-def is_over(app: BlackbirdApp) -> bool:
-    return not app.runner.is_busy
 
 
 def reviews(repo: Path) -> list[RunStatus]:

@@ -15,7 +15,7 @@ from git_blackbird.tui.modals.questions import QuestionScreen
 from git_blackbird.tui.modals.request import RequestScreen
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, started, wait_for
+from tests.tui.driving import drive, is_over, screen_text, started, wait_for
 
 PROMPT = "write a.txt one\nsay It is written.\non-feedback write a.txt two"
 
@@ -30,10 +30,6 @@ def planned(repo: Path) -> Path:
 
 def asks(app: BlackbirdApp, screen: type[object]) -> bool:
     return isinstance(app.screen, screen)
-
-
-def is_over(app: BlackbirdApp) -> bool:
-    return not app.runner.is_busy
 
 
 def states(repo: Path, task_id: str) -> list[DecisionState | None]:

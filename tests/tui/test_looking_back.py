@@ -2,7 +2,6 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.model.plan import Status
@@ -10,19 +9,11 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.parent_review import ParentReviewScreen
 from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.runs import RunsScreen
-from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of, status
-from tests.support import commit
-from tests.tui.driving import drive, screen_text, started, wait_for
+from tests.controller.support import execute, leaf, parent_of, put_plan, runs_of, status
+from tests.tui.driving import drive, is_over, screen_text, started, wait_for
 
 REVIEWED = "require use.md without a name | guide-use | Say what happens without a name."
 MENDED = "write use.md usage\nsay Written.\non-feedback write use.md usage, without a name"
-
-
-@pytest.fixture
-def planned(repo: Path) -> Path:
-    commit(repo, {"README.md": "# Here\n"})
-    configure(repo, agent="demo")
-    return repo
 
 
 def plan_a_failing_review(repo: Path) -> None:
@@ -31,10 +22,6 @@ def plan_a_failing_review(repo: Path) -> None:
         replace(parent_of("guide", ["guide-use"]), prompt=REVIEWED),
         leaf("guide-use", MENDED, parent="guide"),
     )
-
-
-def is_over(app: BlackbirdApp) -> bool:
-    return not app.runner.is_busy
 
 
 def test_a_failing_review_comes_up_and_its_child_is_resumed(planned: Path) -> None:

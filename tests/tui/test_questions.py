@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -11,23 +10,11 @@ from git_blackbird.model.conversation import Question
 from git_blackbird.model.run import RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.questions import QuestionScreen
-from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
+from tests.controller.support import leaf, open_at, put_plan, runs_of
 from tests.model.building import run, task
-from tests.support import commit
-from tests.tui.driving import drive, screen_text, wait_for
+from tests.tui.driving import drive, is_over, screen_text, wait_for
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07[bold red]Which[/]?\u202e"
-
-
-@pytest.fixture
-def planned(repo: Path) -> Path:
-    commit(repo, {"README.md": "# Here\n"})
-    configure(repo, agent="demo")
-    return repo
-
-
-def is_over(app: BlackbirdApp) -> bool:
-    return not app.runner.is_busy
 
 
 def is_asked(app: BlackbirdApp, text: str) -> bool:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.controller.requests import set_status
@@ -13,22 +12,10 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.review import ReviewScreen
 from tests.controller.support import configure, execute, leaf, open_at, parent_of, put_plan, runs_of, status
-from tests.support import commit
-from tests.tui.driving import drive, screen_text, wait_for
+from tests.tui.driving import drive, is_over, screen_text, wait_for
 
 WANTING = "write x.txt one\nspec-wants x.txt two | critical | x.txt has no two"
 LARGE = (120, 60)
-
-
-@pytest.fixture
-def planned(repo: Path) -> Path:
-    commit(repo, {"README.md": "# Here\n"})
-    configure(repo, agent="demo")
-    return repo
-
-
-def is_over(app: BlackbirdApp) -> bool:
-    return not app.runner.is_busy
 
 
 def is_shown(app: BlackbirdApp, *texts: str) -> bool:
@@ -54,7 +41,7 @@ def test_a_parent_says_what_is_in_the_way_before_its_children_are_done(planned: 
         assert "1. Dismiss, with a reason  there is no review of guide to dismiss: not done:" in shown
         assert "2. Review now  guide cannot be reviewed: not done: faq, use" in shown
         await pilot.press("2", "enter")
-        assert isinstance(app.screen, ReviewScreen)
+        assert is_shown(app, "2. Review now")
         await pilot.press("escape")
         assert app.screen is app.main
 

@@ -13,21 +13,9 @@ from git_blackbird.model.run import RunStatus, TerminalReason
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
-from tests.support import commit
-from tests.tui.driving import drive, screen_text, started, wait_for, world_at
+from tests.tui.driving import drive, is_over, screen_text, started, wait_for, world_at
 
 SLOW = "say Working on it.\nsleep 60"
-
-
-@pytest.fixture
-def planned(repo: Path) -> Path:
-    commit(repo, {"README.md": "# Here\n"})
-    configure(repo, agent="demo")
-    return repo
-
-
-def is_over(app: BlackbirdApp) -> bool:
-    return not app.runner.is_busy
 
 
 def holder(repo: Path) -> str | None:

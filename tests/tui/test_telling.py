@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
@@ -24,21 +23,10 @@ from tests.controller.support import (
     runs_of,
     status,
 )
-from tests.support import commit, git
-from tests.tui.driving import drive, screen_text, wait_for
+from tests.support import git
+from tests.tui.driving import drive, is_over, screen_text, wait_for
 
 PROMPT = "write a.txt one\non-feedback write a.txt two"
-
-
-@pytest.fixture
-def planned(repo: Path) -> Path:
-    commit(repo, {"README.md": "# Here\n"})
-    configure(repo, agent="demo")
-    return repo
-
-
-def is_over(app: BlackbirdApp) -> bool:
-    return not app.runner.is_busy
 
 
 def is_writing(app: BlackbirdApp) -> bool:
