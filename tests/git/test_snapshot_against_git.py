@@ -24,7 +24,10 @@ def put(repo: Path, files: dict[str, str]) -> None:
     for name, kind in files.items():
         path = repo / name
         above = [parent for parent in path.parents if parent != repo and parent.is_relative_to(repo)]
-        if os.path.lexists(path) or any(parent.is_symlink() or parent.is_file() for parent in above):
+        # Of what lay below a link that now leads to itself, `git add` cannot tell that it is gone.
+        if kind == f"link {name}" or os.path.lexists(path):
+            continue
+        if any(parent.is_symlink() or parent.is_file() for parent in above):
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         if kind.startswith("link "):

@@ -62,7 +62,7 @@ def test_ctrl_c_pauses_and_stays_and_resume_goes_on_in_the_session(planned: Path
         assert app.is_running
         assert holder(planned) is None
         await wait_for(pilot, lambda: app.check_action("resume", ()) is True)
-        assert "Action required (1): alpha: paused" in screen_text(app)
+        await wait_for(pilot, lambda: "Action required (1): alpha: paused" in screen_text(app))
         await pilot.press("u")
         await wait_for(pilot, lambda: len(runs_of(planned, "alpha")) == 2)
         await pilot.press("ctrl+c")
