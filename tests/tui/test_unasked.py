@@ -30,7 +30,7 @@ def planned(repo: Path) -> Path:
 
 
 def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path) -> None:
-    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta"))
+    put_plan(planned, leaf("alpha", "write a.txt one"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
