@@ -161,7 +161,7 @@ class BlackbirdApp(EndingApp, ThemedApp):
     def _look_once(self) -> Picture | None:
         with collector_paused():
             picture = self._watch.look(self._turns.wait)
-            if picture is not None:
+            if picture is not None and self.picture is None:
                 # Records are many and live long: the search for garbage need not halt the screen for them.
                 gc.freeze()
         return picture

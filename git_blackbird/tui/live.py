@@ -227,7 +227,8 @@ class Live(Vertical):
         last = lines[-_WAITING_LINES:]
         self._passed_over += len(lines) - len(last)
         self._passed_over += max(0, len(self._steps) + len(last) - _WAITING_LINES)
-        self._steps.extend((self._count + number, Line(text, tone)) for number, text in enumerate(last, 1))
+        cut = (Line(text[:_LONGEST_STEP], tone) for text in last)
+        self._steps.extend(enumerate(cut, self._count + 1))
         self._count += len(last)
 
     def _draw(self) -> None:

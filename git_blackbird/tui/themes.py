@@ -1,9 +1,13 @@
 """How the screen looks. No terminal is asked for its colours: it may not answer."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.app import App
-from textual.filter import LineFilter, NoColor
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.reactive import Reactive
 from textual.theme import Theme
 
@@ -56,7 +60,27 @@ _OURS = {theme.name: theme for theme in (DARK, LIGHT)}
 _WITHOUT_COLORS = "ansi-dark"
 # What is simple has sixteen colours, or none that are known.
 _SIMPLE = frozenset({None, "standard"})
+_BLACKS = frozenset({0, 8})
 _LIGHT_BACKGROUNDS = frozenset({"7", *map(str, range(9, 16))})
+
+
+class _WithoutColors(LineFilter):
+    """Takes colours away; what stands out by its background does so by reverse."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Give the same without them."""
+        del background
+        return [Segment(text, style and _plain(style), control) for text, style, control in segments]
+
+
+_PLAIN = _WithoutColors()
+
+
+@lru_cache(1024)
+def _plain(style: Style) -> Style:
+    ground = style.bgcolor
+    stands_out = ground is not None and not ground.is_default and ground.number not in _BLACKS
+    return style.without_color + Style(reverse=bool(style.reverse) or stands_out)
 
 
 class ThemedApp(App[None]):
@@ -87,7 +111,7 @@ class ThemedApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Take all colours away, not only what makes them differ."""
-        return (NoColor(),) if self.no_color else super().get_line_filters()
+        return (_PLAIN,) if self.no_color else super().get_line_filters()
 
 
 def theme_name(chosen: str, environ: Mapping[str, str], *, is_simple: bool) -> str:

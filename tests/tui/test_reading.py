@@ -183,24 +183,6 @@ def test_control_sequences_markup_and_long_lines_are_shown_harmlessly(repo: Path
     drive(repo, session)
 
 
-def test_without_colours_all_is_said_in_words(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        assert app.no_color
-        colors = {
-            segment.style.color.triplet
-            for strip in app.screen._compositor.render_strips()
-            for segment in app._filters[0].apply(list(strip), app.background_colors[0])
-            if segment.style is not None and segment.style.color is not None and segment.style.color.triplet
-        }
-        assert all(color.red == color.green == color.blue for color in colors)
-        assert "READY" in screen_text(app)
-        assert "BLOCKED" in screen_text(app)
-
-    drive(planned, session)
-
-
 def test_q_leaves(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("q")

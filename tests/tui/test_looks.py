@@ -1,0 +1,147 @@
+"""How the screen looks: its theme, without colours, and in terminals of any size."""
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.segment import Segment
+from textual.color import Color
+from textual.constants import DIM_FACTOR
+from textual.pilot import Pilot
+from textual.theme import Theme
+
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.lines import STYLES
+from git_blackbird.tui.themes import DARK, LIGHT
+from tests.controller.support import configure, execute, leaf, parent_of, put_plan
+from tests.support import git
+from tests.tui.driving import drive, screen_text, wait_for
+
+READABLE = 4.5
+GOOD = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+
+@pytest.fixture(autouse=True)
+def colorful(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.delenv("COLORFGBG", raising=False)
+    for name, value in GOOD.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "environ", "theme"),
+    [
+        ("auto", {}, "blackbird-dark"),
+        ("auto", {"COLORFGBG": "0;15"}, "blackbird-light"),
+        ("auto", {"COLORFGBG": "15;default;0"}, "blackbird-dark"),
+        ("auto", {"TERM": "linux", "COLORTERM": ""}, "ansi-dark"),
+        ("dark", {"COLORFGBG": "0;15"}, "blackbird-dark"),
+        ("light", {}, "blackbird-light"),
+        ("ansi", {"COLORFGBG": "0;15"}, "ansi-light"),
+        ("light", {"NO_COLOR": "1"}, "ansi-dark"),
+    ],
+)
+def test_the_theme_is_the_chosen_one_or_goes_by_the_environment(
+    planned: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, environ: dict[str, str], theme: str
+) -> None:
+    put_plan(planned, leaf("alpha"))
+    configure(planned, tui__theme=chosen)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        del pilot
+        assert app.theme == theme
+
+    drive(planned, session)
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT])
+def test_every_word_can_be_read(theme: Theme) -> None:
+    colors = {**theme.to_color_system().generate(), **theme.variables}
+    names = {match[1] for style in STYLES.values() if (match := re.search(r"\$([a-z-]+)", style))}
+    grounds = [Color.parse(colors[name]) for name in ("background", "surface", "panel")]
+    foreground = Color.parse(colors["foreground"])
+    for ground in grounds:
+        words = {name: Color.parse(colors[name]) for name in (*names, "text-primary", "foreground")}
+        words["dim"] = ground.blend(foreground, DIM_FACTOR)
+        too_faint = {
+            name: ratio for name, word in words.items() if (ratio := contrast(word, ground)) < READABLE
+        }
+        assert not too_faint
+    assert contrast(Color.parse(colors["background"]), Color.parse(colors["warning"])) >= READABLE
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The ratio of luminances, as the guidelines for accessible pages have it."""
+    darker, lighter = sorted(map(luminance, (one, other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(color: Color) -> float:
+    parts = (part / 255 for part in (color.r, color.g, color.b))
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("without", ["NO_COLOR", "color.ui", "color.blackbird"])
+def test_without_colours_all_is_told_by_words_and_reverse(
+    planned: Path, monkeypatch: pytest.MonkeyPatch, without: str
+) -> None:
+    if without == "NO_COLOR":
+        monkeypatch.setenv(without, "1")
+    else:
+        git(planned, "config", without, "never")
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta"))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        assert_colorless(app)
+        assert "Action required" in reversed_text(app)
+        await pilot.press("d")
+        await wait_for(pilot, lambda: "5. View full diff" in screen_text(app))
+        assert_colorless(app)
+        assert "1. Approve and continue" in reversed_text(app)
+
+    drive(planned, session)
+
+
+def painted(app: BlackbirdApp) -> list[Segment]:
+    return [segment for strip in app.screen._compositor.render_strips() for segment in strip]
+
+
+def assert_colorless(app: BlackbirdApp) -> None:
+    styles = [segment.style for segment in painted(app) if segment.style is not None]
+    colors = {color for style in styles for color in (style.color, style.bgcolor) if color is not None}
+    assert all(color.is_default for color in colors)
+
+
+def reversed_text(app: BlackbirdApp) -> str:
+    return "".join(one.text for one in painted(app) if one.style is not None and one.style.reverse)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (200, 60)])
+def test_every_screen_fits_and_follows_the_terminal(planned: Path, size: tuple[int, int]) -> None:
+    configure(planned, execution__stopAfterEachTask="true")
+    put_plan(planned, parent_of("all", ["alpha"]), leaf("alpha", "write a.txt one", parent="all"))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        for keys in ("", "down d v", "3 enter", "question_mark", "h", "ctrl+p"):
+            if keys != "3 enter":
+                await pilot.press("escape", "escape")
+            await pilot.press(*keys.split())
+            for width, height in (size, (size[0] - 7, size[1] - 2), size):
+                await pilot.resize_terminal(width, height)
+                await pilot.pause()
+                strips = app.screen._compositor.render_strips()
+                assert [strip.cell_length for strip in strips] == [width] * height
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        assert screen_text(app).splitlines()[-1].endswith("? Help q Quit")
+
+    drive(planned, session, size)
