@@ -3,7 +3,7 @@
 import gc
 import sys
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -36,6 +36,7 @@ T = TypeVar("T")
 _LOOK_SECONDS = 1.0
 _TURN_SECONDS = 0.0005
 _WARNING_SECONDS = 10.0
+_SETTLE_SECONDS = 0.3
 _EVERYWHERE = "ctrl+c"
 _RECORDED = frozenset({"decide", "retry"})
 """What starts nothing is possible wherever agents run."""
@@ -136,6 +137,10 @@ class BlackbirdApp(EndingApp, ThemedApp):
         # The plan is there at once; reading the records takes turns with whatever a person does then.
         self.call_after_refresh(self.look)
         self.set_interval(_LOOK_SECONDS, self.look)
+
+    def on_resize(self) -> None:
+        """Draw all of it once more a moment later: what was under way was drawn for another size."""
+        self.set_timer(_SETTLE_SECONDS, partial(self.refresh, layout=True))
 
     async def on_event(self, event: events.Event) -> None:
         """Answer what a person does before anything else."""
