@@ -59,6 +59,14 @@ class LastingDriver(LinuxDriver):
         """Whether there is a shell that would let this go on: a session's first program has none."""
         return os.getpgrp() != os.getsid(0)
 
+    def _get_terminal_size(self) -> tuple[int, int]:
+        # What a shell exported was true then; the terminal may have another size by now.
+        with suppress(OSError):
+            columns, lines = os.get_terminal_size(self._file.fileno())
+            if columns and lines:
+                return columns, lines
+        return super()._get_terminal_size()
+
     def _sigtstp_application(self, *_: object) -> None:
         # Between two steps of the loop: a signal may come while the screen is being written.
         if self.can_suspend:

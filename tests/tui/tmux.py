@@ -22,8 +22,8 @@ class Tmux:
 
     def do(self, *args: str) -> str:
         command = ["tmux", "-f", "/dev/null", "-S", self._socket, *args]
-        # The terminal says how wide it is.
-        environ = program_environ({"COLUMNS": None})
+        # The terminal says how large it is, whatever was exported.
+        environ = program_environ({"COLUMNS": "80", "LINES": "24"})
         return subprocess.run(command, capture_output=True, text=True, check=True, env=environ).stdout
 
     def open(self, cwd: Path, *args: str) -> None:
