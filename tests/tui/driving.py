@@ -90,3 +90,9 @@ def screen_text(app: BlackbirdApp) -> str:
     width, height = app.size
     strips = app.screen._compositor.render_strips()
     return "\n".join(strip.text[:width].rstrip() for strip in strips[:height])
+
+
+def works(app: BlackbirdApp, saying: str = "Working on it.") -> bool:
+    """Whether an agent that was started here has said this; that its prompt says it as well is not enough."""
+    shown = screen_text(app)
+    return "starting " in shown and saying in shown

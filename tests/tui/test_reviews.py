@@ -180,7 +180,7 @@ def test_looking_is_possible_while_agents_work_and_nothing_more(planned: Path) -
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await wait_for(pilot, lambda: "slow" in app.main.plan_tree.shown_ids())
         await pilot.press("end", "x")
-        await wait_for(pilot, lambda: "Working on it." in screen_text(app))
+        await wait_for(pilot, lambda: works(app))
         await pilot.press("home", "p")
         await wait_for(pilot, lambda: is_shown(app, "1. Resume use", "running: execute (process "))
         await pilot.press("1", "enter", "escape")

@@ -13,7 +13,7 @@ from git_blackbird.model.run import RunStatus, TerminalReason
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
-from tests.tui.driving import drive, is_over, screen_text, started, wait_for, world_at
+from tests.tui.driving import drive, is_over, screen_text, started, wait_for, works, world_at
 
 SLOW = "say Working on it.\nsleep 60"
 
@@ -55,7 +55,7 @@ def test_ctrl_c_pauses_and_stays_and_resume_goes_on_in_the_session(planned: Path
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
-        await wait_for(pilot, lambda: "Working on it." in screen_text(app))
+        await wait_for(pilot, lambda: works(app))
         assert holder(planned) is not None
         await pilot.press("ctrl+c")
         await wait_for(pilot, lambda: is_over(app))
@@ -80,7 +80,7 @@ def test_leaving_during_a_run_pauses_it_and_leaves_no_agent_behind(planned: Path
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
-        await wait_for(pilot, lambda: "Working on it." in screen_text(app))
+        await wait_for(pilot, lambda: works(app))
         if key.startswith("SIG"):
             os.kill(os.getpid(), signal.Signals[key])
         else:
@@ -100,7 +100,7 @@ def test_a_second_ctrl_c_leaves(planned: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
-        await wait_for(pilot, lambda: "Working on it." in screen_text(app))
+        await wait_for(pilot, lambda: works(app))
         await pilot.press("ctrl+c", "ctrl+c")
         await wait_for(pilot, lambda: not app.is_running)
 
