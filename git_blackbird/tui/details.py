@@ -1,9 +1,6 @@
 """What there is to know of one task: what it is, why it is or is not ready, what is due, its runs."""
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
-
-from textual.binding import Binding, BindingType
 
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait
 from git_blackbird.controller.overview import CHANGE_REVIEW, TaskView
@@ -32,11 +29,6 @@ _MAX_NEIGHBOURS = 20
 
 class Details(FoldedView, can_focus=True):
     """Shows one task; scrolls."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", "Down", show=False),
-        Binding("k", "scroll_up", "Up", show=False),
-    ]
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)

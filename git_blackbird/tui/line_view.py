@@ -8,6 +8,7 @@ from typing import ClassVar, overload
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -60,6 +61,11 @@ class LineView(ScrollView, can_focus=False):
 
 class FoldedView(LineView):
     """Shows lines that are broken where they are too long; scrolls up and down."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", "Down", show=False),
+        Binding("k", "scroll_up", "Up", show=False),
+    ]
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)

@@ -5,11 +5,10 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widgets import Static
@@ -79,11 +78,6 @@ class Work:
 
 class LiveLog(FoldedView, can_focus=True):
     """The lines; the oldest give way, and the newest are in view unless someone reads further above."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", "Down", show=False),
-        Binding("k", "scroll_up", "Up", show=False),
-    ]
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
