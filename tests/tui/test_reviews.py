@@ -12,7 +12,7 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.review import ReviewScreen
 from tests.controller.support import configure, execute, leaf, open_at, parent_of, put_plan, runs_of, status
-from tests.tui.driving import drive, is_over, screen_text, wait_for
+from tests.tui.driving import drive, is_over, screen_text, wait_for, works
 
 WANTING = "write x.txt one\nspec-wants x.txt two | critical | x.txt has no two"
 LARGE = (120, 60)
