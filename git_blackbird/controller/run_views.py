@@ -123,21 +123,29 @@ def _saved_output(workspace: Workspace, run: Run, name: str, *, is_logged: bool)
     return SavedOutput(name, stream.size, stream.pieces(), missing)
 
 
-def follow(workspace: Workspace, run: Run) -> Iterator[tuple[str, bytes]]:
-    """Give what a live run prints, by stream, until its record is closed or nobody is left to close it.
+class FollowedOutput:
+    """What a run prints, by stream; it begins with the end of what was printed before."""
 
-    It begins with the end of what was printed before.
-    """
-    streams = [
-        (name, SavedStream(workspace.layout.log(run.task_id, run.id, name), tail=_TAIL_BYTES))
-        for name in STREAMS
-    ]
+    def __init__(self, workspace: Workspace, run: Run) -> None:
+        layout = workspace.layout
+        self._streams = [
+            (name, SavedStream(layout.log(run.task_id, run.id, name), tail=_TAIL_BYTES)) for name in STREAMS
+        ]
+
+    def arrived(self) -> Iterator[tuple[str, bytes]]:
+        """Give what was printed since the last piece that was given; waits for nothing."""
+        for name, stream in self._streams:
+            for piece in stream.pieces():
+                yield name, piece
+
+
+def follow(workspace: Workspace, run: Run) -> Iterator[tuple[str, bytes]]:
+    """Give what a live run prints until its record is closed or nobody is left to close it."""
+    output = FollowedOutput(workspace, run)
     over = False
     while not over:
         over = not is_at_work(workspace, run)
-        for name, stream in streams:
-            for piece in stream.pieces():
-                yield name, piece
+        yield from output.arrived()
         if not over:
             time.sleep(LOOK_SECONDS)
 

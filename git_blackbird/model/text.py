@@ -8,6 +8,7 @@ _CONTROL = re.compile(
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor, modes
     r"|\x1b[ -/]*[0-~]"  # other escapes
     r"|\r(?=\n)"
+    "|[\u200d\ufe00-\ufe0f]"  # what joins and varies signs: no two terminals agree how wide they are then
 )
 _SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _REST = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -17,14 +18,15 @@ def clean(text: str) -> str:
     """Take terminal control sequences out; what is left of control characters becomes U+FFFD.
 
     Line ends and tabs stay. Marks that turn the direction of writing go as well: they can make a path or
-    a diff read as another one.
+    a diff read as another one. So do joiners: what is painted beside them would stand elsewhere.
     """
     return _REST.sub("\ufffd", _CONTROL.sub("", text))
 
 
 def visible(text: str) -> str:
     """Make control characters visible as ``^[`` and the like: in a change they are part of what it does."""
-    return clean(_SHOWN.sub(lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text))
+    shown = _SHOWN.sub(lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
+    return clean(shown.replace("\u200d", "\ufffd"))
 
 
 def clean_line(text: str, limit: int = 200) -> str:

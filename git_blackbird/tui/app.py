@@ -144,7 +144,10 @@ class BlackbirdApp(EndingApp, ThemedApp):
 
     async def on_event(self, event: events.Event) -> None:
         """Answer what a person does before anything else."""
-        if isinstance(event, events.InputEvent):
+        if isinstance(event, events.Paste):
+            # What is copied may hold anything, and what is typed is shown.
+            event.text = clean(event.text)
+        if isinstance(event, events.InputEvent) and self.screen_stack:
             self._turns.take()
             self.call_after_refresh(self._turns.give_back)
         await super().on_event(event)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from git_blackbird.controller.run_views import FollowedOutput
 from git_blackbird.controller.transcripts import FollowedSteps, followed_steps
 from git_blackbird.controller.watching import Picture
 from git_blackbird.controller.workspace import Workspace
@@ -17,22 +18,31 @@ class Follower:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._followed: dict[RunId, FollowedSteps | None] = {}
+        self._followed: dict[RunId, FollowedSteps | FollowedOutput] = {}
 
     def look(self, workspace: Workspace, picture: Picture) -> None:
         """Read what came since the last look; of a run that is new here, its last steps."""
         running = {one.run.id: one.run for one in picture.overview.running if one.alive}
         for run_id in self._followed.keys() - running.keys():
+            self._read_on(run_id)
             del self._followed[run_id]
             self._live.leave(run_id)
         for run in running.values():
             if run.id not in self._followed:
                 self._begin(workspace, picture, run)
-            steps = self._followed[run.id]
-            self._tell(run.id, () if steps is None else steps.arrived())
+            self._read_on(run.id)
+
+    def _read_on(self, run_id: RunId) -> None:
+        followed = self._followed[run_id]
+        if isinstance(followed, FollowedSteps):
+            self._tell(run_id, followed.arrived())
+        else:
+            for _, data in followed.arrived():
+                self._live.tell_printed(run_id, data)
 
     def _begin(self, workspace: Workspace, picture: Picture, run: Run) -> None:
-        steps = self._followed[run.id] = followed_steps(workspace, run)
+        steps = followed_steps(workspace, run)
+        self._followed[run.id] = steps or FollowedOutput(workspace, run)
         task = picture.plan.tasks.get(run.task_id)
         title = "" if task is None else task.title
         seconds = max(run_seconds(run, workspace.world.timestamp()) or 0.0, 0.0)

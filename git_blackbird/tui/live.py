@@ -90,6 +90,11 @@ class LiveLog(FoldedView, can_focus=True):
         super().watch_scroll_y(old_value, new_value)
         self._follows = self.is_vertical_scroll_end
 
+    @property
+    def lines(self) -> Sequence[Line]:
+        """The lines that are kept."""
+        return tuple(self._lines)
+
     def add(self, lines: Sequence[Line]) -> None:
         """Add lines at the end."""
         follows = self._follows

@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from git_blackbird.model.mentions import MENTION, KnownPaths
+from git_blackbird.model.text import clean
 
 Load = Callable[[], Iterable[list[str]]]
 """Lists the paths, once again for each time that more of them are known."""
@@ -65,7 +66,7 @@ class PathEditor(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay the two out."""
-        yield MentionArea(self._first_text)
+        yield MentionArea(clean(self._first_text))
         picker = OptionList(id="picker", markup=False)
         picker.can_focus = False
         picker.display = False
