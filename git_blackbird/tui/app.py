@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events, work
 from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
 
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
@@ -19,8 +20,9 @@ from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean
 from git_blackbird.tui.banner import following
-from git_blackbird.tui.deeds import DEEDS
+from git_blackbird.tui.deeds import BY_KEY, DEEDS
 from git_blackbird.tui.ending import EndingApp
+from git_blackbird.tui.hearing import ALWAYS_HEARD, HearingApp
 from git_blackbird.tui.main_screen import MainScreen
 from git_blackbird.tui.palette import DeedProvider
 from git_blackbird.tui.running import Prepare, Runner
@@ -37,7 +39,6 @@ _LOOK_SECONDS = 1.0
 _TURN_SECONDS = 0.0005
 _WARNING_SECONDS = 10.0
 _SETTLE_SECONDS = 0.3
-_EVERYWHERE = "ctrl+c"
 _RECORDED = frozenset({"decide", "retry"})
 """What starts nothing is possible wherever agents run."""
 _TAKEN_BY = {
@@ -51,7 +52,7 @@ _TAKEN_BY = {
 _GOOD_ENDS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
 
-class BlackbirdApp(EndingApp, ThemedApp):
+class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     """Shows one worktree, and runs one loop of the controller at a time."""
 
     TITLE = "git blackbird"
@@ -67,15 +68,12 @@ class BlackbirdApp(EndingApp, ThemedApp):
                 tooltip=deed.says,
                 show=deed.is_shown,
                 # Any other key may be part of a text that is being typed, or mean something else in a modal.
-                priority=deed.key == _EVERYWHERE,
+                priority=deed.key == ALWAYS_HEARD,
             )
             for deed in DEEDS
         ),
-        Binding(_EVERYWHERE, "quit", show=False, priority=True),
+        Binding(ALWAYS_HEARD, "withdraw", show=False, priority=True),
     ]
-
-    pause_seconds = 0.5
-    """How long no key may come before what comes up by itself takes keys."""
 
     def __init__(self, world: World, watch: Watch) -> None:
         super().__init__()
@@ -137,6 +135,14 @@ class BlackbirdApp(EndingApp, ThemedApp):
         # The plan is there at once; reading the records takes turns with whatever a person does then.
         self.call_after_refresh(self.look)
         self.set_interval(_LOOK_SECONDS, self.look)
+
+    def on_key(self, event: events.Key) -> None:
+        """Say what a key would do that does nothing now; what is typed after it is meant for that."""
+        deed = BY_KEY.get(event.key)
+        if self.screen is self.main and deed is not None and not self.check_action(deed.action, ()):
+            about = "" if self.current is None else f" of {self.current.id}"
+            self.notify(f"{deed.label}{about} is not possible now", severity="warning", markup=False)
+            self.ignore_strays()
 
     def on_resize(self) -> None:
         """Draw all of it once more a moment later: what was under way was drawn for another size."""
@@ -207,11 +213,13 @@ class BlackbirdApp(EndingApp, ThemedApp):
 
     async def ask(self, screen: "Modal[T]") -> T | None:
         """Ask on a screen of its own; cancelled, it is gone with all that came up over it."""
-        self.bell()
+        self.opened()
         try:
             return await self.push_screen_wait(screen)
         finally:
             if screen in self.screen_stack:
+                # It goes while someone may be typing there.
+                self.ignore_strays()
                 screen.pop_until_active()
                 screen.give(None)
 
@@ -232,6 +240,7 @@ class BlackbirdApp(EndingApp, ThemedApp):
         text = "\n".join((stop.text, *(f"next step: {step}" for step in stop.next_steps)))
         self.say(text, is_good=stop.reason in _GOOD_ENDS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
+            self.ignore_strays()
             self.run_worker(self.doing.show_review(stop.held[0].task_id))
 
     def complain(self, error: BlackbirdError) -> None:
@@ -302,63 +311,66 @@ class BlackbirdApp(EndingApp, ThemedApp):
         else:
             self.doing.resume(task)
 
-    @work
-    async def action_restart(self) -> None:
+    def action_restart(self) -> None:
         """Start in a new session."""
         if (task := self.current) is not None:
-            await self.doing.restart(task)
+            self.open_soon(self.doing.restart(task))
 
-    @work
-    async def action_decide(self) -> None:
+    def action_decide(self) -> None:
         """Decide on a run while nothing runs here."""
         if (task := self.current) is not None:
-            await self.doing.decide(task)
+            self.open_soon(self.doing.decide(task))
 
-    @work
-    async def action_tell(self) -> None:
+    def action_tell(self) -> None:
         """Tell a task's agent something."""
         if (task := self.current) is not None:
-            await self.doing.tell(task)
+            self.open_soon(self.doing.tell(task))
 
-    @work
-    async def action_review(self) -> None:
+    def action_review(self) -> None:
         """Show how the reviews of a task stand."""
         if (task := self.current) is not None:
-            await self.doing.show_review(task.id)
+            self.open_soon(self.doing.show_review(task.id))
 
-    @work
-    async def action_runs(self) -> None:
+    def action_runs(self) -> None:
         """Look at what happened on a task."""
         if (task := self.current) is not None:
-            await self.doing.runs(task)
+            self.open_soon(self.doing.runs(task))
 
     def action_pause(self) -> None:
         """Pause what runs; again, quit: who asks twice does not want to wait."""
         is_first = not self.runner.is_pausing
         self.runner.interrupt()
-        if not is_first:
+        if is_first:
+            self.say("pausing what runs; ctrl+c again kills it and leaves", is_good=True)
+        else:
             self.leave()
+
+    def action_withdraw(self) -> None:
+        """Leave what is shown over the plan, or else the application; what was written stays."""
+        if self.screen is self.main or not isinstance(self.screen, ModalScreen):
+            self.leave()
+        else:
+            self.call_later(self.screen.run_action, "leave")
 
     async def action_quit(self) -> None:
         """Leave, once what runs is paused and its record says so."""
+        if self.runner.is_busy:
+            self.say("leaving once what runs is paused; ctrl+c kills it", is_good=True)
         self.leave()
 
-    @work
-    async def action_retry(self) -> None:
+    def action_retry(self) -> None:
         """Make a task todo again."""
         if (task := self.current) is not None:
-            await self.doing.retry(task)
+            self.open_soon(self.doing.retry(task))
 
-    @work
-    async def action_set_status(self) -> None:
+    def action_set_status(self) -> None:
         """Set a status by hand."""
         if (task := self.current) is not None:
-            await self.doing.set_status(task)
+            self.open_soon(self.doing.set_status(task))
 
-    @work
-    async def action_choose_agent(self) -> None:
+    def action_choose_agent(self) -> None:
         """Choose the agent of new runs."""
-        await self.doing.choose_agent()
+        self.open_soon(self.doing.choose_agent())
 
     async def action_settings(self) -> None:
         """Show and change the configuration."""

@@ -92,6 +92,7 @@ DEEDS = (
     Deed("q", "quit", "Quit", "leave; what runs is paused first"),
 )
 """In the order of the footer."""
+BY_KEY = {deed.key: deed for deed in DEEDS}
 
 KEYS_OF_TREE = (
     ("up down j k", "move; also pgup, pgdn, home, end"),

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from git_blackbird.controller.overview import CHANGE_REVIEW
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
@@ -91,21 +92,27 @@ class Doing:
 
     async def _gives_up(self, task: Task, what: str) -> bool:
         """Ask, where a run that waits for a person would be overtaken: one key is soon pressed."""
-        picture = self._app.picture
-        owed = None if picture is None else picture.view(task).owed
-        if owed is None or owed.run is None:
+        waiting = self._in_hand(task)
+        if waiting is None:
             return True
-        title = f"{clean_line(task.id)}: {OWED_WORDS[owed.kind].format(run=owed.run.id)}"
+        title = f"{clean_line(task.id)}: {waiting}"
         offers: list[Offer[bool]] = [Offer(False, "Leave it"), Offer(True, f"{what}: that run is overtaken")]
-        return await self._app.push_screen_wait(Chooser[bool](title, offers)) is True
+        return await self._app.ask(Chooser[bool](title, offers)) is True
+
+    def _in_hand(self, task: Task) -> str | None:
+        """Say what a run of the task waits for; None where nothing would be given up."""
+        view = None if self._app.picture is None else self._app.picture.view(task)
+        if view is not None and view.owed is not None and view.owed.run is not None:
+            return OWED_WORDS[view.owed.kind].format(run=view.owed.run.id)
+        return CHANGE_REVIEW if view is not None and view.to_review is not None else None
 
     async def set_status(self, task: Task) -> None:
         """Set a status by hand."""
         offers = [Offer(status, status.value) for status in Status]
         title = f"Status of {clean_line(task.id)}"
         chooser = Chooser(title, offers, list(Status).index(task.status))
-        status = await self._app.push_screen_wait(chooser)
-        if status is not None:
+        status = await self._app.ask(chooser)
+        if status is not None and await self._gives_up(task, f"Set to {status}"):
             await self._change(lambda workspace: set_status(workspace, task.id, status))
 
     async def _change(self, change: Callable[[Workspace], Reset]) -> None:
@@ -126,7 +133,7 @@ class Doing:
         setting = (await self._open()).settings.values["agent"]
         offers = [Offer(name, name, setting.origin if name == setting.value else "") for name in AGENT_NAMES]
         start = AGENT_NAMES.index(str(setting.value))
-        name = await self._app.push_screen_wait(Chooser("Agent of new runs", offers, start))
+        name = await self._app.ask(Chooser("Agent of new runs", offers, start))
         if name is not None:
             self._app.runner.agent = name
             self._app.say(f"new runs are {name}'s until you leave", is_good=True)

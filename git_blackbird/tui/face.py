@@ -38,14 +38,15 @@ class TuiFace:
     ) -> Mapping[str, str] | LeftOpen | None:
         """Ask one question after the other, and go back among them; leaving one leaves all of them open."""
         drafts = [self._app.draft(f"answer of {task.id}", f"{one.id} {one.prompt}") for one in questions]
-        index, seconds = 0, self._app.pause_seconds
+        index = 0
+        self._come_up()
         while index < len(questions):
             place = index + 1, len(questions)
             screen = QuestionScreen(task.id, questions[index], place, drafts[index])
-            move = await self._app.ask(screen.after_a_pause(seconds))
+            move = await self._app.ask(screen)
             if move is None:
                 return LeftOpen()
-            index, seconds = index + move, 0.0
+            index += move
         answers = {one.id: draft.text for one, draft in zip(questions, drafts, strict=True)}
         for draft in drafts:
             draft.text = ""
@@ -55,7 +56,13 @@ class TuiFace:
         """Show the checkpoint and let one of its choices be made."""
         draft = self._app.draft("changes", checkpoint.run.id)
         screen = CheckpointScreen(self._workspace, checkpoint, draft)
-        return await self._app.ask(screen.after_a_pause(self._app.pause_seconds)) or LeftOpen()
+        self._come_up()
+        return await self._app.ask(screen) or LeftOpen()
+
+    def _come_up(self) -> None:
+        """Come up unasked: be heard, and take no key that was meant for something else."""
+        self._app.bell()
+        self._app.ignore_strays()
 
 
 class FaceAtHome:

@@ -29,7 +29,8 @@ def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> 
     tmux.wait_for("2 tasks: 2 todo (2 ready)")
     tmux.press("e")
     tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
-    tmux.press("Enter")
+    # Pressed twice, both are read at once.
+    tmux.press("Enter", "Enter")
     tmux.wait_for("Working on it.")
     tmux.press("q")
     tmux.wait_for_end(0)
@@ -80,7 +81,7 @@ def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path,
     assert started(planned, "decide", "alpha", "--approve").wait(PATIENCE_SECONDS) == 0
     tmux.wait_for("Working on it.", without="What is to change?")
     tmux.press("C-c")
-    tmux.wait_for("Action required (1): beta: paused")
+    tmux.wait_for("Action required (1): beta: paused", "q Quit")
     tmux.press("q")
     tmux.wait_for_end(0)
 

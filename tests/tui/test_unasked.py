@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from git_blackbird.controller.decide import record_decision
 from git_blackbird.model.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.questions import QuestionScreen
-from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit
 from tests.tui.driving import drive, screen_text, wait_for
 
@@ -39,7 +40,7 @@ def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path)
         assert isinstance(app.screen, CheckpointScreen)
         assert HINT not in screen_text(app)
         assert "a.txt  +1 -0" in screen_text(app)
-        app.screen._take_keys()
+        app.hear()
         await wait_for(pilot, lambda: HINT in screen_text(app))
         await pilot.press("enter")
         await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
@@ -75,3 +76,52 @@ def test_a_checkpoint_that_comes_up_over_the_palette_is_decided(planned: Path) -
 
     drive(planned, session)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
+
+
+def test_what_is_typed_where_an_editor_goes_away_starts_nothing(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", "write b.txt one"))
+    execute(planned, None, "alpha")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: "What is to change?" in screen_text(app))
+        await pilot.press(*"Say")
+        record_decision(open_at(planned), "alpha", APPROVE)
+        await wait_for(pilot, lambda: app.screen is app.main)
+        await pilot.press("x", "e")
+        assert not app.runner.is_busy
+        app.hear()
+        await pilot.press("down", "x")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+
+    drive(planned, session, kind=PatientApp)
+    assert [len(runs_of(planned, task)) for task in ("alpha", "beta")] == [1, 1]
+
+
+def test_a_key_that_does_nothing_now_says_so_and_what_is_typed_after_it_starts_nothing(planned: Path) -> None:
+    put_plan(planned, leaf("alpha"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("m", *"execute")
+        await wait_for(pilot, lambda: "Tell of alpha is not possible now" in screen_text(app))
+        assert not app.runner.is_busy
+
+    drive(planned, session, kind=PatientApp)
+    assert runs_of(planned, "alpha") == ()
+
+
+def test_ctrl_c_in_an_editor_leaves_the_editor_and_keeps_the_text(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("m")
+        await wait_for(pilot, lambda: "What is to change in alpha?" in screen_text(app))
+        await pilot.press(*"Say", "ctrl+c")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        await pilot.press("m")
+        await wait_for(pilot, lambda: "Say" in screen_text(app))
+
+    drive(planned, session)
