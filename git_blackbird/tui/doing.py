@@ -83,7 +83,7 @@ class Doing:
         except BlackbirdError as error:
             self._app.complain(error)
         else:
-            await self._app.ask(RunsScreen(workspace, task.id, runs.runs))
+            await self._app.ask(RunsScreen(workspace, task.id, runs))
 
     async def retry(self, task: Task) -> None:
         """Make a task todo again, once it is sure that its run is to be given up."""

@@ -93,6 +93,21 @@ def test_the_runs_of_a_task_and_their_logs_are_shown(planned: Path) -> None:
     drive(planned, session, (100, 30))
 
 
+def test_a_record_that_cannot_be_read_is_named(planned: Path) -> None:
+    put_plan(planned, leaf("alpha"))
+    folder = planned / ".blackbird/runs/alpha"
+    folder.mkdir(parents=True)
+    (folder / "0123456789abcdef.json").write_text("{")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("h")
+        await wait_for(pilot, lambda: "no run of it can be read" in screen_text(app))
+        assert "unreadable: " in screen_text(app)
+        await pilot.press("escape")
+
+    drive(planned, session)
+
+
 def test_runs_that_come_while_they_are_looked_at_are_shown(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "fail-once 3\nsay Another try.\nsleep 60"))
     execute(planned)

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.worker import get_current_worker
 
-from git_blackbird.controller.run_views import runs_of_task, saved_outputs
+from git_blackbird.controller.run_views import RunList, runs_of_task, saved_outputs
 from git_blackbird.controller.transcripts import saved_steps
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
@@ -18,9 +18,11 @@ from git_blackbird.messages.event_text import render_step
 from git_blackbird.messages.review_text import merged_lines, result_lines
 from git_blackbird.messages.run_text import shown_cost, shown_decision, shown_moment
 from git_blackbird.model.conversation import Progress, ProgressKind
+from git_blackbird.model.history import RecordFault
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.run import Run, RunStatus
 from git_blackbird.model.text import clean, clean_line
+from git_blackbird.tui.banner import Notice
 from git_blackbird.tui.line_view import FoldedView
 from git_blackbird.tui.lines import section
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
@@ -28,6 +30,8 @@ from git_blackbird.tui.modals.scrolling import ScrollingModal
 
 _KEYS = "up/down choose, pgup/pgdn and ctrl+end scroll, esc goes back"
 _LOOK_SECONDS = 1.0
+_MOST_FAULTS = 3
+_LONGEST_FAULT = 300
 _MOST_LINES = 5_000
 _MOST_OUTPUT = 1_000_000
 
@@ -35,17 +39,19 @@ _MOST_OUTPUT = 1_000_000
 class RunsScreen(ScrollingModal[None]):
     """Lists runs, each before the reviews of its change; below is the log of the one under the cursor."""
 
-    def __init__(self, workspace: Workspace, task_id: TaskId, runs: Sequence[Run]) -> None:
+    def __init__(self, workspace: Workspace, task_id: TaskId, listed: RunList) -> None:
         super().__init__()
         self._workspace = workspace
         self._task_id = task_id
-        self._runs = runs
+        self._runs: Sequence[Run] = listed.runs
+        self._faults = listed.faults
         self._read_id: RunId | None = None
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
         with Vertical(classes="box full"):
             yield Static(f"Runs of {self._task_id}", classes="title", markup=False)
+            yield Notice(id="unreadable")
             yield ChoiceList(self._offers())
             yield FoldedView(id="log-of-run")
             yield Static(_KEYS, classes="keys", markup=False)
@@ -57,8 +63,10 @@ class RunsScreen(ScrollingModal[None]):
 
     def on_mount(self) -> None:
         """Say so where there are none; runs come, and come to their ends, while they are looked at."""
+        self.query_one(Notice).say(_unreadable(self._faults))
         if not self._runs:
-            self.read_widget.show([Line("no run of it is there", Tone.FAINT)])
+            none = "no run of it can be read" if self._faults else "no run of it is there"
+            self.read_widget.show([Line(none, Tone.FAINT)])
         self.set_interval(_LOOK_SECONDS, self._look)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -69,21 +77,22 @@ class RunsScreen(ScrollingModal[None]):
     def _look(self) -> None:
         """Read again what may have changed, away from the screen."""
         try:
-            runs = runs_of_task(self._workspace, self._task_id, None).runs
+            listed = runs_of_task(self._workspace, self._task_id, None)
         except BlackbirdError as error:
             self.app.call_from_thread(self.notify, clean_line(error.message), markup=False)
             return
-        if tuple(runs) != tuple(self._runs):
-            self.app.call_from_thread(self._renew, runs)
-        elif any(run.id == self._read_id and run.status is RunStatus.RUNNING for run in runs):
+        if (listed.runs, listed.faults) != (self._runs, self._faults):
+            self.app.call_from_thread(self._renew, listed)
+        elif any(run.id == self._read_id and run.status is RunStatus.RUNNING for run in listed.runs):
             self.app.call_from_thread(self._read_again)
 
-    def _renew(self, runs: Sequence[Run]) -> None:
+    def _renew(self, listed: RunList) -> None:
         """Show other runs, with the cursor on the one that it was on."""
         if not self.is_attached:
             return
-        self._runs = runs
-        chosen = next((index for index, run in enumerate(runs) if run.id == self._read_id), 0)
+        self._runs, self._faults = listed.runs, listed.faults
+        self.query_one(Notice).say(_unreadable(self._faults))
+        chosen = next((index for index, run in enumerate(self._runs) if run.id == self._read_id), 0)
         self.query_one(ChoiceList).renew(self._offers(), chosen)
 
     def _read_again(self) -> None:
@@ -111,6 +120,12 @@ class RunsScreen(ScrollingModal[None]):
         show = self.read_widget.renew if run_id == self._read_id else self.read_widget.show
         show(lines)
         self._read_id = run_id
+
+
+def _unreadable(faults: Sequence[RecordFault]) -> str:
+    shown = [f"{fault.path}: {fault.what}" for fault in faults[:_MOST_FAULTS]]
+    more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
+    return "\n".join(clean_line(f"unreadable: {text}", _LONGEST_FAULT) for text in (*shown, *more))
 
 
 def _title(run: Run) -> str:
