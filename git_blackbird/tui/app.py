@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
@@ -49,6 +50,7 @@ _TAKEN_BY = {
     "retry": ("retry",),
     "restart": ("restart",),
 }
+_OF_PLAN = frozenset(deed.action for deed in DEEDS if deed.key != ALWAYS_HEARD)
 _GOOD_ENDS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
 
@@ -67,8 +69,8 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
                 deed.label,
                 tooltip=deed.says,
                 show=deed.is_shown,
-                # Any other key may be part of a text that is being typed, or mean something else in a modal.
-                priority=deed.key == ALWAYS_HEARD,
+                # Done before the next key is looked at: that one may be meant for what this one opens.
+                priority=True,
             )
             for deed in DEEDS
         ),
@@ -139,7 +141,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     def on_key(self, event: events.Key) -> None:
         """Say what a key would do that does nothing now; what is typed after it is meant for that."""
         deed = BY_KEY.get(event.key)
-        if self.screen is self.main and deed is not None and not self.check_action(deed.action, ()):
+        if self.screen is self.main and deed is not None and not self.is_possible(deed.action):
             about = "" if self.current is None else f" of {self.current.id}"
             self.notify(f"{deed.label}{about} is not possible now", severity="warning", markup=False)
             self.ignore_strays()
@@ -260,8 +262,13 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
             self.look()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Say which keys work here and now."""
+        """Say which keys work here and now; a key of the plan is elsewhere part of a text, or another key."""
         del parameters
+        is_at_plan = self.screen is self.main and not isinstance(self.focused, Input)
+        return (is_at_plan or action not in _OF_PLAN) and self.is_possible(action)
+
+    def is_possible(self, action: str) -> bool:
+        """Say whether a deed can be done now."""
         condition = self._conditions.get(action)
         if condition is not None:
             return condition()

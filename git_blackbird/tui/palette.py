@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.types import IgnoreReturnCallbackType
 
 from git_blackbird.tui.deeds import DEEDS, Deed
+
+if TYPE_CHECKING:
+    from git_blackbird.tui.app import BlackbirdApp
 
 
 class DeedProvider(Provider):
@@ -28,11 +32,15 @@ class DeedProvider(Provider):
 
     def _possible(self) -> Iterator[tuple[Deed, IgnoreReturnCallbackType]]:
         for deed in DEEDS:
-            if self.app.check_action(deed.action, ()):
+            if self._blackbird.is_possible(deed.action):
                 yield deed, partial(self.app.run_action, deed.action)
 
+    @property
+    def _blackbird(self) -> "BlackbirdApp":
+        return cast("BlackbirdApp", self.app)
+
     def _help(self, deed: Deed) -> str:
-        task = getattr(self.app, "current", None)
+        task = self._blackbird.current
         return deed.command(None if task is None else task.id) or "about the screen alone"
 
 

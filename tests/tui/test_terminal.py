@@ -108,3 +108,19 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
     tmux.press("q")
     tmux.wait_for_end(0)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.REJECTED]
+
+
+def test_what_is_typed_in_one_go_is_for_what_the_first_key_opens(planned: Path, tmux: Tmux) -> None:
+    tmux.open(planned)
+    tmux.wait_for("2 tasks: 2 todo (2 ready)", "q Quit")
+    tmux.press("/", "bet")
+    tmux.wait_for("search: bet")
+    tmux.press("Escape")
+    tmux.wait_for("alpha", without="search: bet")
+    tmux.press("n", "e")
+    tmux.wait_for("Agent of new runs")
+    tmux.press("Escape")
+    tmux.wait_for("q Quit", without="Agent of new runs")
+    tmux.press("q")
+    tmux.wait_for_end(0)
+    assert runs_of(planned, "alpha") == ()
