@@ -1,13 +1,12 @@
 """The application: it watches the worktree, and does through the controller what a person asks for."""
 
-import gc
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from textual import events, work
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -15,7 +14,6 @@ from textual.widgets import Input
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.collector import collector_paused
 from git_blackbird.model.events import Event, Notice, RunStarted, Weight
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
@@ -24,11 +22,11 @@ from git_blackbird.tui.banner import following
 from git_blackbird.tui.deeds import BY_KEY, DEEDS
 from git_blackbird.tui.ending import EndingApp
 from git_blackbird.tui.hearing import ALWAYS_HEARD, HearingApp
+from git_blackbird.tui.looking import Looker
 from git_blackbird.tui.main_screen import MainScreen
 from git_blackbird.tui.palette import DeedProvider
 from git_blackbird.tui.running import Prepare, Runner
 from git_blackbird.tui.themes import ThemedApp
-from git_blackbird.tui.turns import Turns
 
 if TYPE_CHECKING:
     from git_blackbird.tui.doing import Doing
@@ -83,9 +81,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         self.main = MainScreen()
         self.runner = Runner(self, watch.workspace)
         self._watch = watch
-        self._trouble: str | None = None
-        self._is_looking = False
-        self._turns = Turns()
+        self._looker = Looker(self, watch)
         self._drafts: dict[tuple[str, str], Draft] = {}
         self._conditions: Mapping[str, Callable[[], bool]] = {
             # Its actions are those of the plan; over something else it would act beneath it.
@@ -127,7 +123,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         try:
             self.main.show_plan(self._watch.plan())
         except BlackbirdError as error:
-            self.call_after_refresh(self._show_trouble, error)
+            self.call_after_refresh(self._looker.say_trouble, error)
         return self.main
 
     def on_mount(self) -> None:
@@ -156,62 +152,13 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
             # What is copied may hold anything, and what is typed is shown.
             event.text = clean(event.text)
         if isinstance(event, events.InputEvent) and self.screen_stack:
-            self._turns.take()
-            self.call_after_refresh(self._turns.give_back)
+            self._looker.turns.take()
+            self.call_after_refresh(self._looker.turns.give_back)
         await super().on_event(event)
 
     def look(self) -> None:
         """Look whether anything changed; one look at a time."""
-        if not self._is_looking:
-            self._is_looking = True
-            self._look()
-
-    @work(thread=True)
-    def _look(self) -> None:
-        """Look away from the screen."""
-        try:
-            self._look_around()
-        finally:
-            self._is_looking = False
-
-    def _look_once(self) -> Picture | None:
-        with collector_paused():
-            picture = self._watch.look(self._turns.wait)
-            if picture is not None and self.picture is None:
-                # Records are many and live long: the search for garbage need not halt the screen for them.
-                gc.freeze()
-        return picture
-
-    def _look_around(self) -> None:
-        # What a key may need next is loaded before the many records are.
-        _ = self.doing
-        try:
-            picture = self._look_once()
-        except BlackbirdError as error:
-            self.call_from_thread(self._show_trouble, error)
-            return
-        if picture is not None:
-            self.call_from_thread(self._show_picture, picture)
-        self._follow()
-
-    def _follow(self) -> None:
-        """Follow what another process runs; what runs here tells of itself."""
-        if self.runner.is_busy:
-            self.doing.follower.leave()
-        elif self.picture is not None:
-            self.doing.follower.look(self._watch.workspace, self.picture)
-
-    def _show_picture(self, picture: Picture) -> None:
-        self._trouble = None
-        self.wear(self._watch.workspace)
-        self.main.show_picture(picture, self.world.timestamp())
-
-    def _show_trouble(self, error: BlackbirdError) -> None:
-        """Say what cannot be read, once."""
-        text = f"{error.message} {error.hint or ''}".strip()
-        if text != self._trouble:
-            self._trouble = text
-            self.main.show_trouble(text)
+        self._looker.look()
 
     async def ask(self, screen: "Modal[T]") -> T | None:
         """Ask on a screen of its own; cancelled, it is gone with all that came up over it."""
