@@ -1,5 +1,7 @@
 """``tui``: the application, where there is a terminal for it; elsewhere what ``status`` prints."""
 
+import gc
+
 import click
 
 from git_blackbird.cli.context import Invocation, command_options
@@ -26,6 +28,9 @@ def tui(call: Invocation) -> ExitCode:
         watch = Watch(call.world)
         watch.plan()
         from git_blackbird.tui.app import BlackbirdApp  # noqa: PLC0415  # only who opens it pays for it
+
+        # All of that stays: the search for garbage need not halt the screen for it.
+        gc.freeze()
     app = BlackbirdApp(call.world, watch)
     app.run()
     if app.fault is not None:

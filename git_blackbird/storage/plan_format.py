@@ -240,18 +240,20 @@ def render_plan(plan: Plan) -> bytes:
     """Write a plan as the Go program does: its field order, ids sorted, two spaces, its escapes."""
     if not plan.tasks:
         return dump_json({"schemaVersion": SCHEMA_VERSION, "items": {}})
-    items = ",\n".join(_rendered(plan.tasks[task_id]) for task_id in sorted(plan.tasks))
-    return f'{{\n  "schemaVersion": {SCHEMA_VERSION},\n  "items": {{\n{items}\n  }}\n}}\n'.encode()
+    items = [_rendered(plan.tasks[task_id]) for task_id in sorted(plan.tasks)]
+    items[0] = f'{{\n  "schemaVersion": {SCHEMA_VERSION},\n  "items": {{\n'.encode() + items[0]
+    items[-1] += b"\n  }\n}\n"
+    return b",\n".join(items)
 
 
 # A plan is saved twice for each run, and all but one of its tasks are the very values they were.
-_known_texts: dict[TaskId, tuple[Task, str]] = {}
+_known_texts: dict[TaskId, tuple[Task, bytes]] = {}
 
 
-def _rendered(task: Task) -> str:
+def _rendered(task: Task) -> bytes:
     known = _known_texts.get(task.id)
     if known is None or known[0] is not task:
-        known = _known_texts[task.id] = (task, _render_item(task))
+        known = _known_texts[task.id] = (task, _render_item(task).encode())
     return known[1]
 
 

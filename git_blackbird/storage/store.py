@@ -61,7 +61,7 @@ class Store:
         Raises UnusableError when it cannot be read.
         """
         try:
-            return load_bytes(self.layout.plan)
+            return load_bytes(self.layout.plan, self._parsed[0] if self._parsed is not None else b"")
         except FileNotFoundError:
             if not self.layout.plan.is_symlink():
                 return None

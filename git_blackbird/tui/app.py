@@ -173,7 +173,8 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
                 screen.give(None)
 
     def tell(self, event: Event) -> None:
-        """Show what happens in a run, from any thread; must not block."""
+        """Show what happens in a run, from any thread; a key that is being answered goes first."""
+        self._turns.wait()
         if isinstance(event, RunStarted) and self.is_running:
             self.call_later(self.main.show_live)
         if isinstance(event, Notice) and event.weight is not Weight.INFO:

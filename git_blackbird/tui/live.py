@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 from textual import events
@@ -32,16 +33,16 @@ from git_blackbird.model.events import (
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.run import RunStatus, RunType
 from git_blackbird.model.text import clean, clean_line
+from git_blackbird.tui.backlog import Backlog
 from git_blackbird.tui.line_view import FoldedView, folded
+from git_blackbird.tui.lines import LONGEST
 from git_blackbird.tui.printed import Printed
 
 _KEPT_LINES = 2_000
 _KEPT_ROWS = 2 * _KEPT_LINES
-_WAITING_LINES = 200
 _FRAME_SECONDS = 0.1
 _LONGEST_STEP = 2_000
 _NOTHING = Spent()
-_Numbered = tuple[int, Line]
 _UNSEEN = frozenset({ProgressKind.SPENDS, ProgressKind.PRINTS})
 _ENDS = {RunStatus.SUCCESS: Tone.ADDED, RunStatus.FAILED: Tone.REMOVED}
 _WEIGHTS = {Weight.INFO: Tone.PLAIN, Weight.WARNING: Tone.WARNING, Weight.ERROR: Tone.REMOVED}
@@ -98,7 +99,7 @@ class LiveLog(FoldedView, can_focus=True):
     def add(self, lines: Sequence[Line]) -> None:
         """Add lines at the end."""
         follows = self._follows
-        self._lines.extend(lines)
+        self._lines.extend(Line(line.text[:LONGEST], line.tone) for line in lines)
         rows = [row for line in lines for row in folded(line, self._width)] if self._width else []
         lost = max(0, len(self._rows) + len(rows) - _KEPT_ROWS)
         self._rows.extend(rows)
@@ -136,10 +137,7 @@ class Live(Vertical):
         self._lock = threading.RLock()
         self._works: dict[RunId, Work] = {}
         self._printed: dict[RunId, Printed] = {}
-        self._events: list[_Numbered] = []
-        self._steps: deque[_Numbered] = deque(maxlen=_WAITING_LINES)
-        self._count = 0
-        self._passed_over = 0
+        self._backlog = Backlog()
         self._shown_head = ""
 
     def compose(self) -> ComposeResult:
@@ -170,7 +168,7 @@ class Live(Vertical):
                 pass
         text = _told(event)
         if text is not None:
-            self._put(text, _tone(event))
+            self._backlog.put(text, _tone(event))
 
     def tell_step(self, run_id: RunId, step: Progress) -> None:
         """Take one step of a run at work; two reviewers are at it side by side."""
@@ -179,11 +177,8 @@ class Live(Vertical):
             if work is not None:
                 self._works[run_id] = work.told(step)
             whose = f"{work.review}: " if work is not None and work.review else ""
-            if step.kind is ProgressKind.SAYS:
-                said = clean(step.text[:_LONGEST_STEP]).strip()
-                self._put_steps((whose + said).split("\n"), Tone.PLAIN)
-            elif step.kind not in _UNSEEN:
-                self._put_steps([whose + render_step(step)], Tone.FAINT)
+            if step.kind not in _UNSEEN:
+                self._backlog.put_step(partial(_step_lines, whose, step))
 
     def tell_printed(self, run_id: RunId, data: bytes) -> None:
         """Take output that is no event stream."""
@@ -203,7 +198,7 @@ class Live(Vertical):
             self._works.pop(run_id, None)
             printed = self._printed.pop(run_id, None)
             if printed is not None:
-                self._put_steps(printed.finish(), Tone.PLAIN)
+                self._backlog.put_lines(printed.finish())
 
     def rest(self) -> None:
         """Say that nobody is at work any more."""
@@ -213,22 +208,7 @@ class Live(Vertical):
     def say(self, text: str) -> None:
         """Write a line of our own."""
         with self._lock:
-            self._put(clean(text), Tone.HEADING)
-
-    def _put(self, text: str, tone: Tone) -> None:
-        """Have something shown in any case."""
-        for line in text.split("\n"):
-            self._count += 1
-            self._events.append((self._count, Line(line, tone)))
-
-    def _put_steps(self, lines: Sequence[str], tone: Tone) -> None:
-        """Have lines shown, unless more come than can be read."""
-        last = lines[-_WAITING_LINES:]
-        self._passed_over += len(lines) - len(last)
-        self._passed_over += max(0, len(self._steps) + len(last) - _WAITING_LINES)
-        cut = (Line(text[:_LONGEST_STEP], tone) for text in last)
-        self._steps.extend(enumerate(cut, self._count + 1))
-        self._count += len(last)
+            self._backlog.put(clean(text), Tone.HEADING)
 
     def _draw(self) -> None:
         self._draw_head()
@@ -236,18 +216,10 @@ class Live(Vertical):
             self.log_view.add(lines)
 
     def _take(self) -> list[Line]:
-        """Give what is to be drawn by now."""
         with self._lock:
             for printed in self._printed.values():
-                self._put_steps(printed.lines(), Tone.PLAIN)
-            if self._passed_over:
-                remark = Line(f"[{self._passed_over} lines passed over]", Tone.FAINT)
-                self._events.append((self._steps[0][0], remark))
-                self._passed_over = 0
-            numbered = sorted((*self._events, *self._steps), key=lambda one: one[0])
-            self._events.clear()
-            self._steps.clear()
-        return [line for _, line in numbered]
+                self._backlog.put_lines(printed.lines())
+            return self._backlog.take()
 
     def _draw_head(self) -> None:
         head = self._head()
@@ -262,6 +234,13 @@ class Live(Vertical):
         with self._lock:
             works = tuple(self._works.values())
         return "\n".join(work.line() for work in works) or "no agent is at work"
+
+
+def _step_lines(whose: str, step: Progress) -> list[Line]:
+    if step.kind is not ProgressKind.SAYS:
+        return [Line(whose + render_step(step), Tone.FAINT)]
+    said = clean(step.text[:_LONGEST_STEP]).strip()
+    return [Line(line) for line in f"{whose}{said}".split("\n")]
 
 
 def _told(event: Event) -> str | None:
