@@ -174,7 +174,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
 
     def tell(self, event: Event) -> None:
         """Show what happens in a run, from any thread; a key that is being answered goes first."""
-        self._turns.wait()
+        self._looker.turns.wait()
         if isinstance(event, RunStarted) and self.is_running:
             self.call_later(self.main.show_live)
         if isinstance(event, Notice) and event.weight is not Weight.INFO:
