@@ -65,12 +65,12 @@ class Bench:
         command = [self.python, "-m", "pip", "-q", "--disable-pip-version-check", *args]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
 
-    def run(self, *argv: str, cwd: Path, stdin: str = "") -> str:
-        """Run a program that must succeed; gives what it printed."""
+    def run(self, *argv: str, cwd: Path, stdin: str = "", code: int = 0) -> str:
+        """Run a program that must end as it should; gives what it printed."""
         done = subprocess.run(
             argv, cwd=cwd, env=self.environ, input=stdin, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, (argv, done.stdout, done.stderr)
+        assert done.returncode == code, (argv, done.stdout, done.stderr)
         return done.stdout
 
     def git(self, repo: Path, *args: str) -> str:
