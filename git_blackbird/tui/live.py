@@ -74,7 +74,8 @@ class Work:
     def line(self) -> str:
         """Say it in one line."""
         elapsed = render_duration(time.monotonic() - self.since)
-        return "  ".join(filter(None, (self.title, elapsed, render_spent(self.spent))))
+        # What grows first: on a narrow screen the line is cut.
+        return "  ".join(filter(None, (elapsed, render_spent(self.spent), self.title)))
 
 
 class LiveLog(FoldedView, can_focus=True):
