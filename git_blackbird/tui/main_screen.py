@@ -43,7 +43,7 @@ class MainScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
-        yield Static("reading the plan...", id="summary", markup=False)
+        yield Static("reading the records...", id="summary", markup=False)
         yield Banner(id="banner")
         yield Oddities(id="odd")
         yield Input(placeholder="part of an id or title; enter keeps it, esc drops it", id="search")
