@@ -20,6 +20,7 @@ from git_blackbird.storage.records import render_record
 _TASKS = _RUNS = 10_000
 _OPEN = 20
 _MOVES = 40
+_PRINTING_ROUNDS = 5
 _BYTES = 100_000_000
 _PATIENCE_SECONDS = 60.0
 _BEGAN = 1_767_323_045 * 10**9
@@ -75,9 +76,10 @@ def _moves_until(shown: Screen, text: bytes) -> Iterator[Sample]:
 def _key_row(
     bench: Bench, what: str, rounds: Rounds, limit: float = _KEY_MS, more: str = "", *, is_right: bool = True
 ) -> Row:
-    """Make a row of the median of all keys; the worst of a round is within the limit as well."""
-    median = bench.ruler.figure([sample for keys in rounds for sample in keys])
-    worst = statistics.median(max(sample.wall for sample in keys) for keys in rounds)
+    """Make a row of the median of all keys; 95 of 100 are within the limit as well, the worst is named."""
+    keys = sorted(sample.wall for one in rounds for sample in one)
+    late, worst = keys[len(keys) * 95 // 100], keys[-1]
+    median = bench.ruler.figure([sample for one in rounds for sample in one])
     return Row(
         "16",
         f"screen: {what}",
@@ -86,8 +88,8 @@ def _key_row(
         1.0,
         0.0,
         or_below=limit,
-        remark=f"worst of a round within it: {worst:.0f} ms{more}",
-        is_right=is_right and worst <= limit,
+        remark=f"95 of 100 keys within it: {late:.0f} ms, the worst {worst:.0f} ms{more}",
+        is_right=is_right and late <= limit,
     )
 
 
@@ -115,7 +117,7 @@ def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
     plan, last = (repo / "blackbird.plan.json").read_bytes(), task_id(_TASKS - 1)
     rounds: list[list[Sample]] = []
     grown: list[float] = []
-    for _ in range(max(1, bench.ruler.rounds // 3)):
+    for _ in range(min(bench.ruler.rounds, _PRINTING_ROUNDS)):
         with Screen(bench, repo, _TASKS) as shown:
             shown.first_paint()
             shown.move_to_end()

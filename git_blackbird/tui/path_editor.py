@@ -1,6 +1,5 @@
 """Writing text of several lines, in which ``@`` completes paths of the repository."""
 
-from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual import events, work
@@ -14,9 +13,8 @@ from textual.worker import get_current_worker
 
 from git_blackbird.model.mentions import MENTION, KnownPaths
 from git_blackbird.model.text import clean
+from git_blackbird.tui.listing import Listing
 
-Load = Callable[[], Iterable[list[str]]]
-"""Lists the paths, once again for each time that more of them are known."""
 _PICKING = frozenset({"up", "down", "enter", "tab", "escape"})
 
 
@@ -51,18 +49,17 @@ class MentionArea(TextArea):
 
 
 class PathEditor(Vertical):
-    """An editor with a picker below; ``load`` lists the paths away from the screen, before one is wanted."""
+    """An editor with a picker below, which offers what is in the listing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "send", "Send", priority=True)]
 
     class Sent(Message):
         """The text is finished."""
 
-    def __init__(self, load: Load, text: str = "") -> None:
+    def __init__(self, listing: Listing, text: str = "") -> None:
         super().__init__()
-        self._load = load
+        self._listing = listing
         self._first_text = text
-        self._paths: KnownPaths | None = None
 
     def compose(self) -> ComposeResult:
         """Lay the two out."""
@@ -89,16 +86,11 @@ class PathEditor(Vertical):
         """Begin at the end of the text."""
         self._area.focus()
         self._area.move_cursor(self._area.document.end)
-        self._read_paths()
+        self._listing.renew(self.app, self._offer_anew)
 
-    @work(thread=True)
-    def _read_paths(self) -> None:
-        for paths in self._load():
-            self.app.call_from_thread(self._know, KnownPaths(paths))
-
-    def _know(self, paths: KnownPaths) -> None:
-        self._paths = paths
-        self.on_text_area_selection_changed()
+    def _offer_anew(self) -> None:
+        if self.is_attached:
+            self.on_text_area_selection_changed()
 
     def action_send(self) -> None:
         """Finish."""
@@ -109,8 +101,8 @@ class PathEditor(Vertical):
         wanted = self._area.mention
         if wanted is None:
             self._close()
-        elif self._paths is not None:
-            self._search(self._paths, wanted)
+        elif self._listing.known is not None:
+            self._search(self._listing.known, wanted)
 
     @work(thread=True, exclusive=True, group="search")
     def _search(self, paths: KnownPaths, wanted: str) -> None:

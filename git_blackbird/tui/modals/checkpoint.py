@@ -1,7 +1,6 @@
 """The checkpoint: what a run did, and the decision on it (spec 2)."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import work
@@ -10,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, OptionList, Static
 
-from git_blackbird.controller.viewing import full_diff, paths_of, tracked_paths_of
+from git_blackbird.controller.viewing import full_diff
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.checkpoint_text import TITLE, Line, Tone, render_checkpoint
@@ -20,10 +19,10 @@ from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.line_view import LineView, diff_lines
 from git_blackbird.tui.lines import drawn
+from git_blackbird.tui.listing import Listing
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
 from git_blackbird.tui.modals.request import Draft, RequestScreen
 from git_blackbird.tui.modals.scrolling import ScrollingModal
-from git_blackbird.tui.path_editor import Load
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
 
@@ -42,6 +41,7 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
         self.checkpoint = checkpoint
         self._workspace = workspace
         self._draft = draft
+        self._listing = Listing(workspace)
         self._is_read = False
 
     def compose(self) -> ComposeResult:
@@ -69,6 +69,8 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
     def on_mount(self) -> None:
         """Begin in the list; what was typed before is for whatever was there before."""
         self.query_one(ChoiceList).focus()
+        # Who requests changes can name files at once.
+        self._listing.renew(self.app)
 
     async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Make a choice."""
@@ -83,8 +85,8 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
             self.give(Decision(STATE_OF[choice]))
 
     async def _compose_request(self) -> None:
-        load, suggestion = known_paths(self._workspace), self.checkpoint.suggestion
-        screen = RequestScreen("What is to change?", load, self._draft, suggestion)
+        suggestion = self.checkpoint.suggestion
+        screen = RequestScreen("What is to change?", self._listing, self._draft, suggestion)
         await self.app.push_screen(screen, self._take_request)
 
     def _take_request(self, text: str | None) -> None:
@@ -123,20 +125,6 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
         """The summary or the diff."""
         is_diff = self.query_one("#shown", ContentSwitcher).current == "diff"
         return self.query_one(LineView) if is_diff else self.query_one("#said", VerticalScroll)
-
-
-def known_paths(workspace: Workspace) -> Load:
-    """Give what lists the paths that can be named, the tracked ones first; where that fails, none.
-
-    A text can do without.
-    """
-
-    def load() -> Iterator[list[str]]:
-        with suppress(BlackbirdError):
-            yield tracked_paths_of(workspace)
-            yield paths_of(workspace)
-
-    return load
 
 
 def _obstacle(checkpoint: Checkpoint, choice: Choice) -> str | None:

@@ -6,8 +6,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
+from git_blackbird.tui.listing import Listing
 from git_blackbird.tui.modals.modal import Modal
-from git_blackbird.tui.path_editor import Load, PathEditor
+from git_blackbird.tui.path_editor import PathEditor
 
 _KEYS = "ctrl+s sends, @ names a file, esc goes back and keeps the text"
 
@@ -22,10 +23,10 @@ class Draft:
 class RequestScreen(Modal[str]):
     """Asks for a text, beginning with the draft, or else with ``suggestion``; an empty one cannot be sent."""
 
-    def __init__(self, title: str, load: Load, draft: Draft, suggestion: str | None = None) -> None:
+    def __init__(self, title: str, listing: Listing, draft: Draft, suggestion: str | None = None) -> None:
         super().__init__()
         self._title = title
-        self._load = load
+        self._listing = listing
         self._draft = draft
         self._first_text = draft.text or suggestion or ""
 
@@ -33,7 +34,7 @@ class RequestScreen(Modal[str]):
         """Lay the screen out."""
         with Vertical(classes="box wide"):
             yield Static(self._title, classes="title", markup=False)
-            yield PathEditor(self._load, self._first_text)
+            yield PathEditor(self._listing, self._first_text)
             yield Static(_KEYS, classes="keys", markup=False)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:

@@ -1,0 +1,43 @@
+"""The paths that can be named, listed away from the screen before one is wanted."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from textual.app import App
+
+from git_blackbird.controller.viewing import paths_of, tracked_paths_of
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.mentions import KnownPaths
+
+
+class Listing:
+    """Those of one worktree: what was known last is there at once, also while they are listed again."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.known: KnownPaths | None = None
+        self._workspace = workspace
+        self._tell: Callable[[], object] | None = None
+
+    def renew(self, app: App[Any], tell: Callable[[], object] | None = None) -> None:
+        """List them; ``tell`` is called each time that more are known, in the thread of the screen."""
+        self._tell = tell
+        app.run_worker(partial(self._list, app), thread=True)
+
+    def _list(self, app: App[Any]) -> None:
+        for paths in self._steps():
+            app.call_from_thread(self._know, KnownPaths(paths))
+
+    def _steps(self) -> Iterator[list[str]]:
+        """Give the tracked ones, which are there sooner, then all; a failure gives none."""
+        with suppress(BlackbirdError):
+            if self.known is None:
+                yield tracked_paths_of(self._workspace)
+            yield paths_of(self._workspace)
+
+    def _know(self, paths: KnownPaths) -> None:
+        self.known = paths
+        if self._tell is not None:
+            self._tell()
