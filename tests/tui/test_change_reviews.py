@@ -1,4 +1,5 @@
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -79,15 +80,18 @@ def test_a_change_is_reviewed_again_while_nothing_runs(reviewed: Path) -> None:
     assert [run.decision_state for run in runs_of(reviewed, "alpha")] == [DecisionState.REJECTED]
 
 
+def is_shown(app: BlackbirdApp, text: str) -> bool:
+    return text in screen_text(app)
+
+
 def test_what_both_found_of_a_clear_change_is_told_and_kept(reviewed: Path) -> None:
     put_plan(reviewed, leaf("alpha", "write x.txt one"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: is_over(app) and "every task is done" in screen_text(app))
-        shown = screen_text(app)
         for told in ("running spec review of alpha", "code review of alpha is there", "Action: Proceed"):
-            assert told in shown
+            await wait_for(pilot, partial(is_shown, app, told))
         await pilot.press("t")
         await wait_for(pilot, lambda: "APPROVED, round 1" in screen_text(app))
         await pilot.press("h")
