@@ -47,12 +47,17 @@ class Records:
         """Give every folder of records with the time of its last change; 0 where that cannot be told."""
         try:
             with os.scandir(self._layout.runs) as entries:
-                named = [entry for entry in entries if entry.name in self._kept or _is_named(entry)]
+                # An entry keeps all that it was asked for: many of them are let go one by one.
+                named = [
+                    (TaskId(entry.name), _changed(entry))
+                    for entry in entries
+                    if entry.name in self._kept or _is_named(entry)
+                ]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise UnusableError(f"cannot read {self._layout.runs}: {error.strerror}") from error
-        return sorted((TaskId(entry.name), _changed(entry)) for entry in named)
+        return sorted(named)
 
     def history(self, task_id: TaskId) -> History:
         """Give the runs of one task. What is no record is named in ``faults``, and the others are read."""
