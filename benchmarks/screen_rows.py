@@ -189,9 +189,9 @@ def _mentions(bench: Bench) -> Row:
 def _naming(shown: Screen, known: KnownPaths, name: str) -> Iterator[Sample]:
     """Type a name, and wait after each letter that means another file first."""
     yield shown.press(b"@", b"file-")
-    first = next(known.matching(""))
+    first = next(known.matching(""))[0]
     for end, letter in enumerate(name, start=1):
-        before, first = first, next(known.matching(name[:end]))
+        before, first = first, next(known.matching(name[:end]))[0]
         if first != before:
             yield shown.press(letter.encode(), first.encode())
         else:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -24,7 +25,7 @@ class PathCompleter(Completer):
         if mention is None:
             return
         wanted = mention[1]
-        for path in self._known().matching(wanted):
+        for path in chain.from_iterable(self._known().matching(wanted)):
             yield Completion(path, start_position=-len(wanted))
 
     def _known(self) -> KnownPaths:

@@ -1,8 +1,9 @@
 """Paths that are named by ``@`` in a text that is being written (spec 2)."""
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice
 
 from git_blackbird.model.text import escaped_text
 
@@ -10,6 +11,8 @@ MENTION = re.compile(r"(?:^|(?<=\s))@(\"[^\"]*|\S*)\Z")
 MAX_SHOWN = 200
 _ENOUGH = 20
 _PLAIN = re.compile(r"[^\s\"\\]+")
+# Begins every text: no file name holds it, and the first part of a path is found as its others are.
+_START = "\0/"
 
 
 def mention(path: str) -> str:
@@ -27,33 +30,50 @@ class KnownPaths:
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = tuple(paths)
         self._folded = [path.casefold() for path in self._paths]
-        self._names = [path.rpartition("/")[2] for path in self._folded]
+        self._joined = _Joined(self._folded)
+        self._names = _Joined([path.rpartition("/")[2] for path in self._folded])
 
-    def matching(self, wanted: str) -> Iterator[str]:
-        """Give at most ``MAX_SHOWN`` paths, written as mentions: those come first that are likeliest meant.
+    def matching(self, wanted: str) -> Iterator[list[str]]:
+        """Give paths, written as mentions, in one or two lots, together at most ``MAX_SHOWN``.
 
-        Names that begin with it, then paths with a part that does, then those holding it; where these are
-        few, then those that have its letters in that order.
+        First those that hold it: names that begin with it, then paths with a part that does, then the others.
+        Where these are few, then those that have its letters in that order, which takes longer to say.
         """
         folded = wanted.removeprefix('"').casefold()
-        found = dict.fromkeys(islice(self._holding(folded), MAX_SHOWN))
+        found = list(islice(dict.fromkeys(self._holding(folded)), MAX_SHOWN))
+        if found:
+            yield self._written(found)
         if len(found) < _ENOUGH:
-            found |= dict.fromkeys(islice(self._resembling(folded), MAX_SHOWN))
-        yield from (mention(self._paths[index]) for index in islice(found, MAX_SHOWN))
+            others = (index for index in self._resembling(folded) if index not in found)
+            yield self._written(islice(others, MAX_SHOWN - len(found)))
+
+    def _written(self, found: Iterable[int]) -> list[str]:
+        return [mention(self._paths[index]) for index in found]
 
     def _holding(self, folded: str) -> Iterator[int]:
-        found: set[int] = set()
-        below = f"/{folded}"
-        for rank in (
-            (index for index, name in enumerate(self._names) if name.startswith(folded)),
-            (index for index, path in enumerate(self._folded) if path.startswith(folded) or below in path),
-            (index for index, path in enumerate(self._folded) if folded in path),
+        for joined, part in (
+            (self._names, f"{_START}{folded}"),
+            (self._joined, f"/{folded}"),
+            (self._joined, folded),
         ):
-            for index in rank:
-                if index not in found:
-                    found.add(index)
-                    yield index
+            yield from islice(joined.holding(part), MAX_SHOWN)
 
     def _resembling(self, folded: str) -> Iterator[int]:
         letters = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in folded))
         return (index for index, path in enumerate(self._folded) if letters.match(path))
+
+
+class _Joined:
+    """Many texts in one, each begun by ``_START``: looking through them one by one would take too long."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._text = "".join(f"{_START}{text}" for text in texts)
+        self._starts = list(accumulate((len(_START) + len(text) for text in texts), initial=0))
+
+    def holding(self, part: str) -> Iterator[int]:
+        """Give the indices of the texts that hold a part, in their order."""
+        place = self._text.find(part)
+        while 0 <= place < len(self._text):
+            index = bisect_right(self._starts, place) - 1
+            yield index
+            place = self._text.find(part, self._starts[index + 1])

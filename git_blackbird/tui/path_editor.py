@@ -1,5 +1,6 @@
 """Writing text of several lines, in which ``@`` completes paths of the repository."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, work
@@ -59,6 +60,7 @@ class PathEditor(Vertical):
     def __init__(self, listing: Listing, text: str = "") -> None:
         super().__init__()
         self._listing = listing
+        self._offered: str | None = None
         self._first_text = text
 
     def compose(self) -> ComposeResult:
@@ -108,19 +110,24 @@ class PathEditor(Vertical):
     def _search(self, paths: KnownPaths, wanted: str) -> None:
         """Look among all paths, away from the screen; who types on makes this look worthless."""
         worker = get_current_worker()
-        found = list(paths.matching(wanted))
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._offer, wanted, found)
+        found: list[str] = []
+        for more in paths.matching(wanted):
+            found += more
+            if not worker.is_cancelled:
+                self.app.call_from_thread(self._offer, wanted, tuple(found))
 
-    def _offer(self, wanted: str, found: list[str]) -> None:
+    def _offer(self, wanted: str, found: Sequence[str]) -> None:
+        """Show what was found by now; what is chosen stays so when more is found."""
         if self._area.mention != wanted:
             return
+        chosen = self._picker.highlighted if self._offered == wanted else None
+        self._offered = wanted
         self._picker.clear_options()
         self._picker.add_options([Option(path) for path in found])
-        is_there = bool(found) and found != [wanted]
+        is_there = bool(found) and tuple(found) != (wanted,)
         self._picker.display = self._area.is_picking = is_there
         if is_there:
-            self._picker.highlighted = 0
+            self._picker.highlighted = chosen or 0
 
     def _close(self) -> None:
         self._picker.display = self._area.is_picking = False

@@ -1,6 +1,7 @@
 """Paths named by ``@``: which are offered, and how they are written."""
 
 import re
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -30,20 +31,32 @@ def meant(written: str) -> bytes:
     return _ESCAPE.sub(byte, written[1:-1]).encode(errors="surrogateescape")
 
 
+def matching(paths: Iterable[str], wanted: str) -> list[str]:
+    return [path for lot in KnownPaths(paths).matching(wanted) for path in lot]
+
+
 def test_the_likeliest_come_first() -> None:
     paths = ["docs/overview.md", "lib/v-i-e-w.py", "src/View.py", "view/a.py", "viewer.txt", "z.py"]
     assert list(KnownPaths(paths).matching("view")) == [
-        "src/View.py",
-        "viewer.txt",
-        "view/a.py",
-        "docs/overview.md",
-        "lib/v-i-e-w.py",
+        ["src/View.py", "viewer.txt", "view/a.py", "docs/overview.md"],
+        ["lib/v-i-e-w.py"],
     ]
+    assert list(KnownPaths(paths).matching("zzz")) == [[]]
+
+
+@given(st.lists(st.text("ab/.B", min_size=1), unique=True), st.text("ab/.B"))
+def test_what_holds_it_is_found_and_what_has_its_letters(paths: list[str], wanted: str) -> None:
+    letters = re.compile(".*".join(map(re.escape, wanted.casefold())))
+    assert sorted(matching(paths, wanted)) == sorted(
+        mention(path)
+        for path in paths
+        if wanted.casefold() in f"/{path.casefold()}" or letters.search(path.casefold())
+    )
 
 
 def test_what_is_offered_is_bounded() -> None:
-    many = KnownPaths(f"file{number}" for number in range(10_000))
-    assert len(list(many.matching("file"))) == len(list(many.matching(""))) == MAX_SHOWN
+    many = [f"file{number}" for number in range(10_000)]
+    assert len(matching(many, "file")) == len(matching(many, "")) == len(matching(many, "f9")) == MAX_SHOWN
 
 
 @pytest.mark.parametrize(
@@ -60,7 +73,7 @@ def test_what_is_offered_is_bounded() -> None:
 )
 def test_a_path_is_written_so_that_it_means_the_file(path: str, written: str) -> None:
     assert mention(path) == written
-    assert list(KnownPaths([path]).matching(path[:1])) == [written]
+    assert matching([path], path[:1]) == [written]
 
 
 @given(FILE_NAMES)
