@@ -1,0 +1,41 @@
+"""Naming paths in a text of several lines."""
+
+import asyncio
+from pathlib import Path
+
+from textual.app import App, ComposeResult
+from textual.widgets import OptionList
+
+from git_blackbird.controller.workspace import open_workspace
+from git_blackbird.tui.listing import Listing
+from git_blackbird.tui.path_editor import PathEditor
+from tests.support import commit
+from tests.tui.driving import world_at
+
+
+class EditorApp(App[None]):
+    def __init__(self, listing: Listing) -> None:
+        super().__init__()
+        self._listing = listing
+
+    def compose(self) -> ComposeResult:
+        yield PathEditor(self._listing)
+
+
+def test_what_is_chosen_stays_so_when_more_is_found(repo: Path) -> None:
+    commit(repo, {"view.py": "", "review.py": "", "v-i-e-w.py": ""})
+    app = EditorApp(Listing(open_workspace(world_at(repo))))
+
+    async def session() -> None:
+        async with app.run_test() as pilot:
+            picker = app.query_one("#picker", OptionList)
+            await pilot.press(*"@view")
+            while picker.option_count < 3:
+                await pilot.pause(0.02)
+            await pilot.press("down")
+            app.query_one(PathEditor).on_text_area_selection_changed()
+            await app.workers.wait_for_complete()
+            await pilot.press("enter")
+            assert app.query_one(PathEditor).text == "@review.py "
+
+    asyncio.run(session())
