@@ -226,13 +226,12 @@ def list_tasks(plan: Plan, wanted: Filter) -> list[Task]:
 
 def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
     """Give the tasks of a tree with their depth; parents of what is shown are shown too."""
-    shown = {task.id for task in list_tasks(plan, wanted)}
     rows = list(depth_first(plan))
-    for index in range(len(rows) - 1, -1, -1):
-        parent = rows[index][1].parent
-        if rows[index][1].id in shown and parent is not None:
-            shown.add(parent)
-    return [(depth, task) for depth, task in rows if task.id in shown]
+    shown = {task.id for _, task in rows if wanted.admits(plan, task)}
+    for _, task in reversed(rows):
+        if task.parent is not None and task.id in shown:
+            shown.add(task.parent)
+    return rows if len(shown) == len(rows) else [(depth, task) for depth, task in rows if task.id in shown]
 
 
 class TaskView(NamedTuple):

@@ -160,7 +160,8 @@ def depth_first(plan: Plan) -> Iterator[tuple[int, Task]]:
     while pending:
         depth, task = pending.pop()
         yield depth, task
-        pending.extend((depth + 1, plan.tasks[child]) for child in reversed(task.children))
+        if task.children:
+            pending.extend((depth + 1, plan.tasks[child]) for child in reversed(task.children))
 
 
 def blockers(plan: Plan, tasks: Iterable[Task]) -> dict[TaskId, tuple[TaskId, ...]]:

@@ -1,7 +1,7 @@
 """The plan as a tree of lines: only the lines in view are drawn, however large the plan is."""
 
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -40,11 +40,8 @@ _FOLDED, _OPEN, _LEAF, _ACTIVE = "+ ", "- ", "  ", "* "
 _CURSOR, _CURSOR_BLURRED, _PARENT = Style(reverse=True), Style(underline=True), Style(bold=True)
 
 
-class Row(NamedTuple):
-    """One line: a task and how deep it lies."""
-
-    depth: int
-    task: Task
+Row = tuple[int, Task]
+"""One line: how deep a task lies, and the task."""
 
 
 class PlanTree(ScrollView, can_focus=True):
@@ -80,11 +77,11 @@ class PlanTree(ScrollView, can_focus=True):
     @property
     def current(self) -> Task | None:
         """The task under the cursor."""
-        return self._rows[self._cursor].task if self._rows else None
+        return self._rows[self._cursor][1] if self._rows else None
 
     def shown_ids(self) -> tuple[str, ...]:
         """Name what is shown, in order."""
-        return tuple(row.task.id for row in self._rows)
+        return tuple(task.id for _, task in self._rows)
 
     def show(self, plan: Plan, active: frozenset[TaskId]) -> None:
         """Show a plan; ``active`` are the tasks that agents work on. The cursor stays on its task."""
@@ -163,15 +160,14 @@ class PlanTree(ScrollView, can_focus=True):
         before = wanted or (self.current.id if self.current is not None else None)
         admitted = FILTERS[self.filter_index][1]._replace(text=self.searched)
         rows = tree_of_tasks(self._plan, admitted)
-        self._rows = [Row(*row) for row in (rows if self.searched else self._unfolded(rows))]
-        places = {row.task.id: index for index, row in enumerate(self._rows)}
-        self._cursor = places.get(before, 0) if before is not None else 0
+        self._rows = rows if self.searched or not self._folded else list(self._unfolded(rows))
+        self._cursor = next((index for index, (_, task) in enumerate(self._rows) if task.id == before), 0)
         if self.is_attached:
             self._measure()
             self.refresh()
             self._go(self._cursor)
 
-    def _unfolded(self, rows: list[tuple[int, Task]]) -> Iterator[tuple[int, Task]]:
+    def _unfolded(self, rows: list[Row]) -> Iterator[Row]:
         """Leave away what lies below a folded parent."""
         limit: int | None = None
         for depth, task in rows:
@@ -195,10 +191,10 @@ class PlanTree(ScrollView, can_focus=True):
         return strip.apply_style(self.rich_style)
 
     def _segments(self, row: Row, width: int) -> Iterator[Segment]:
-        task = row.task
+        depth, task = row
         word = label(self._plan, task)
         room = max(0, width - _LABEL_COLUMNS - 1)
-        indent = "  " * min(row.depth, _MOST_INDENT)
+        indent = "  " * min(depth, _MOST_INDENT)
         text = f"{indent}{self._mark(task)}{task.id}  {clean_line(task.title)}"
         yield Segment(_fitted(text, room), _PARENT if task.children else None)
         style = self.get_component_rich_style(_CLASSES[word], partial=True) if word in _CLASSES else None
