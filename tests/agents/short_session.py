@@ -2,7 +2,7 @@
 
 Everything that git-blackbird ever starts of it: its version, what it says of itself, a run, a resumed one,
 a review.
-Prints what came of it as a JSON object. ``unsealed``, the program keeps its usual habits.
+Prints what came of it as a JSON object. ``unsealed``, the program keeps its usual habits, and a run will do.
 """
 
 import json
@@ -27,14 +27,24 @@ SCHEMA = {
 }
 
 
-def hold_session(program: Program, folder: Path, *, sealed: bool) -> dict[str, Any]:
+def hold_run(program: Program, folder: Path) -> dict[str, Any]:
+    """Let the program run once as it does where nothing is forbidden to it."""
+    with short_folder() as place, model_of(program) as model:
+        os.environ |= model.environ(folder / "config")
+        unseal(folder / "config")
+        model.tell(Reply("Done.", delay=4 * PAUSE_SECONDS))
+        stage = Stage(place)
+        git(stage.tree, "init", "-q")
+        ended = stage.run_agent(load(program), assign("Wait"))
+    return {"text": ended.reading.final_text}
+
+
+def hold_session(program: Program, folder: Path) -> dict[str, Any]:
     agent = load(program)
     with short_folder() as place, model_of(program) as model:
         stage = Stage(place)
         git(stage.tree, "init", "-q")
         os.environ |= model.environ(folder / "config")
-        if not sealed:
-            unseal(folder / "config")
         inspection = agent.inspect(os.environ)
         speech = model.dialect
         tools = speech.writes(stage.tree / "a.txt", "a\n"), speech.shell("echo b >b.txt")
@@ -68,4 +78,5 @@ def unseal(config: Path) -> None:
 
 if __name__ == "__main__":
     chosen = next(program for program in PROGRAMS if program.name == sys.argv[1])
-    sys.stdout.write(json.dumps(hold_session(chosen, Path(sys.argv[2]), sealed=len(sys.argv) < 4)))
+    hold = hold_run if sys.argv[3:] == ["unsealed"] else hold_session
+    sys.stdout.write(json.dumps(hold(chosen, Path(sys.argv[2]))))

@@ -101,6 +101,7 @@ def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage
         (ProgressKind.SAYS, "All done."),
     ]
     assert model.prompts()[-1] == "Make a.txt"
+    assert [model.dialect.schema_in(request) for request in model.requests] == [None] * 2
 
 
 @both

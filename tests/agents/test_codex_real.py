@@ -117,6 +117,7 @@ def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage
         (ProgressKind.SAYS, "All done."),
     ]
     assert model.prompts()[-1] == "Make a.txt"
+    assert [model.dialect.schema_in(request) for request in model.requests] == [None] * 3
 
 
 def test_a_resume_goes_on_in_the_same_session_with_the_same_powers(

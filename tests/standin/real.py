@@ -44,6 +44,14 @@ def real(*programs: Program) -> list[object]:
     ]
 
 
+def real_by(program: Program, *others: Program) -> list[object]:
+    """Give the parameters of a test of a flow that is ours, and the same whichever program works in it.
+
+    It runs with the first; with the others when BLACKBIRD_EVERY_VERSION asks for them.
+    """
+    return real(program, *(others if EVERY_VERSION else ()))
+
+
 def path_of(program: Program) -> str:
     """Give the path of a program that is there."""
     path = find_program(program)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.controller.support import leaf, parent_of, put_plan
-from tests.standin.install import CODEX, Program
-from tests.standin.real import real
+from tests.standin.install import CLAUDE, CODEX, Program
+from tests.standin.real import real_by
 from tests.standin.server import Reply, StandIn
 from tests.support import commit
 from tests.trial.program import Record, Trial
@@ -74,14 +74,15 @@ def heard(model: StandIn) -> str:
     return model.prompts()[-1]
 
 
-def held(model: StandIn, reviews: list[Record]) -> None:
+def held(model: StandIn, reviews: list[Record], *children: tuple[str, ...]) -> None:
     """Check that the requests of every review, and no other, held the answer to the schema of its parent."""
     schemas = [model.dialect.schema_in(request) for request in model.requests]
     seen = [schema["properties"]["resumeTaskIds"]["items"]["enum"] for schema in schemas if schema]
     assert len(seen) == 2 * len(reviews)
-    assert {tuple(ids) for ids in seen} == {("a", "b"), ("c", "mid")}
+    assert {tuple(ids) for ids in seen} == set(children)
 
 
+@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
 def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> None:
     work(model, "a", "b")
     judge(model, "a b", a="Mend a once.")
@@ -127,14 +128,14 @@ def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> 
     assert verdicts(trial, "top") == [(False, ("mid",)), (True, ())]
     assert {(one["run_type"], one["status"]) for one in reviews} == {("review", "success")}
     assert not any(one.get("provider_session_ref") for one in reviews)
-    held(model, reviews)
+    held(model, reviews, ("a", "b"), ("c", "mid"))
     for task in "ab":
         assert_one_session(trial.records(task))
     assert [len(trial.records(task)) for task in "abcz"] == [5, 3, 1, 1]
     assert (trial.repo / "a.txt").read_text() == "more\n" * 5
 
 
-@pytest.mark.parametrize("program", real(CODEX), indirect=True)
+@pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
 def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Trial, model: StandIn) -> None:
     work(model, "a", "b")
     judge(model, "a b", a="Mend a.")
@@ -151,8 +152,13 @@ def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Tria
         assert resumed["context"]["parentReviewFeedback"]["feedback"] == "Mend a."
     assert (asked["status"], answered["status"]) == ("waiting_user", "success")
     assert (owed(trial), trial.statuses()["mid"]) == ([], "done")
+    reviews = trial.records("mid")
+    assert verdicts(trial, "mid") == [(False, ("a",)), (True, ())]
+    assert not any(one.get("provider_session_ref") for one in reviews)
+    held(model, reviews, ("a", "b"))
 
 
+@pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
 def test_w31_prose_instead_of_a_verdict_blocks(trial: Trial, model: StandIn, program: Program) -> None:
     work(model, "a", "b")
     # One of the programs asks its model once more by itself.
