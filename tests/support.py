@@ -1,5 +1,6 @@
 """What tests of every room need: a real git, and files in a real repository."""
 
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,11 @@ def git(repo: Path, *args: str, stdin: bytes | None = None) -> str:
     done = subprocess.run(["git", *args], cwd=repo, input=stdin, capture_output=True, check=False)
     assert done.returncode == 0, (args, done.stderr.decode())
     return done.stdout.decode(errors="surrogateescape").removesuffix("\n")
+
+
+def examples(usual: int) -> int:
+    """How many examples of a property are tried: a third of these, or as many as BLACKBIRD_EXAMPLES says."""
+    return int(os.environ.get("BLACKBIRD_EXAMPLES", usual // 3))
 
 
 def write(repo: Path, files: Mapping[str, str | bytes]) -> None:

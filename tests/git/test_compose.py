@@ -14,7 +14,7 @@ from git_blackbird.git.summary import summarize
 from git_blackbird.git.trees import Entry, Trees, parents
 from git_blackbird.model.change import TreePair
 from tests.git.support import change_after, found, listing, tree_of
-from tests.support import commit, write
+from tests.support import commit, examples, write
 
 State = Mapping[bytes, bytes]
 Difference = dict[bytes, tuple[bytes | None, bytes | None]]
@@ -61,7 +61,7 @@ def expected(legs: Sequence[tuple[State, State]]) -> Difference:
     return change
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(legs=st.lists(st.tuples(STATES, STATES), min_size=1, max_size=4))
 def test_a_change_is_the_first_base_against_the_last_head(
     shared: Repository, legs: list[tuple[State, State]]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from git_blackbird.messages.task_form import FormError, is_blank, parse_form, render_form, with_faults
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.task_fields import TaskFields
+from tests.support import examples
 
 FIELDS = TaskFields(
     "Routes",
@@ -105,7 +106,7 @@ _fields = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(_fields)
 def test_what_is_not_touched_comes_back_exactly(fields: TaskFields) -> None:
     assert parse_form(render_form("t", fields), fields) == fields
@@ -121,7 +122,7 @@ def plain(text: str) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(_fields, _fields)
 def test_new_texts_come_back_whatever_stood_there(fields: TaskFields, base: TaskFields) -> None:
     new = replace(
@@ -143,14 +144,14 @@ def test_new_texts_come_back_whatever_stood_there(fields: TaskFields, base: Task
     assert parse_form(render_form("t", new), before) == new
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(_fields)
 def test_a_form_saved_with_crlf_is_the_same_form(fields: TaskFields) -> None:
     saved = "\ufeff" + render_form("t", fields).replace("\n", "\r\n")
     assert parse_form(saved, fields) == fields
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(_fields, st.lists(_text, max_size=3))
 def test_faults_on_top_are_no_part_of_the_form(fields: TaskFields, told: list[str]) -> None:
     form = render_form("t", fields)

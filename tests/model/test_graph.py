@@ -23,6 +23,7 @@ from git_blackbird.model.graph import (
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status
 from tests.model.building import ids, plan_of, task, tree
+from tests.support import examples
 
 MANY = 20_000
 
@@ -130,7 +131,7 @@ NODES = st.integers(0, 9).map(lambda number: TaskId(f"t{number}"))
 
 
 @given(st.dictionaries(NODES, st.lists(NODES, max_size=4), max_size=10))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_cycle_is_found_exactly_where_one_is(edges: dict[TaskId, list[TaskId]]) -> None:
     within = {name: [to for to in targets if to in edges] for name, targets in edges.items()}
     try:
@@ -184,7 +185,7 @@ PARENTS = st.lists(st.none() | st.integers(0, 30), min_size=1, max_size=20)
 
 
 @given(PARENTS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_walk_meets_every_task_once_children_after_parents(parents: list[int | None]) -> None:
     names = [f"t{number:02d}" for number in range(len(parents))]
     above = {

@@ -22,6 +22,7 @@ from git_blackbird.model.run import (
     RunStatus,
 )
 from tests.model.building import LATER, history, run
+from tests.support import examples
 
 CHANGES = DecisionState.CHANGES_REQUESTED
 
@@ -151,7 +152,7 @@ def _told(number: int, leg: tuple[RunStatus, DecisionState | None, str | None, b
 
 
 @given(LEGS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]) -> None:
     runs = [_told(number, leg) for number, leg in enumerate(legs, start=1)]
     own = [one for one in runs if not one.is_review]
@@ -164,7 +165,7 @@ def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]
 
 
 @given(LEGS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None:
     runs = tuple(_told(number, leg) for number, leg in enumerate(legs, start=1))
     told = History(runs)

@@ -14,6 +14,7 @@ from git_blackbird.model.ids import (
     is_run_id,
     task_id_fault,
 )
+from tests.support import examples
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_w21_hostile_ids_are_refused_with_the_reason(text: str, fault: str) -> N
 
 
 @given(st.text(max_size=140))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_no_accepted_id_leaves_its_folder(text: str) -> None:
     if task_id_fault(text) is None:
         assert not {"/", "\\", "\0", "\n", "\r"} & set(text)
@@ -90,7 +91,7 @@ def test_ids_that_differ_do_not_clash() -> None:
 
 
 @given(st.text(max_size=12))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_folding_is_the_same_for_every_case_and_composition(text: str) -> None:
     folded = fold_task_id(text)
     assert fold_task_id(unicodedata.normalize("NFC", text)) == folded
@@ -102,7 +103,7 @@ MOMENTS = st.integers(0, 0xFFFF_FFFF_FFFF * 1_000_000)
 
 
 @given(MOMENTS, MOMENTS, st.integers(0, 0xFFFF), st.integers(0, 0xFFFF))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_run_ids_sort_by_time(one: int, other: int, bits: int, more: int) -> None:
     earlier, later = sorted([one, other])
     first, second = build_run_id(earlier, bits), build_run_id(later, more)

@@ -19,6 +19,7 @@ from git_blackbird.model.status import apply_statuses
 from git_blackbird.model.task_fields import TaskFields, fields_of
 from git_blackbird.model.validation import plan_faults
 from tests.model.building import LATER, STAMP, statuses, task, tree
+from tests.support import examples
 
 A, B, C, P, Q, TOP = map(TaskId, ["a", "b", "c", "p", "q", "top"])
 TODO, DONE, IN_PROGRESS = Status.TODO, Status.DONE, Status.IN_PROGRESS
@@ -228,7 +229,7 @@ class Chance:
         return {task_id, *below}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 2**32))
 def test_whatever_is_changed_the_plan_stays_valid_and_parents_follow(seed: int) -> None:
     chance = Chance(seed)

@@ -17,6 +17,7 @@ from git_blackbird.model.settings import (
     merge_layers,
     nearest_key,
 )
+from tests.support import examples
 
 LAYERS = [layer for layer in Layer if layer != Layer.DEFAULT]
 STOP = "execution.stopAfterEachTask"
@@ -243,7 +244,7 @@ NAMES = st.sampled_from(sorted(KEYS)) | st.text(max_size=10)
 
 
 @given(st.lists(st.tuples(NAMES, JSON, st.sampled_from(LAYERS)), max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_whatever_is_configured_every_key_keeps_a_usable_value(
     values: list[tuple[str, object, Layer]],
 ) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.text import clean, clean_line, quoted_field, shell_word, visible
+from tests.support import examples
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ ANY = st.text(st.characters(), max_size=40)
 
 
 @given(NASTY | ANY)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_no_control_character_survives_but_line_ends_and_tabs(text: str) -> None:
     shown = clean(text)
     assert all(char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cs"} for char in shown)
@@ -62,13 +63,13 @@ def test_no_control_character_survives_but_line_ends_and_tabs(text: str) -> None
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf"]), max_size=40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_ordinary_text_is_left_as_it_is(text: str) -> None:
     assert clean(text) == text
 
 
 @given(NASTY | ANY, st.integers(3, 30))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_one_line_is_one_line_within_its_limit(text: str, limit: int) -> None:
     line = clean_line(text, limit)
     assert len(line) <= limit
@@ -123,7 +124,7 @@ def unquoted(field: str) -> str:
     return _ESCAPE.sub(plain, field[1:-1].encode()).decode()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(list('"\\\t\n\r\x1b0'))))
 def test_a_field_comes_back_exactly(text: str) -> None:
     field = quoted_field(text)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.timestamps import format_timestamp, is_timestamp, parse_timestamp, seconds_between
+from tests.support import examples
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_times_are_written_as_go_writes_them(nanoseconds: int, text: str) -> Non
 
 
 @given(st.integers(-62_135_596_800_000_000_000, 253_402_300_799_999_999_999))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_is_written_is_read_back(nanoseconds: int) -> None:
     assert parse_timestamp(format_timestamp(nanoseconds)) == nanoseconds
 
@@ -86,7 +87,7 @@ def test_what_is_written_is_read_back(nanoseconds: int) -> None:
     st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29)),  # noqa: DTZ001  # the zone comes with the offset
     st.integers(-1439, 1439),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_offsets_count_as_the_standard_library_counts_them(moment: datetime, minutes: int) -> None:
     zoned = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
     whole = zoned - datetime(1970, 1, 1, tzinfo=UTC)

@@ -11,6 +11,7 @@ from git_blackbird.model.ids import TASK_ID_RULE, TaskId
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.validation import item_place, plan_faults
 from tests.model.building import plan_of, task
+from tests.support import examples
 
 
 def faults(*tasks: Task) -> list[str]:
@@ -150,7 +151,7 @@ TASKS = st.builds(
 
 
 @given(st.lists(TASKS, max_size=5))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_plan_is_judged_and_a_faultless_one_hangs_together(tasks: list[Task]) -> None:
     plan = plan_of(*tasks)
     found = plan_faults(plan, plan.tasks.keys())

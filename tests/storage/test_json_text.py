@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.storage.json_text import MAX_DEPTH, JsonFault, dump_json, load_bounded_json, load_json
+from tests.support import examples
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_is_written_is_read_back(value: object) -> None:
     written = dump_json(value)
     assert load_json(written) == value
@@ -94,7 +95,7 @@ def test_what_is_written_is_read_back(value: object) -> None:
 
 
 @given(st.binary(max_size=40) | JSON.map(lambda value: json.dumps(value).encode()[:-1]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_bytes_are_a_value_or_a_fault(data: bytes) -> None:
     with contextlib.suppress(JsonFault):
         dump_json(load_bounded_json(data))

@@ -14,6 +14,7 @@ from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.storage.json_text import dump_json
 from git_blackbird.storage.plan_format import InvalidPlanError, parse_plan, render_plan
 from tests.storage.building import STAMP, broken
+from tests.support import examples
 
 GO_PLAN = b"""{
   "schemaVersion": 1,
@@ -304,7 +305,7 @@ def plans(draw: st.DrawFn) -> Plan:
 
 
 @given(plans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_what_is_written_is_read_back_and_written_the_same(plan: Plan) -> None:
     written = render_plan(plan)
     again = parse_plan(written, "plan")
@@ -327,13 +328,13 @@ def is_plan(data: bytes) -> bool:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_a_plan_broken_anywhere_parses_or_is_refused_with_places(seed: int) -> None:
     is_plan(dump_json(broken(json.loads(GO_PLAN), seed)))
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_plan_with_broken_bytes_parses_or_is_refused(seed: int) -> None:
     chance = random.Random(seed)
     data = bytearray(GO_PLAN)

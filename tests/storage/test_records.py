@@ -22,6 +22,7 @@ from git_blackbird.storage.newest import load_newest, stray_files
 from git_blackbird.storage.records import Records, load_record, render_record
 from git_blackbird.storage.store import Store
 from tests.storage.building import STAMP, broken, make_layout
+from tests.support import examples
 
 T = TaskId("t1")
 GO_ID = "9f86d081884c7d65"
@@ -370,7 +371,7 @@ def test_an_unchanged_folder_is_not_read_again(layout: Layout) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_a_record_broken_anywhere_is_read_or_named_and_what_is_read_can_be_saved(seed: int) -> None:
     record = broken(json.loads(json.dumps(GO_RECORD | UNKNOWN)), seed)
     with tempfile.TemporaryDirectory() as folder:

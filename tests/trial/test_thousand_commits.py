@@ -1,4 +1,7 @@
-"""A thousand commits by four processes while an agent works: each of the run's is on its record, once."""
+"""Hundreds of commits by four processes while an agent works: each of the run's is on its record, once.
+
+``BLACKBIRD_COMMITS`` asks for another number of them.
+"""
 
 import os
 import subprocess
@@ -10,7 +13,7 @@ import pytest
 from tests.support import commit, git
 from tests.trial.program import PATIENCE_SECONDS, Trial
 
-COMMITS = int(os.environ.get("BLACKBIRD_COMMITS", "1000"))
+COMMITS = int(os.environ.get("BLACKBIRD_COMMITS", "400"))
 EACH = COMMITS // 4
 BRANCHES = ("main", "other")
 # Git keeps a file locked while it commits, so that each commit has the message of its own command.
