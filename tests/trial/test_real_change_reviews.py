@@ -11,7 +11,7 @@ import pytest
 
 from git_blackbird.agents import processes
 from tests.standin.install import CLAUDE, CODEX, Program
-from tests.standin.real import model_of, real
+from tests.standin.real import model_of, real, real_by
 from tests.standin.server import JsonObject, Reply, StandIn
 from tests.support import commit, git
 from tests.trial.program import PATIENCE_SECONDS, Record, Trial
@@ -58,6 +58,7 @@ def ends(reviews: list[Record]) -> list[tuple[str, str, str | None]]:
     return sorted((one["run_type"], one["status"], one.get("terminal_reason")) for one in reviews)
 
 
+@pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
 def test_what_both_find_goes_to_the_implementers_session_and_is_reviewed_again(
     trial: Trial, model: StandIn
 ) -> None:
@@ -126,6 +127,7 @@ def test_reviewers_are_other_programs_and_an_answer_that_is_none_is_never_an_app
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds what is left behind through /proc")
+@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
 def test_interrupted_and_killed_both_stop_and_both_review_again_once(trial: Trial, model: StandIn) -> None:
     work(model)
     stop_while_both_review(trial, model, signal.SIGINT)

@@ -8,7 +8,8 @@ from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.request import RequestScreen
-from tests.standin.install import Program
+from tests.standin.install import CLAUDE, CODEX, Program
+from tests.standin.real import real_by
 from tests.standin.server import Reply, StandIn
 from tests.support import commit
 from tests.trial.program import PATIENCE_SECONDS, Trial
@@ -36,6 +37,7 @@ async def see(app: BlackbirdApp, pilot: Pilot[None], *texts: str) -> None:
     await wait_for(pilot, lambda: all(text in screen_text(app) for text in texts), PATIENCE_SECONDS)
 
 
+@pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
 def test_a_task_is_watched_changed_as_asked_and_approved(
     program: Program, trial: Trial, model: StandIn
 ) -> None:
