@@ -101,11 +101,30 @@ LINES = {
     "git blackbird completion ": ["bash", "fish", "zsh"],
     "git blackbird resume paused -m ": [],
 }
+# To a script these are like others of the lines, with the name of another command: one shell asks for each.
+LIKE_OTHERS = {
+    "git blackbird resume ",
+    "git blackbird retry ",
+    "git blackbird restart ",
+    "git blackbird edit ",
+    "git blackbird deps remove ready ",
+    "git blackbird deps set waits ",
+    "git blackbird config execution.commit ",
+    "git blackbird execute --agent ",
+}
 
 
-def test_a_shell_offers_what_fits(make: Make, planned: Path, installed: Path) -> None:
-    seen = dict(zip(LINES, make(planned, installed).complete(LINES), strict=True))
+@pytest.mark.skipif(shells.why_missing("bash") is not None, reason="bash or its completion is not installed")
+def test_every_command_offers_what_fits(planned: Path, installed: Path) -> None:
+    seen = dict(zip(LINES, shells.bash(planned, installed).complete(LINES), strict=True))
     assert seen == LINES
+
+
+@pytest.mark.parametrize("make", ["zsh", "fish"], indirect=True)
+def test_a_shell_offers_what_fits(make: Make, planned: Path, installed: Path) -> None:
+    lines = {line: fitting for line, fitting in LINES.items() if line not in LIKE_OTHERS}
+    seen = dict(zip(lines, make(planned, installed).complete(lines), strict=True))
+    assert seen == lines
 
 
 def test_a_shell_asks_where_git_is_told_to(make: Make, planned: Path, installed: Path) -> None:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,12 +65,12 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_by_itself_it_finishes_on_a_fresh_machine_beside_another_repository(
+def test_by_itself_it_finishes_on_a_fresh_machine_beside_another_repository_and_tells_programs(
     repo: Path, empty_home: Path, tmp_path: Path
 ) -> None:
     before = sorted(path.relative_to(repo) for path in repo.rglob("*"))
     environ = {"GIT_DIR": str(repo / ".git"), "GIT_WORK_TREE": str(repo), "BLACKBIRD_AGENT_CMD": "false"}
-    done = run(tmp_path, "demo", "--auto", "--dir", "there", **environ)
+    done = run(tmp_path, "demo", "--auto", "--json", "--dir", "there", **environ)
     there = tmp_path / "there"
     assert (done.returncode, done.stderr) == (0, "")
     assert statuses(there) == {Status.DONE}
@@ -81,6 +82,15 @@ def test_by_itself_it_finishes_on_a_fresh_machine_beside_another_repository(
     states = [one.decision_state for one in runs_of(there, "greet")]
     assert states == [DecisionState.CHANGES_REQUESTED, DecisionState.APPROVED_CONTINUE]
     assert "Called without a name" in (there / "docs/usage.md").read_text()
+    assert_tells_everything([json.loads(line) for line in done.stdout.splitlines()])
+
+
+def assert_tells_everything(lines: list[dict[str, Any]]) -> None:
+    """Check what programs are told of a demo that did everything."""
+    names = [line.get("event", line.get("command")) for line in lines]
+    assert {"run_started", "checkpoint", "questions", "decided", "stop", "findings"} <= set(names)
+    (findings,) = [line["findings"] for line in lines if line.get("event") == "findings"]
+    assert [one["holds"] for one in findings] == [True] * 7
 
 
 def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_of_it(
@@ -125,16 +135,6 @@ def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
     assert done.returncode == 128
     assert done.stderr.startswith(f"fatal: cannot make {tmp_path / 'mine' / 'file'}: ")
     assert (tmp_path / "mine" / "file").read_text() == "precious"
-
-
-def test_json_tells_programs_everything(tmp_path: Path) -> None:
-    done = run(tmp_path, "demo", "--auto", "--json")
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    names = [line.get("event", line.get("command")) for line in lines]
-    assert done.returncode == 0
-    assert {"run_started", "checkpoint", "questions", "decided", "stop", "findings"} <= set(names)
-    (findings,) = [line["findings"] for line in lines if line.get("event") == "findings"]
-    assert [one["holds"] for one in findings] == [True] * 7
 
 
 def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
