@@ -25,6 +25,9 @@ sys.dont_write_bytecode = False
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4 * 10**9
 
+HERE = Path(__file__).resolve().parent
+LONGEST_FIRST = ("trial", "tui", "controller", "cli", "agents")
+
 
 def pytest_configure() -> None:
     """Put the repositories in memory where there is room: no test is about the disk, all would wait."""
@@ -41,6 +44,17 @@ def _serves(place: Path) -> bool:
 def pytest_xdist_auto_num_workers() -> int:
     """Many tests wait for processes: two workers for each processor keep it busy."""
     return 2 * (os.cpu_count() or 1)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deal the tests like cards, those of the rooms in which they take longest first.
+
+    Each worker begins with its share of them, and none is left with a long one when the others are done.
+    """
+    rooms = {room: place for place, room in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: rooms.get(item.path.relative_to(HERE).parts[0], len(rooms)))
+    hands = getattr(config, "workerinput", {}).get("workercount", 1)
+    items[:] = [item for hand in range(hands) for item in items[hand::hands]]
 
 
 @pytest.fixture(scope="session")
