@@ -80,6 +80,11 @@ async def wait_for(
     await pilot.pause()
 
 
+async def see(app: BlackbirdApp, pilot: Pilot[None], *texts: str) -> None:
+    """Wait until all of this is on the screen: it need not come at once, and a toast may cover it."""
+    await wait_for(pilot, lambda: all(text in screen_text(app) for text in texts))
+
+
 def is_over(app: BlackbirdApp) -> bool:
     """Whether no agent is run from here any more."""
     return not app.runner.is_busy

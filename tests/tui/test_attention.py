@@ -17,7 +17,7 @@ from tests.cli.terminal import program_environ
 from tests.controller.support import configure, open_at, put_plan
 from tests.model.building import STAMP, plan_of, run, task
 from tests.support import commit
-from tests.tui.driving import drive, screen_text
+from tests.tui.driving import drive, see
 
 NOBODY = 4_000_000
 # What the next execute does of itself.
@@ -127,13 +127,13 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
             assert not one.why or lines[place + 1].strip().startswith(one.why)
         count = len(required)
         await pilot.press(*["down"] * 11)
-        assert f"Action required ({count}): decide: decision on run" in screen_text(app)
+        await see(app, pilot, f"Action required ({count}): decide: decision on run")
         await pilot.press("home")
         assert app.current is not None
         assert app.current.id == "asks"
         after_asks = next(place for place, one in enumerate(required) if one.task_id == "asks") + 1
         for one in (*required[after_asks:], *required[:after_asks]):
-            assert f"{one.task_id}: {one.what}  [a] shows it" in screen_text(app)
+            await see(app, pilot, f"{one.task_id}: {one.what}  [a] shows it")
             await pilot.press("a")
             assert app.current.id == one.task_id
 

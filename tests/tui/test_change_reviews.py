@@ -15,7 +15,7 @@ from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.runs import RunsScreen
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import drive, is_over, screen_text, started, wait_for
+from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
 
 WANTING = "write x.txt one\nspec-wants x.txt two | critical | x.txt has no two"
 LARGE = (120, 60)
@@ -44,11 +44,14 @@ def test_what_is_not_cleared_is_shown_reviewed_again_and_requested(reviewed: Pat
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: asks_of_round(app, reviewed, 2))
-        shown = screen_text(app)
-        assert "Spec Review: ISSUES (high confidence)" in shown
-        assert "x.txt has no two" in shown
-        assert "a decision is due: issues are left after round 1 of 1 (reviews.maxIterations)" in shown
-        assert "6. Review again" in shown
+        await see(
+            app,
+            pilot,
+            "Spec Review: ISSUES (high confidence)",
+            "x.txt has no two",
+            "a decision is due: issues are left after round 1 of 1 (reviews.maxIterations)",
+            "6. Review again",
+        )
         await pilot.press("6", "enter")
         await wait_for(pilot, lambda: asks_of_round(app, reviewed, 4))
         await pilot.press("3", "enter")
@@ -97,10 +100,10 @@ def test_what_both_found_of_a_clear_change_is_told_and_kept(reviewed: Path) -> N
         await pilot.press("h")
         await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen))
         await wait_for(pilot, lambda: "Review Results:" in screen_text(app))
-        assert "spec_review success, approved" in screen_text(app)
+        await see(app, pilot, "spec_review success, approved")
         await pilot.press("2")
         await wait_for(pilot, lambda: "Found" in screen_text(app))
-        assert "Review Results:" not in screen_text(app)
+        await wait_for(pilot, lambda: "Review Results:" not in screen_text(app))
 
     drive(reviewed, session, LARGE)
 

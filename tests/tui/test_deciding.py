@@ -15,7 +15,7 @@ from git_blackbird.tui.modals.questions import QuestionScreen
 from git_blackbird.tui.modals.request import RequestScreen
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import drive, is_over, screen_text, started, wait_for
+from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
 
 PROMPT = "write a.txt one\nsay It is written.\non-feedback write a.txt two"
 
@@ -40,10 +40,7 @@ def test_a_checkpoint_is_approved_and_the_next_one_ends_the_call(planned: Path) 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        shown = screen_text(app)
-        assert "Task review checkpoint" in shown
-        assert "A a.txt  +1 -0" in shown
-        assert "5. View full diff" in shown
+        await see(app, pilot, "Task review checkpoint", "A a.txt  +1 -0", "5. View full diff")
         await pilot.press("enter")
         await wait_for(pilot, lambda: "Task: beta" in screen_text(app))
         await pilot.press("j", "enter")
@@ -92,9 +89,9 @@ def test_the_whole_diff_is_shown_and_scrolled(planned: Path) -> None:
         await pilot.press("5", "enter")
         await wait_for(pilot, lambda: "+++ b/a.txt" in screen_text(app))
         await pilot.press(*["pagedown"] * 30)
-        assert "+line 199" in screen_text(app)
+        await see(app, pilot, "+line 199")
         await pilot.press("v")
-        assert "Review summary:" in screen_text(app)
+        await see(app, pilot, "Review summary:")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
 
@@ -242,7 +239,7 @@ def test_questions_are_answered_by_option_and_in_words(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: "alpha asks (1 of 2)" in screen_text(app))
-        assert "Which tone?" in screen_text(app)
+        await see(app, pilot, "Which tone?")
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: "alpha asks (2 of 2)" in screen_text(app))
         await pilot.press("enter", *"Ada L.")
@@ -278,15 +275,16 @@ def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
 
 
 def test_a_hostile_diff_is_shown_harmlessly_and_its_widest_line_to_the_end(planned: Path) -> None:
-    put_plan(planned, leaf("alpha", "write a.txt \x1b[2J\\n" + "\u6f22\t" * 100 + "the end"))
+    put_plan(planned, leaf("alpha", "write a.txt \x1b[2J\\n" + "\u6f22\t" * 30 + "the end"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("v")
         await wait_for(pilot, lambda: "+^[[2J" in screen_text(app))
-        await pilot.press(*["right"] * 200)
-        assert "the end" in screen_text(app)
+        assert "the end" not in screen_text(app)
+        await pilot.press(*["right"] * 60)
+        await see(app, pilot, "the end")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
 

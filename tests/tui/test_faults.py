@@ -20,7 +20,7 @@ from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.help import Help
 from tests.controller.support import configure, leaf, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import QuickApp, drive, driven, screen_text, wait_for
+from tests.tui.driving import QuickApp, drive, driven, screen_text, see, wait_for
 from tests.tui.tmux import PATIENCE_SECONDS, Tmux
 
 SOURCES = Path(__file__).parents[2] / "git_blackbird" / "tui"
@@ -132,7 +132,7 @@ def test_what_a_worker_is_refused_is_said_and_the_application_stays(planned: Pat
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         app.run_worker(refused())
         await wait_for(pilot, lambda: "there is no such thing" in screen_text(app))
-        assert "look elsewhere" in screen_text(app)
+        await see(app, pilot, "look elsewhere")
 
     drive(planned, session)
 
@@ -228,7 +228,7 @@ def test_what_is_left_of_one_that_was_killed_is_said_and_mended(planned: Path, t
     assert not is_gone(run)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        assert "Action required (1): alpha: nobody watches over it" in screen_text(app)
+        await see(app, pilot, "Action required (1): alpha: nobody watches over it")
         await pilot.press("e")
         await wait_for(pilot, lambda: not app.runner.is_busy and bool(app.main.required))
         await wait_for(pilot, lambda: "Action required (1): alpha: paused" in screen_text(app))

@@ -20,7 +20,7 @@ from git_blackbird.tui.modals.runs import RunsScreen
 from git_blackbird.tui.modals.settings import SettingsScreen
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, wait_for
+from tests.tui.driving import drive, screen_text, see, wait_for
 
 FREE = ("g", "r")
 LONG = "\\n".join(f"line {number} of {'many ' * 40}" for number in range(80))
@@ -162,7 +162,7 @@ def test_a_question_is_gone_back_to(repo: Path) -> None:
         await wait_for(pilot, lambda: "a asks (1 of 2)" in screen_text(app))
         await pilot.press("up", "enter")
         await wait_for(pilot, lambda: "a asks (2 of 2)" in screen_text(app))
-        assert "Ada" in screen_text(app)
+        await see(app, pilot, "Ada")
         await pilot.press("enter")
         await wait_for(pilot, lambda: "1 task: 1 done" in screen_text(app))
 

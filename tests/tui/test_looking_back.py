@@ -10,7 +10,7 @@ from git_blackbird.tui.modals.parent_review import ParentReviewScreen
 from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.runs import RunsScreen
 from tests.controller.support import execute, leaf, parent_of, put_plan, runs_of, status
-from tests.tui.driving import drive, is_over, screen_text, started, wait_for
+from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
 
 REVIEWED = "require use.md without a name | guide-use | Say what happens without a name."
 MENDED = "write use.md usage\nsay Written.\non-feedback write use.md usage, without a name"
@@ -30,11 +30,14 @@ def test_a_failing_review_comes_up_and_its_child_is_resumed(planned: Path) -> No
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: isinstance(app.screen, ParentReviewScreen))
-        shown = screen_text(app)
-        assert "Say what happens without a name." in shown
-        assert "1. Resume guide-use" in shown
-        assert "2. Resume all" in shown
-        assert "3. Dismiss, with a reason" in shown
+        await see(
+            app,
+            pilot,
+            "Say what happens without a name.",
+            "1. Resume guide-use",
+            "2. Resume all",
+            "3. Dismiss, with a reason",
+        )
         await pilot.press("enter")
         await wait_for(pilot, lambda: is_over(app) and status(planned, "guide") is Status.DONE)
 
@@ -48,7 +51,7 @@ def test_all_that_a_review_flagged_is_resumed(planned: Path) -> None:
     execute(planned)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        assert "Action required (2): guide-use: the review of a parent" in screen_text(app)
+        await see(app, pilot, "Action required (2): guide-use: the review of a parent")
         await pilot.press("end", "a", "p")
         await wait_for(pilot, lambda: isinstance(app.screen, ParentReviewScreen))
         await pilot.press("2", "enter")
@@ -84,9 +87,7 @@ def test_the_runs_of_a_task_and_their_logs_are_shown(planned: Path) -> None:
         await pilot.press("h")
         await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen))
         await wait_for(pilot, lambda: "First words." in screen_text(app))
-        shown = screen_text(app)
-        assert f"1. {run.id}  execute success" in shown
-        assert "Last[/] words." in shown
+        await see(app, pilot, f"1. {run.id}  execute success", "Last[/] words.")
         await pilot.press("escape")
         assert app.screen is app.main
 
@@ -102,7 +103,7 @@ def test_a_record_that_cannot_be_read_is_named(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("h")
         await wait_for(pilot, lambda: "no run of it can be read" in screen_text(app))
-        assert "unreadable: " in screen_text(app)
+        await see(app, pilot, "unreadable: ")
         await pilot.press("escape")
 
     drive(planned, session)
@@ -118,7 +119,7 @@ def test_runs_that_come_while_they_are_looked_at_are_shown(planned: Path) -> Non
         await wait_for(pilot, lambda: f"1. {first.id}  execute failed" in screen_text(app))
         with started(planned, "restart", "alpha", "--no-input") as other:
             await wait_for(pilot, lambda: f"2. {first.id}  execute failed" in screen_text(app))
-            assert "execute running" in screen_text(app)
+            await see(app, pilot, "execute running")
             await pilot.press("1")
             await wait_for(pilot, lambda: "Another try." in screen_text(app))
             other.send_signal(signal.SIGINT)

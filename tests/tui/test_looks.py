@@ -142,6 +142,6 @@ def test_every_screen_fits_and_follows_the_terminal(planned: Path, size: tuple[i
                 assert [strip.cell_length for strip in strips] == [width] * height
         await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: app.screen is app.main)
-        assert screen_text(app).splitlines()[-1].endswith("? Help q Quit")
+        await wait_for(pilot, lambda: screen_text(app).splitlines()[-1].endswith("? Help q Quit"))
 
     drive(planned, session, size)

@@ -12,7 +12,7 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.questions import QuestionScreen
 from tests.controller.support import leaf, open_at, put_plan, runs_of
 from tests.model.building import run, task
-from tests.tui.driving import drive, is_over, screen_text, wait_for
+from tests.tui.driving import drive, is_over, screen_text, see, wait_for
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07[bold red]Which[/]?\u202e"
 
@@ -77,9 +77,9 @@ def test_long_and_hostile_questions_with_many_options_fit(planned: Path) -> None
         assert "[bold red]Which[/]?" in shown
         assert "1. 0 [bold red]Which[/]?" in shown
         await pilot.press(*["pagedown"] * 40)
-        assert "The end." in screen_text(app)
+        await see(app, pilot, "The end.")
         await pilot.press("end")
-        assert "200. 199 [bold red]Which[/]?" in screen_text(app)
+        await see(app, pilot, "200. 199 [bold red]Which[/]?")
         await pilot.press("enter")
         await wait_for(pilot, lambda: is_over(app) and len(runs_of(planned, "alpha")) == 2)
 

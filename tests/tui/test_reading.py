@@ -17,7 +17,7 @@ from tests.controller.support import (
     runs_of,
 )
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, wait_for
+from tests.tui.driving import drive, screen_text, see, wait_for
 
 
 @pytest.fixture
@@ -38,10 +38,13 @@ def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq", "guide-use")
         await pilot.press("down", "j", "j")
-        shown = screen_text(app)
-        assert "3 tasks: 3 todo (2 ready)" in shown
-        assert "guide-use  Task guide-use" in shown
-        assert "its dependency guide-faq is todo, not done" in shown
+        await see(
+            app,
+            pilot,
+            "3 tasks: 3 todo (2 ready)",
+            "guide-use  Task guide-use",
+            "its dependency guide-faq is todo, not done",
+        )
         await pilot.press("k")
         assert app.current is not None
         assert app.current.id == "guide-faq"
@@ -55,7 +58,7 @@ def test_what_is_odd_is_said_above_the_plan(planned: Path) -> None:
     (folder / "0123456789abcdef.json").write_text("{")
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        assert "1 unreadable record: `git blackbird status` says more" in screen_text(app)
+        await see(app, pilot, "1 unreadable record: `git blackbird status` says more")
         (folder / "0123456789abcdef.json").unlink()
         await wait_for(pilot, lambda: "unreadable" not in screen_text(app))
 
@@ -89,7 +92,7 @@ def test_filters_follow_one_another(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("f")
         assert app.main.plan_tree.shown_ids() == ("alpha", "guide", "guide-faq")
-        assert "filter: ready" in screen_text(app)
+        await see(app, pilot, "filter: ready")
         await pilot.press("f")
         assert app.main.plan_tree.shown_ids() == ("guide", "guide-use")
         await pilot.press("f")
@@ -118,7 +121,7 @@ def test_tab_goes_to_the_other_pane_and_t_switches_it(planned: Path) -> None:
         await pilot.press("tab")
         assert not app.main.plan_tree.has_focus
         await pilot.press("t")
-        assert "no agent is at work" in screen_text(app)
+        await see(app, pilot, "no agent is at work")
         await pilot.press("tab")
         assert app.main.plan_tree.has_focus
 
@@ -131,11 +134,12 @@ def test_what_a_person_owes_is_announced_and_found(planned: Path) -> None:
     run_id = runs_of(planned, "alpha")[0].id
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        assert f"Action required (1): alpha: decision on run {run_id}" in screen_text(app)
+        await see(app, pilot, f"Action required (1): alpha: decision on run {run_id}")
         await pilot.press("end", "a")
         assert app.current is not None
         assert app.current.id == "alpha"
-        assert "git blackbird decide alpha --approve" in screen_text(app).replace("\n", " ")
+        command = "git blackbird decide alpha --approve"
+        await wait_for(pilot, lambda: command in screen_text(app).replace("\n", " "))
 
     drive(planned, session, (120, 30))
 

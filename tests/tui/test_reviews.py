@@ -12,7 +12,7 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.review import ReviewScreen
 from tests.controller.support import configure, execute, leaf, open_at, parent_of, put_plan, runs_of, status
-from tests.tui.driving import drive, is_over, screen_text, wait_for, works
+from tests.tui.driving import drive, is_over, screen_text, see, wait_for, works
 
 WANTING = "write x.txt one\nspec-wants x.txt two | critical | x.txt has no two"
 LARGE = (120, 60)
@@ -37,13 +37,16 @@ def test_a_parent_says_what_is_in_the_way_before_its_children_are_done(planned: 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("home", "p")
         await wait_for(pilot, lambda: is_shown(app, "not due before they are done: faq, use"))
-        shown = screen_text(app)
-        assert "1. Dismiss, with a reason  there is no review of guide to dismiss: not done:" in shown
-        assert "2. Review now  guide cannot be reviewed: not done: faq, use" in shown
+        await see(
+            app,
+            pilot,
+            "1. Dismiss, with a reason  there is no review of guide to dismiss: not done:",
+            "2. Review now  guide cannot be reviewed: not done: faq, use",
+        )
         await pilot.press("2", "enter")
-        assert is_shown(app, "2. Review now")
+        await see(app, pilot, "2. Review now")
         await pilot.press("escape")
-        assert app.screen is app.main
+        await wait_for(pilot, lambda: app.screen is app.main)
 
     drive(planned, session)
 
@@ -55,9 +58,7 @@ def test_a_parent_that_passed_is_reviewed_again_from_here(planned: Path) -> None
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("home", "p")
         await wait_for(pilot, lambda: is_shown(app, "review    passed", "2. Review again"))
-        assert "1. Dismiss, with a reason  there is no review of guide to dismiss: it is done" in screen_text(
-            app
-        )
+        await see(app, pilot, "1. Dismiss, with a reason  there is no review of guide to dismiss: it is done")
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: len(runs_of(planned, "guide")) == 2 and is_over(app))
 
@@ -125,7 +126,7 @@ def test_what_both_reviewers_found_of_a_leaf_is_shown_and_leads_to_the_decision(
             pilot, lambda: is_shown(app, "reviews  SPEC_CRITICAL, round 1 of 1; decision: pending")
         )
         for told in ("Spec Review: ISSUES (high confidence)", "Code review 0", "x.txt has no two"):
-            assert told in screen_text(app)
+            await see(app, pilot, told)
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("escape")

@@ -13,7 +13,7 @@ from git_blackbird.model.run import RunStatus, TerminalReason
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
-from tests.tui.driving import drive, is_over, screen_text, started, wait_for, works, world_at
+from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for, works, world_at
 
 SLOW = "say Working on it.\nsleep 60"
 
@@ -30,7 +30,7 @@ def test_execute_runs_what_is_ready_and_shows_it(planned: Path) -> None:
         await wait_for(pilot, lambda: is_over(app))
         await wait_for(pilot, lambda: "2 tasks: 2 done" in screen_text(app))
         await wait_for(pilot, lambda: "It is written." in screen_text(app))
-        assert "completed alpha: 1 file, +1 -0" in screen_text(app)
+        await see(app, pilot, "completed alpha: 1 file, +1 -0")
         assert holder(planned) is None
 
     drive(planned, session)
@@ -113,7 +113,7 @@ def test_a_failed_task_is_retried_and_restarted(planned: Path) -> None:
     execute(planned)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        assert "FAILED" in screen_text(app)
+        await see(app, pilot, "FAILED")
         await pilot.press("y")
         await wait_for(pilot, lambda: "READY" in screen_text(app))
         await wait_for(pilot, lambda: app.check_action("restart", ()) is True)
@@ -181,7 +181,7 @@ def test_only_keys_that_work_are_offered(planned: Path) -> None:
         assert "Resume" not in footer
         assert "Retry" not in footer
         await pilot.press("down")
-        assert "x Run" not in screen_text(app).splitlines()[-1]
+        await wait_for(pilot, lambda: "x Run" not in screen_text(app).splitlines()[-1])
 
     drive(planned, session, (120, 30))
 
@@ -195,7 +195,7 @@ def test_help_names_the_command_of_every_action(planned: Path) -> None:
         for command in ("execute", "execute alpha", "resume alpha", "retry alpha", "set-status alpha STATUS"):
             assert f"git blackbird {command}" in shown
         await pilot.press("escape")
-        assert "Keys" not in screen_text(app)
+        await wait_for(pilot, lambda: "Keys" not in screen_text(app))
 
     drive(planned, session, (110, 50))
 
@@ -235,7 +235,7 @@ def test_what_another_process_runs_is_followed_and_leaves_with_it(planned: Path)
         with started(planned, "execute", "--no-input") as other:
             await pilot.press("t")
             await wait_for(pilot, lambda: "Working on it." in screen_text(app))
-            assert "alpha  Task alpha" in screen_text(app)
+            await see(app, pilot, "alpha  Task alpha")
             await wait_for(pilot, lambda: app.check_action("execute", ()) is False)
             other.send_signal(signal.SIGINT)
             await wait_for(pilot, lambda: other.poll() is not None)

@@ -17,7 +17,7 @@ from git_blackbird.tui.modals.settings import SettingsScreen
 from git_blackbird.tui.settings_table import KeyTable
 from tests.controller.support import configure, leaf, open_at, parent_of, put_plan, status
 from tests.support import git, write
-from tests.tui.driving import drive, screen_text, wait_for, world_at
+from tests.tui.driving import drive, screen_text, see, wait_for, world_at
 
 PROJECT = ".blackbird/config.json"
 STOP, MINUTES = "execution.stopAfterEachTask", "execution.timeoutMinutes"
@@ -81,8 +81,8 @@ def test_every_key_is_listed_with_its_layers_and_what_becomes_of_them(
         assert "\x1b" not in screen_text(app)
         await wait_for(pilot, shows(app, "ignored    x  .blackbird/config.json", "did you mean agent?"))
         await go_to(app, pilot, "agent")
+        await see(app, pilot, " agent                          g demo     g claude   claude     e codex")
         shown = screen_text(app)
-        assert " agent                          g demo     g claude   claude     e codex" in shown
         for line in (
             "applied    codex    BLACKBIRD_AGENT_PROVIDER",
             "overruled  demo     git config (local)",
@@ -93,10 +93,14 @@ def test_every_key_is_listed_with_its_layers_and_what_becomes_of_them(
         ):
             assert line in shown
         await go_to(app, pilot, "claude.path")
-        assert "!claude.path                    f (./evil… -          claude     claude" in screen_text(app)
-        assert "must not choose what runs on this" in screen_text(app)
+        await see(
+            app,
+            pilot,
+            "!claude.path                    f (./evil… -          claude     claude",
+            "must not choose what runs on this",
+        )
         await go_to(app, pilot, MINUTES)
-        assert '"soon" is not an integer' in screen_text(app)
+        await see(app, pilot, '"soon" is not an integer')
         await pilot.press("end")
         assert row_name(app) == list(KEYS)[-1]
         assert [row.name for row in table(app).rows if isinstance(row, KeyLayers)] == ["agnet", *KEYS]
@@ -111,19 +115,19 @@ def test_a_boolean_is_set_here_and_in_the_users_file_where_it_is_overruled(
         await open_settings(app, pilot, STOP)
         await pilot.press("enter")
         await at(app, pilot, Chooser)
-        assert "1. This clone's git config  (unset)" in screen_text(app)
+        await see(app, pilot, "1. This clone's git config  (unset)")
         await pilot.press("enter")
         await wait_for(pilot, shows(app, "2. false  counts now, the default"))
         await pilot.press("1", "enter")
         await wait_for(pilot, shows(app, f"{STOP} = true in git config (local)"))
-        assert f"{STOP}    g true     -          false      true" in screen_text(app)
+        await see(app, pilot, f"{STOP}    g true     -          false      true")
         await pilot.press("enter")
         await at(app, pilot, Chooser)
         await pilot.press("3", "enter")
         await wait_for(pilot, shows(app, "1. true  counts now"))
         await pilot.press("2", "enter")
         await wait_for(pilot, shows(app, f"{STOP} = false in ~/.blackbird/config.json"))
-        assert "true from git config (local) still counts instead" in screen_text(app)
+        await see(app, pilot, "true from git config (local) still counts instead")
 
     drive(planned, session)
     assert counting(planned, STOP) == (True, "git config (local)")
@@ -159,10 +163,10 @@ def test_texts_and_lists_are_offered_as_they_would_be_typed(planned: Path, seale
         await open_settings(app, pilot, "claude.path")
         await pilot.press("enter")
         await at(app, pilot, Chooser)
-        assert "2. The project's .blackbird/config.json  never counts" in screen_text(app)
+        await see(app, pilot, "2. The project's .blackbird/config.json  never counts")
         await pilot.press("2", "enter")
         await at(app, pilot, ValueScreen)
-        assert "claude.path in git config (local)" in screen_text(app)
+        await see(app, pilot, "claude.path in git config (local)")
         await pilot.press("ctrl+u", "enter")
         await wait_for(pilot, shows(app, "nothing is typed"))
         await pilot.press(*"/opt/the claude", "enter")
@@ -181,7 +185,7 @@ def test_texts_and_lists_are_offered_as_they_would_be_typed(planned: Path, seale
         await pilot.press("enter")
         await at(app, pilot, ValueScreen)
         assert app.screen.query_one(Input).value == ""
-        assert "cannot be shown on one line" in screen_text(app)
+        await see(app, pilot, "cannot be shown on one line")
         await pilot.press("escape")
 
     drive(planned, session)
@@ -205,7 +209,7 @@ def test_a_key_is_removed_from_one_place_and_what_counts_then_is_said(planned: P
         await go_to(app, pilot, MINUTES)
         await pilot.press("backspace")
         await at(app, pilot, Chooser)
-        assert "7  git config (global), not from here" in screen_text(app)
+        await see(app, pilot, "7  git config (global), not from here")
         await pilot.press("2", "enter")
         await wait_for(pilot, shows(app, "5 (git config (local)) counts now"))
         await go_to(app, pilot, "reviews.mode")
@@ -222,8 +226,7 @@ def test_a_file_that_cannot_be_read_is_named_and_mended_inside(planned: Path) ->
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await open_settings(app, pilot)
-        assert "!project .blackbird/config.json" in screen_text(app)
-        assert "nothing of it counts" in screen_text(app)
+        await see(app, pilot, "!project .blackbird/config.json", "nothing of it counts")
         await pilot.press("enter")
         await at(app, pilot, MendScreen)
         text = app.screen.query_one(TextArea)
@@ -235,7 +238,7 @@ def test_a_file_that_cannot_be_read_is_named_and_mended_inside(planned: Path) ->
         await wait_for(pilot, shows(app, "saved .blackbird/config.json"))
         await wait_for(pilot, shows(app, "! wrong: none"))
         await go_to(app, pilot, "agent")
-        assert "applied    demo    .blackbird/config.json" in screen_text(app)
+        await see(app, pilot, "applied    demo    .blackbird/config.json")
 
     drive(planned, session)
     assert (planned / PROJECT).read_text() == '{"agent": "demo", "schemaVersion": 1}'
@@ -266,7 +269,7 @@ def test_what_is_changed_elsewhere_is_seen_here_and_by_the_plan(
         write(repo, {PROJECT: "{"})
         await wait_for(pilot, shows(app, "! wrong: 1"))
         await pilot.press("home")
-        assert "!project .blackbird/config.json" in screen_text(app)
+        await see(app, pilot, "!project .blackbird/config.json")
         await pilot.press("escape")
         await wait_for(pilot, shows(app, "the configuration is not usable: [c] shows why"))
         assert app.picture is not None
@@ -288,7 +291,7 @@ def test_the_agent_chosen_here_is_a_layer_and_settings_count_at_the_next_start(p
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: app.runner.agent == "demo")
         await open_settings(app, pilot, "agent")
-        assert "applied    demo    chosen here" in screen_text(app)
+        await see(app, pilot, "applied    demo    chosen here")
         await go_to(app, pilot, STOP)
         await pilot.press("enter")
         await at(app, pilot, Chooser)

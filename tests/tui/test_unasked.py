@@ -12,7 +12,7 @@ from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.questions import QuestionScreen
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, wait_for
+from tests.tui.driving import drive, screen_text, see, wait_for
 
 HINT = "esc leaves it open"
 
@@ -39,7 +39,7 @@ def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path)
         await pilot.press("down", "enter", "1", "enter", "j", "escape", "v")
         assert isinstance(app.screen, CheckpointScreen)
         assert HINT not in screen_text(app)
-        assert "a.txt  +1 -0" in screen_text(app)
+        await see(app, pilot, "a.txt  +1 -0")
         app.hear()
         await wait_for(pilot, lambda: HINT in screen_text(app))
         await pilot.press("enter")
