@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 # What the suite takes of the steps, read before the tests are sealed: each walk begins with the first.
-STRIDE = 1 if os.environ.get("BLACKBIRD_EVERY_STEP") else 16
+EVERY_STEP = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
+STRIDE = 1 if EVERY_STEP else 16
 STEPS = frozenset({"os.rename", "os.remove", "os.mkdir", "subprocess.Popen"})
 
 

@@ -1,6 +1,6 @@
 """SIGKILL at numbered persistence steps: nothing is lost, and the flow can be finished.
 
-The suite takes every third step; with ``BLACKBIRD_EVERY_STEP`` set, each is taken.
+The suite takes every sixteenth step; with ``BLACKBIRD_EVERY_STEP`` set, each is taken.
 """
 
 import shutil
