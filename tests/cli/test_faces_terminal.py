@@ -287,11 +287,15 @@ def test_ctrl_c_during_a_run_pauses_it(demo_repo: Path) -> None:
     assert last_run(demo_repo).status is RunStatus.PAUSED
 
 
-def test_what_was_typed_before_the_question_is_no_answer_to_it(demo_repo: Path) -> None:
-    put_plan(demo_repo, leaf("a", "sleep 1\nwrite a.txt one"))
+def test_what_was_typed_before_the_question_is_no_answer_to_it(demo_repo: Path, tmp_path: Path) -> None:
+    go, hook = tmp_path / "go", demo_repo / ".git/hooks/pre-commit"
+    hook.write_text(f"#!/bin/sh\nwhile [ ! -e {go} ]; do sleep 0.05; done\n")
+    hook.chmod(0o755)
+    put_plan(demo_repo, leaf("a", "write a.txt one\ncommit early"))
     with Terminal(demo_repo, "execute") as terminal:
-        terminal.wait_for("waiting 1 s")
+        terminal.wait_for("git commit -m early")
         terminal.type(ENTER, ENTER)
+        go.touch()
         terminal.wait_for_list()
         terminal.type(CTRL_C)
         assert terminal.end() == 130
