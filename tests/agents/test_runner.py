@@ -170,8 +170,9 @@ def test_a_child_is_told_of_though_sigchld_is_ignored(stage: Stage) -> None:
 
 def test_children_that_fork_on_and_on_are_all_stopped(stage: Stage) -> None:
     stage.limits = HURRIED
-    (stage.tree / "spawn").write_text('[ "$1" -gt 0 ] && setsid sh "$0" $(($1 - 1)) & sleep 600')
-    ended = stage.run_shell("sh spawn 20 & sleep 0.1")
+    on = '[ "$1" = 18 ] && touch going; [ "$1" -gt 0 ] && setsid sh "$0" $(($1 - 1)) & sleep 600'
+    (stage.tree / "spawn").write_text(on)
+    ended = stage.run_shell("sh spawn 20 & while [ ! -e going ]; do sleep 0.02; done")
     assert ended.exit_code == 0
     assert ended.leftovers_stopped > 1
 
