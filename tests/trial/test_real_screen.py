@@ -1,6 +1,7 @@
 """The real agents on the screen: what they do is seen, asked for otherwise in their session, and approved."""
 
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from tests.support import commit
 from tests.trial.program import PATIENCE_SECONDS, Trial
 from tests.trial.real_trial import assert_one_session, enlist
 from tests.tui.driving import drive, screen_text, wait_for
+from tests.tui.driving import see as see_soon
 
 SIZE = (110, 40)
+see = partial(see_soon, patience_seconds=PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -31,10 +34,6 @@ def trial(
     for name, value in trial.environ.items():
         monkeypatch.setenv(name, value)
     return trial
-
-
-async def see(app: BlackbirdApp, pilot: Pilot[None], *texts: str) -> None:
-    await wait_for(pilot, lambda: all(text in screen_text(app) for text in texts), PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)

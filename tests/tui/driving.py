@@ -80,9 +80,11 @@ async def wait_for(
     await pilot.pause()
 
 
-async def see(app: BlackbirdApp, pilot: Pilot[None], *texts: str) -> None:
+async def see(
+    app: BlackbirdApp, pilot: Pilot[None], *texts: str, patience_seconds: float = PATIENCE_SECONDS
+) -> None:
     """Wait until all of this is on the screen: it need not come at once, and a toast may cover it."""
-    await wait_for(pilot, lambda: all(text in screen_text(app) for text in texts))
+    await wait_for(pilot, lambda: all(text in screen_text(app) for text in texts), patience_seconds)
 
 
 def is_over(app: BlackbirdApp) -> bool:
