@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
@@ -49,6 +49,7 @@ _TAKEN_BY = {
     "restart": ("restart",),
 }
 _OF_PLAN = frozenset(deed.action for deed in DEEDS if deed.key != ALWAYS_HEARD)
+_SUSPEND = "suspend_process"
 _GOOD_ENDS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
 
@@ -149,8 +150,8 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     async def on_event(self, event: events.Event) -> None:
         """Answer what a person does before anything else."""
         if isinstance(event, events.Paste):
-            # What is copied may hold anything, and what is typed is shown.
-            event.text = clean(event.text)
+            # What is copied may hold anything, and what is typed is shown. Terminals end lines as Enter does.
+            event.text = clean(event.text.replace("\r\n", "\n").replace("\r", "\n"))
         if isinstance(event, events.InputEvent) and self.screen_stack:
             self._looker.turns.take()
             self.call_after_refresh(self._looker.turns.give_back)
@@ -212,6 +213,9 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Say which keys work here and now; a key of the plan is elsewhere part of a text, or another key."""
         del parameters
+        if action == _SUSPEND:
+            # In a text its key takes back what was typed last.
+            return not isinstance(self.focused, TextArea)
         is_at_plan = self.screen is self.main and not isinstance(self.focused, Input)
         return (is_at_plan or action not in _OF_PLAN) and self.is_possible(action)
 

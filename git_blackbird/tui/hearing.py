@@ -1,4 +1,4 @@
-"""Which keys count: one that was meant for what was there before must decide nothing."""
+"""Which keys and clicks count: one that was meant for what was there before must decide nothing."""
 
 from collections.abc import Awaitable, Coroutine
 
@@ -53,13 +53,15 @@ class HearingApp(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         """Pass over what does not count."""
-        if self._is_typed(event) and self.is_deaf:
+        if self._is_meant(event) and self.is_deaf:
             if self._pause is not None:
                 self._pause.reset()
         else:
             await super().on_event(event)
 
-    def _is_typed(self, event: events.Event) -> bool:
+    def _is_meant(self, event: events.Event) -> bool:
+        """Whether it is a person's, for something on the screen."""
         if isinstance(event, events.Key):
             return not event.is_forwarded and event.key != ALWAYS_HEARD
-        return isinstance(event, events.Paste) and not event.is_forwarded
+        pressed = isinstance(event, events.Paste | events.MouseDown | events.MouseUp)
+        return pressed and not event.is_forwarded

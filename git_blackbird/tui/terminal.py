@@ -1,6 +1,7 @@
 """The terminal itself, which may be stopped, be gone on with, or be gone at any moment."""
 
 import os
+import signal
 import sys
 from contextlib import suppress
 from typing import IO, Any
@@ -70,7 +71,16 @@ class LastingDriver(LinuxDriver):
     def _sigtstp_application(self, *_: object) -> None:
         # Between two steps of the loop: a signal may come while the screen is being written.
         if self.can_suspend:
-            self._loop.call_soon_threadsafe(super()._sigtstp_application)
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        """Let the terminal go, and stop with all that was started as one.
+
+        A shell waits for the first of them: for git, where this was called as ``git blackbird``.
+        """
+        self.suspend_application_mode()
+        self._must_signal_resume = True
+        os.killpg(os.getpgrp(), signal.SIGSTOP)
 
     def _sigcont_application(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._go_on)

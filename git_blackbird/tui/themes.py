@@ -80,7 +80,9 @@ _PLAIN = _WithoutColors()
 def _plain(style: Style) -> Style:
     ground = style.bgcolor
     stands_out = ground is not None and not ground.is_default and ground.number not in _BLACKS
-    return style.without_color + Style(reverse=bool(style.reverse) or stands_out)
+    plain = style.without_color + Style(reverse=bool(style.reverse) or stands_out)
+    # What a click there means.
+    return plain + Style.from_meta(style.meta) if style.meta else plain
 
 
 class ThemedApp(App[None]):

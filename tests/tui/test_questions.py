@@ -94,7 +94,7 @@ def test_of_a_text_that_is_pasted_nothing_gets_lost(planned: Path) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
         box = app.screen.query_one(Input)
-        box.post_message(Paste("Ada\nLovelace"))
+        app.post_message(Paste("Ada\rLovelace"))
         await wait_for(pilot, lambda: box.value == "Ada Lovelace")
         await pilot.press("enter")
         await wait_for(pilot, lambda: is_over(app))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
@@ -65,14 +66,20 @@ def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> N
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("m")
         await wait_for(pilot, lambda: is_writing(app) and "What is to change in alpha?" in screen_text(app))
-        await pilot.press(*"Say two.", "ctrl+s")
+        # What is pasted ends its lines as Enter does, or as a file of Windows.
+        app.post_message(Paste("Say\rtwo\r\nand\n"))
+        await wait_for(pilot, lambda: app.screen.query_one(TextArea).text == "Say\ntwo\nand\n")
+        await pilot.press(*"three.", "ctrl+s")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("1", "enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session)
     first, second = runs_of(planned, "alpha")
-    assert (first.decision_state, first.decision_feedback) == (DecisionState.CHANGES_REQUESTED, "Say two.")
+    assert (first.decision_state, first.decision_feedback) == (
+        DecisionState.CHANGES_REQUESTED,
+        "Say\ntwo\nand\nthree.",
+    )
     assert (second.resumes, second.decision_state) == (first.id, DecisionState.APPROVED_CONTINUE)
 
 

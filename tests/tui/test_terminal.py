@@ -39,13 +39,17 @@ def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> 
 
 
 def test_the_shell_is_gone_back_to_and_left_again(planned: Path, tmux: Tmux) -> None:
-    tmux.open(planned)
+    tmux.open_below_git(planned)
     tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.press("n")
+    tmux.wait_for("Agent of new runs")
     tmux.press("C-z")
     tmux.wait_for("stopped", without="2 tasks")
     assert tmux.flags() == AS_THE_SHELL_HAS_THEM
     tmux.press("Enter")
-    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    tmux.wait_for("Agent of new runs")
+    tmux.press("Escape")
+    tmux.wait_for("q Quit", without="Agent of new runs")
     tmux.press("q")
     tmux.wait_for_end(0)
 

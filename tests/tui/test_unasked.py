@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from textual.events import MouseDown, MouseUp
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.model.run import DecisionState
@@ -47,6 +49,31 @@ def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path)
 
     drive(planned, session, kind=PatientApp)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
+
+
+def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await see(app, pilot, "a.txt  +1 -0")
+        click(app)
+        await pilot.press("j")
+        assert isinstance(app.screen, CheckpointScreen)
+        app.hear()
+        await see(app, pilot, HINT)
+        click(app)
+        await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
+
+    drive(planned, session, kind=PatientApp)
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
+
+
+def click(app: BlackbirdApp) -> None:
+    """Click on the first choice, as the terminal tells of it."""
+    x, y = app.screen.query_one(OptionList).content_region.offset
+    for kind in (MouseDown, MouseUp):
+        app.post_message(kind(None, x, y, 0, 0, 1, shift=False, meta=False, ctrl=False))
 
 
 def test_a_pause_is_waited_for_and_a_question_answered_after_it(planned: Path) -> None:

@@ -30,9 +30,18 @@ class Tmux:
         """Open the program as a shell does: what it leaves behind is the shell's."""
         self.open_python(cwd, "-m", "git_blackbird", *args)
 
+    def open_below_git(self, cwd: Path) -> None:
+        """Open it as ``git blackbird``: git is what the shell waits for, and git waits for the program."""
+        self._open(
+            cwd, "git", "-c", f"alias.opened=!{shlex.quote(sys.executable)} -m git_blackbird", "opened"
+        )
+
     def open_python(self, cwd: Path, *args: str) -> None:
         """Do so with whatever Python is to run."""
-        program = shlex.join([sys.executable, *args])
+        self._open(cwd, sys.executable, *args)
+
+    def _open(self, cwd: Path, *command: str) -> None:
+        program = shlex.join(command)
         job = f"set -m; {program}; e=$?; while [ $e -ge {STOPPED} ]; do echo stopped; read on; fg; e=$?; done"
         shell = f'a=$(stty -g); {job}; echo "ended $e"; [ "$a" = "$(stty -g)" ] && echo as before; cat'
         self.do("new-session", "-d", "-x", "80", "-y", "24", "-c", str(cwd), "sh", "-c", shell)
