@@ -42,8 +42,8 @@ def render_event(event: Event) -> str | None:
         case ReviewsEnded():
             return "\n".join(_reviews_lines(event))
         case Decided() if event.state in _DECIDED:
-            elsewhere = " elsewhere" if event.elsewhere else ""
-            return f"{_DECIDED[event.state].format(event.task_id)}{elsewhere}{render_commit(event.commit)}"
+            what = f"{event.task_id} elsewhere" if event.elsewhere else event.task_id
+            return f"{_DECIDED[event.state].format(what)}{render_commit(event.commit)}"
         case Notice():
             return render_notice(event)
         case _:

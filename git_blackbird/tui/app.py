@@ -15,6 +15,7 @@ from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.events import Event, Notice, RunStarted, Weight
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean
@@ -30,8 +31,8 @@ from git_blackbird.tui.themes import ThemedApp
 
 if TYPE_CHECKING:
     from git_blackbird.tui.doing import Doing
+    from git_blackbird.tui.drafts import Drafts
     from git_blackbird.tui.modals.modal import Modal
-    from git_blackbird.tui.modals.request import Draft
 
 T = TypeVar("T")
 _LOOK_SECONDS = 1.0
@@ -83,7 +84,6 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         self.runner = Runner(self, watch.workspace)
         self._watch = watch
         self._looker = Looker(self, watch)
-        self._drafts: dict[tuple[str, str], Draft] = {}
         self._conditions: Mapping[str, Callable[[], bool]] = {
             # Its actions are those of the plan; over something else it would act beneath it.
             "command_palette": lambda: self.screen is self.main,
@@ -113,11 +113,12 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         """The task under the cursor."""
         return self.main.current
 
-    def draft(self, what: str, about: str) -> "Draft":
-        """Give what was written of this before, and is yet to be sent."""
-        from git_blackbird.tui.modals.request import Draft  # noqa: PLC0415  # as above
+    @cached_property
+    def drafts(self) -> "Drafts":
+        """What was written, and is yet to be sent."""
+        from git_blackbird.tui.drafts import Drafts  # noqa: PLC0415  # as above
 
-        return self._drafts.setdefault((what, about), Draft())
+        return Drafts()
 
     def get_default_screen(self) -> MainScreen:
         """Begin with the plan."""
@@ -193,6 +194,11 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
             self.ignore_strays()
             self.run_worker(self.doing.show_review(stop.held[0].task_id))
+
+    def say_unsent(self, task_id: TaskId, text: str) -> None:
+        """Say that a text has not gone anywhere; all of it is in the log, whatever becomes of the task."""
+        self.main.live.say(f"not sent to {task_id}'s agent:\n{text}")
+        self.notify("What you wrote is not sent: m goes on with it, t shows it", markup=False)
 
     def complain(self, error: BlackbirdError) -> None:
         """Say why something could not be done."""

@@ -11,7 +11,7 @@ from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event
 from git_blackbird.model.plan import Task
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
+from git_blackbird.tui.asking import ask_decision
 from git_blackbird.tui.modals.questions import QuestionScreen
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class TuiFace:
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | LeftOpen | None:
         """Ask one question after the other, and go back among them; leaving one leaves all of them open."""
-        drafts = [self._app.draft(f"answer of {task.id}", f"{one.id} {one.prompt}") for one in questions]
+        drafts = [self._app.drafts.of(f"answer of {task.id}", f"{one.id} {one.prompt}") for one in questions]
         index = 0
         self._come_up()
         while index < len(questions):
@@ -54,10 +54,8 @@ class TuiFace:
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
-        draft = self._app.draft("changes", checkpoint.run.id)
-        screen = CheckpointScreen(self._workspace, checkpoint, draft)
         self._come_up()
-        return await self._app.ask(screen) or LeftOpen()
+        return await ask_decision(self._app, self._workspace, checkpoint) or LeftOpen()
 
     def _come_up(self) -> None:
         """Come up unasked: be heard, and take no key that was meant for something else."""

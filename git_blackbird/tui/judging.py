@@ -12,7 +12,6 @@ from git_blackbird.controller.holding import running_command
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.requests import (
     ResumeRequest,
-    is_kept,
     require_tellable,
     restart_loop,
     resume_all_loop,
@@ -28,9 +27,9 @@ from git_blackbird.model.events import Decided
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import DecisionState, Run
 from git_blackbird.model.text import clean_line
+from git_blackbird.tui.asking import ask_decision
 from git_blackbird.tui.listing import Listing
 from git_blackbird.tui.modals.change_review import ChangeReviewScreen
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.parent_review import ParentReviewScreen
 from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.review import Act, Obstacles, ReviewScreen
@@ -45,9 +44,9 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
         workspace = await asyncio.to_thread(app.runner.open_workspace)
         workspace.require_settings()
         checkpoint = await asyncio.to_thread(pending_checkpoint, workspace, task_id)
-        draft = app.draft("changes", checkpoint.run.id)
-        screen = CheckpointScreen(workspace, checkpoint, draft)
-        reply = await or_elsewhere(workspace, lambda: app.ask(screen), checkpoint.run)
+        reply = await or_elsewhere(
+            workspace, lambda: ask_decision(app, workspace, checkpoint), checkpoint.run
+        )
         if isinstance(reply, Decision):
             run_id = checkpoint.run.id
             recorded = await asyncio.to_thread(record_decision, workspace, task_id, reply, run_id)
@@ -92,15 +91,12 @@ async def tell(app: "BlackbirdApp", task_id: TaskId) -> None:
     workspace = await asyncio.to_thread(app.runner.open_workspace)
     workspace.require_settings()
     run = await asyncio.to_thread(require_tellable, workspace, task_id)
-    draft = app.draft("tell", task_id)
+    draft = app.drafts.to_agent(workspace, task_id)
     title = f"What is to change in {task_id}?" if run.is_pending else f"What is {task_id}'s agent to be told?"
     text = await app.ask(RequestScreen(title, Listing(workspace), draft))
     if text is not None:
         request = ResumeRequest(task_id, text)
         app.start("resume", lambda workspace, face: resume_loop(workspace, face, request))
-        await app.runner.end()
-        if await asyncio.to_thread(is_kept, workspace, task_id, text):
-            draft.text = ""
 
 
 async def show_review(app: "BlackbirdApp", task_id: str) -> None:
@@ -148,7 +144,7 @@ async def _dismiss(app: "BlackbirdApp", parent_id: TaskId) -> None:
     """Ask why, and let the parent go without a passing review."""
     workspace = await asyncio.to_thread(app.runner.open_workspace)
     workspace.require_settings()
-    draft = app.draft("dismiss", parent_id)
+    draft = app.drafts.of("dismiss", parent_id)
     why = f"Why is the review of {parent_id} dismissed?"
     reason = await app.ask(RequestScreen(why, Listing(workspace), draft))
     if reason is not None:

@@ -162,5 +162,9 @@ def test_a_change_request_outlasts_a_decision_that_closes_it(planned: Path) -> N
         assert written(app) == "Say two."
         record_decision(open_at(planned), "alpha", APPROVE)
         await wait_for(pilot, lambda: app.screen is app.main)
+        await wait_for(pilot, lambda: app.check_action("tell", ()) is True)
+        await pilot.press("m")
+        await wait_for(pilot, lambda: is_writing(app))
+        assert written(app) == "Say two."
 
     drive(planned, session, (120, 40))

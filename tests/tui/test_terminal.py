@@ -82,8 +82,11 @@ def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path,
     tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
     tmux.press("3", "Enter")
     tmux.wait_for("What is to change?")
+    tmux.press("Say two.")
+    tmux.wait_for("Say two.")
     assert started(planned, "decide", "alpha", "--approve").wait(PATIENCE_SECONDS) == 0
-    tmux.wait_for("Working on it.", without="What is to change?")
+    tmux.wait_for("not sent to alpha's agent:", "Say two.", without="What is to change?")
+    tmux.wait_for("Working on it.")
     tmux.press("C-c")
     tmux.wait_for("Action required (1): beta: paused", "q Quit")
     tmux.press("q")

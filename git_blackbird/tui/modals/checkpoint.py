@@ -17,11 +17,12 @@ from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean_line
+from git_blackbird.tui.drafts import Draft
 from git_blackbird.tui.line_view import LineView, diff_lines
 from git_blackbird.tui.lines import drawn
 from git_blackbird.tui.listing import Listing
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
-from git_blackbird.tui.modals.request import Draft, RequestScreen
+from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.scrolling import ScrollingModal
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"

@@ -14,9 +14,9 @@ from git_blackbird.messages.checkpoint_text import Line
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.text import clean, clean_line
+from git_blackbird.tui.drafts import Draft
 from git_blackbird.tui.lines import LONGEST, drawn
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
-from git_blackbird.tui.modals.request import Draft
 from git_blackbird.tui.modals.scrolling import ScrollingModal
 
 

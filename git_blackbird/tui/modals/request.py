@@ -1,23 +1,15 @@
 """Writing what an agent is to be told: a change request, a message, feedback."""
 
-from dataclasses import dataclass
-
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
+from git_blackbird.tui.drafts import Draft
 from git_blackbird.tui.listing import Listing
 from git_blackbird.tui.modals.modal import Modal
 from git_blackbird.tui.path_editor import PathEditor
 
 _KEYS = "ctrl+s sends, @ names a file, esc goes back and keeps the text"
-
-
-@dataclass
-class Draft:
-    """What was written and has not gone anywhere yet; however its screen is left, it is here."""
-
-    text: str = ""
 
 
 class RequestScreen(Modal[str]):
