@@ -522,8 +522,9 @@ def test_a_decision_from_elsewhere_is_taken_by_the_execute_that_waits(gated: Pat
 
         async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
             self.checkpoints.append(checkpoint)
-            await asyncio.to_thread(record_decision, open_at(gated), checkpoint.task.id, APPROVE)
             try:
+                # What was recorded may be seen before we hear that it was.
+                await asyncio.to_thread(record_decision, open_at(gated), checkpoint.task.id, APPROVE)
                 await asyncio.sleep(3600)
             except asyncio.CancelledError:
                 self.cancelled += 1
