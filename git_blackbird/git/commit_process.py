@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.along import ALONG
 from git_blackbird.git.commit_log import commit_of_run
 from git_blackbird.git.commit_plan import CommitPlan
 from git_blackbird.git.commits import (
@@ -75,7 +76,7 @@ def commit_apart(repo: Repository, plan: CommitPlan, wanted: Wanted, right: int)
     """
     order = {
         "repo": [str(path) for path in (repo.top, repo.git_dir, repo.common_dir)],
-        "environ": dict(repo.environ),
+        "environ": ALONG.environ(repo.environ),
         "call_configuration": dict(repo.call_configuration),
         "parent": plan.head.commit,
         "base_tree": plan.base_tree,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.along import ALONG
 
 LOCAL_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -121,10 +122,11 @@ def run_along(
 ) -> Completed:
     """Run a program that starts programs of the user's, and outlives this process if that is killed.
 
-    It is in this process's group, so that they may ask at the terminal, and takes as long as they take; a
-    Ctrl+C is for them to hear, and a SIGTERM or SIGHUP is passed on. Raises UnusableError when it cannot be
-    started.
+    It is in this process's group, so that they may ask at the terminal, unless that is taken; it takes as
+    long as they take. A Ctrl+C is for them to hear, and a SIGTERM or SIGHUP is passed on. Raises
+    UnusableError when it cannot be started.
     """
+    is_apart = not ALONG.has_terminal
     try:
         process = subprocess.Popen(
             command,
@@ -134,11 +136,13 @@ def run_along(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=kept.descriptors,
+            start_new_session=is_apart,
         )
     except OSError as error:
         raise _not_started(error, cwd) from error
-    with process, _passing_on(process):
-        return _wait_through(process, kept.stdin)
+    with process, _passing_on(process), ALONG.noted(process.pid) if is_apart else contextlib.nullcontext():
+        done = _wait_through(process, kept.stdin)
+        return done._replace(interrupted=done.interrupted or ALONG.is_told(process.pid))
 
 
 def _wait_through(process: subprocess.Popen[bytes], stdin: bytes | None) -> Completed:

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input, TextArea
 
+from git_blackbird.controller.committing import interrupt_commit, is_committing
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
@@ -87,7 +88,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         self._conditions: Mapping[str, Callable[[], bool]] = {
             # Its actions are those of the plan; over something else it would act beneath it.
             "command_palette": lambda: self.screen is self.main,
-            "pause": lambda: self.runner.is_busy,
+            "pause": lambda: self.runner.is_busy or is_committing(),
             "answer": lambda: bool(self.main.required),
             "execute": lambda: self.is_free,
             "review": lambda: self._takes("review show"),
@@ -303,6 +304,10 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
 
     def action_pause(self) -> None:
         """Pause what runs; again, quit: who asks twice does not want to wait."""
+        if not self.runner.is_busy:
+            self.say("interrupting the commit", is_good=True)
+            interrupt_commit()
+            return
         is_first = not self.runner.is_pausing
         self.runner.interrupt()
         if is_first:

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from textual.app import App
 from textual.worker import WorkerFailed
 
+from git_blackbird.controller.committing import commits_without_terminal
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
 from git_blackbird.model.presses import PressCounter
 from git_blackbird.tui.running import Runner
@@ -84,7 +85,8 @@ class EndingApp(App[None]):
     async def run_async(self, *args: Any, **kwargs: Any) -> None:
         """Run; whatever fails in the end itself, what runs is paused while there is a loop to do it."""
         try:
-            await super().run_async(*args, **kwargs)
+            with commits_without_terminal():
+                await super().run_async(*args, **kwargs)
         finally:
             await self.runner.finish()
 

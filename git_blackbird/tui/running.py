@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from git_blackbird.controller.committing import interrupt_commit
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.settings import Given, Layer
@@ -61,6 +62,7 @@ class Runner:
     def interrupt(self) -> None:
         """Pause what runs; asked a second time, kill it."""
         self._interrupts += 1
+        interrupt_commit()
         if self._thread is not None:
             self._thread.interrupt(self._interrupts)
 
@@ -70,8 +72,10 @@ class Runner:
             await self._ended.wait()
 
     async def finish(self) -> None:
-        """Pause what runs, and wait until its record says so."""
-        if self._is_busy and not self._interrupts:
+        """Pause what runs, and wait until its record says so; end a commit that is being made."""
+        if not self._is_busy:
+            interrupt_commit()
+        elif not self._interrupts:
             self.interrupt()
         await self.end()
 

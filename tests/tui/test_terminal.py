@@ -1,6 +1,8 @@
 """The real program in a real terminal: keys sent, the screen read."""
 
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from git_blackbird.agents import processes
 from git_blackbird.model.run import DecisionState, ReviewState, RunStatus, TerminalReason
 from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
-from tests.support import commit
+from tests.support import commit, git
 from tests.tui.driving import started
 from tests.tui.tmux import AS_THE_SHELL_HAS_THEM, PATIENCE_SECONDS, Tmux
 
@@ -91,6 +93,49 @@ def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path,
     tmux.wait_for("Action required (1): beta: paused", "q Quit")
     tmux.press("q")
     tmux.wait_for_end(0)
+
+
+def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: Path, tmux: Tmux) -> None:
+    configure(planned, execution__commit="approved")
+    hook = planned / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\n(: </dev/tty) 2>/dev/null && exit 1\necho $$ >.git/at-work\nsleep 600\n")
+    hook.chmod(0o755)
+    before = git(planned, "rev-parse", "HEAD")
+    tmux.open(planned)
+    tmux.wait_for("2 tasks: 2 todo (2 ready)")
+    for key, said in (("e", "not approved: its commit"), ("d", "interrupting the commit")):
+        tmux.press(key)
+        tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+        tmux.press("Enter")
+        pid = int(wait_for_file(planned / ".git" / "at-work"))
+        tmux.press("C-c")
+        tmux.wait_for(said, "d Decide")
+        wait_until(lambda pid=pid: processes.identity(pid) is None)  # type: ignore[misc]
+    assert git(planned, "rev-parse", "HEAD") == before
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.PENDING]
+    hook.unlink()
+    tmux.press("d")
+    tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
+    tmux.press("Down", "Enter")
+    tmux.wait_for("1 done")
+    tmux.press("q")
+    tmux.wait_for_end(0)
+    assert git(planned, "show", "--format=%s", "--name-only") == "Task alpha\n\na.txt"
+
+
+def wait_for_file(path: Path) -> str:
+    """Take what a file says, once it does."""
+    wait_until(lambda: path.exists() and path.read_text().strip() != "")
+    said = path.read_text()
+    path.unlink()
+    return said
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux: Tmux) -> None:
