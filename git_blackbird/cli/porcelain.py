@@ -97,10 +97,7 @@ def status_records(overview: "Overview") -> Iterator[Record]:
     """Give where the plan stands; the first field of each record says what it is about."""
     for status in Status:
         yield "count", status.value, overview.counts[status]
-    if overview.holder is not None:
-        yield "holder", overview.holder
-    for one in overview.running:
-        yield "running", one.run.task_id, one.run.id, one.run.pid, "alive" if one.alive else "gone"
+    yield from _working_records(overview)
     for owed in overview.owed:
         yield "due", owed.kind.value, owed.task.id, owed.run_id or "", owed.command
     for change in overview.to_review:
@@ -114,6 +111,15 @@ def status_records(overview: "Overview") -> Iterator[Record]:
     for task in overview.ready:
         yield "due", "ready", task.id, None, task_command("execute", task.id)
     yield from _odd_records(overview)
+
+
+def _working_records(overview: "Overview") -> Iterator[Record]:
+    if overview.holder is not None:
+        yield "holder", overview.holder
+    for one in overview.running:
+        yield "running", one.run.task_id, one.run.id, one.run.pid, "alive" if one.alive else "gone"
+    if overview.approving is not None:
+        yield "approving", overview.approving.task.id, overview.approving.run_id
 
 
 def _odd_records(overview: "Overview") -> Iterator[Record]:

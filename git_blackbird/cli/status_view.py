@@ -9,7 +9,7 @@ from git_blackbird.cli.output import Output
 from git_blackbird.cli.tables import Cell, fit, render_table
 from git_blackbird.cli.wording import BAR
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
-from git_blackbird.controller.overview import CHANGE_REVIEW, DueReview, Overview, Running
+from git_blackbird.controller.overview import APPROVING, CHANGE_REVIEW, DueReview, Overview, Running
 from git_blackbird.controller.required import CUT_OFF, FAILED, reviews_said, stuck_words, unwatched_words
 from git_blackbird.messages.amounts import counted
 from git_blackbird.messages.run_text import review_word, run_seconds, shown_moment, shown_seconds
@@ -82,7 +82,7 @@ def _bar(overview: Overview, room: int) -> str:
 
 
 def _working(overview: Overview, now: str) -> Iterator[str]:
-    if overview.holder is None and not overview.running:
+    if overview.holder is None and not overview.running and overview.approving is None:
         return
     yield ""
     yield click.style("running", bold=True)
@@ -90,6 +90,8 @@ def _working(overview: Overview, now: str) -> Iterator[str]:
         yield f"  git blackbird {clean_line(overview.holder)}"
     for one in overview.running:
         yield f"  {one.run.task_id}  {_running_text(one, overview.holder, now)}"
+    if overview.approving is not None:
+        yield f"  {overview.approving.task.id}  {APPROVING}"
 
 
 def _running_text(one: Running, holder: str | None, now: str) -> str:
@@ -234,6 +236,7 @@ def status_data(overview: Overview) -> dict[str, Any]:
             }
             for one in overview.running
         ],
+        "approving": _approving_data(overview.approving),
         "due": [
             *map(_owed_data, overview.owed),
             *map(_due_review_data, overview.to_review),
@@ -257,6 +260,10 @@ def status_data(overview: Overview) -> dict[str, Any]:
             for one in overview.problems
         ],
     }
+
+
+def _approving_data(approving: Owed | None) -> dict[str, Any] | None:
+    return None if approving is None else {"task": approving.task.id, "run": approving.run_id}
 
 
 def _cut_off_data(overview: Overview) -> dict[str, Any] | None:

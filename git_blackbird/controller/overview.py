@@ -22,15 +22,16 @@ from git_blackbird.model.graph import (
 from git_blackbird.model.held import stops_at_review
 from git_blackbird.model.history import History, OwedWords, RecordFault
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.owed import Owed, Stuck, owed_by_person, stuck_tasks
+from git_blackbird.model.owed import Owed, OwedKind, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
 from git_blackbird.model.standing import Standing
-from git_blackbird.storage.locks import controller_holder
+from git_blackbird.storage.locks import controller_holder, run_being_approved
 from git_blackbird.storage.store import Image
 
 CHANGE_REVIEW = "its change is to be reviewed"
+APPROVING = "approved: its change is being committed"
 
 
 class Running(NamedTuple):
@@ -58,8 +59,9 @@ class Overview(NamedTuple):
     """One screen: counts, what runs, what a person owes, what is next, and what is odd.
 
     ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now. ``ways_out`` are
-    commands that get tasks on which wait for a skipped one. ``drift`` is what the plan
-    says and what the records say, where that differs; readers only report it.
+    commands that get tasks on which wait for a skipped one. ``approving`` is a decision that is taken, and
+    whose change is being committed: nobody may decide otherwise meanwhile. ``drift`` is what the plan says
+    and what the records say, where that differs; readers only report it.
     """
 
     counts: Mapping[Status, int]
@@ -68,6 +70,7 @@ class Overview(NamedTuple):
     holder: str | None
     running: tuple[Running, ...]
     owed: tuple[Owed, ...]
+    approving: Owed | None
     unreviewed: tuple[WaitingParent, ...]
     stops_at_review: bool
     to_review: tuple[DueReview, ...]
@@ -90,6 +93,7 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
     plan, leaves = image.plan, image.plan.leaves()
     standing = workspace.standing(image)
     owed = owed_by_person(standing)
+    approving = _approving(workspace, owed)
     waits = blockers(plan, leaves)
     running = _running(workspace, image)
     asked = {one.task.id for one in owed}
@@ -99,7 +103,8 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         parents=len(plan.tasks) - len(leaves),
         holder=controller_holder(workspace.layout),
         running=running,
-        owed=owed,
+        owed=tuple(one for one in owed if one is not approving),
+        approving=approving,
         unreviewed=waiting_parents(standing),
         stops_at_review=stops_at_review(standing),
         to_review=tuple(
@@ -131,6 +136,12 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         problems=workspace.problems,
         cut_off=find_cut_off(workspace),
     )
+
+
+def _approving(workspace: Workspace, owed: Iterable[Owed]) -> Owed | None:
+    run_id = run_being_approved(workspace.layout)
+    decisions = (one for one in owed if one.kind is OwedKind.DECISION)
+    return next((one for one in decisions if one.run_id == run_id), None)
 
 
 def why_failed(history: History) -> str | None:

@@ -14,14 +14,16 @@ from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.controller.world import World
 from git_blackbird.model.choosable import BY_STATE
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed import Owed
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.locks import controller_holder
+from git_blackbird.storage.locks import controller_holder, run_being_approved
 from git_blackbird.storage.records import nothing
 from git_blackbird.storage.store import Image
 
 _SCAN_SECONDS = 5.0
+_READS = "review show"
 
 
 class Picture(NamedTuple):
@@ -93,8 +95,8 @@ class Watch:
 
     def _show(self, image: Image) -> Picture:
         standing = self.workspace.standing(image)
-        takers = {verb: frozenset(task.id for task in choose(standing)) for verb, choose in BY_STATE.items()}
-        self._picture = Picture(standing, build_overview(self.workspace, image), takers)
+        overview = build_overview(self.workspace, image)
+        self._picture = Picture(standing, overview, _takers(standing, overview.approving))
         self._under_review = tuple(
             task_id for task_id, history in image.histories.items() if is_under_review(history)
         )
@@ -123,8 +125,18 @@ class Watch:
                 *(changed_at(layout.task_reviews(task_id)) for task_id in self._under_review),
             ),
             controller_holder(layout),
+            run_being_approved(layout),
             tuple(is_alive(one.run) for one in running),
         )
+
+
+def _takers(standing: Standing, approving: Owed | None) -> dict[str, frozenset[TaskId]]:
+    takers = {verb: frozenset(task.id for task in choose(standing)) for verb, choose in BY_STATE.items()}
+    if approving is None:
+        return takers
+    # Its runs are nobody else's until they are committed; who only reads takes nothing.
+    claimed = {approving.task.id}
+    return {verb: tasks if verb == _READS else tasks - claimed for verb, tasks in takers.items()}
 
 
 class _Marks(NamedTuple):
@@ -132,6 +144,7 @@ class _Marks(NamedTuple):
 
     times: tuple[int, ...]
     holder: str | None
+    approving: str | None
     alive: tuple[bool, ...]
 
     def are_settled(self) -> bool:

@@ -96,6 +96,7 @@ class MainScreen(Screen[None]):
             f"filter: {name}" if name != "all" else "",
             f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
             summary(overview),
+            f"committing: {overview.approving.task.id}" if overview.approving else "",
             f"running: {overview.holder}" if overview.holder else "",
         ]
         self._say(clean_line("  |  ".join(filter(None, parts))))

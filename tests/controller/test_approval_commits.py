@@ -422,6 +422,15 @@ def test_while_hooks_run_nobody_waits_and_nobody_decides_otherwise(waiting: Path
             with pytest.raises(LockedError) as locked:
                 attempt()
             assert run.id in locked.value.message
+        overview = build_overview(open_at(waiting))
+        assert (overview.owed, overview.failed) == ((), ())
+        assert status_data(overview)["approving"] == {"task": "a", "run": run.id}
+        command = [sys.executable, *PROGRAM, "status"]
+        shown = subprocess.run(
+            command, cwd=waiting, env=program_environ(), capture_output=True, text=True, check=True
+        ).stdout
+        assert "\nrunning\n  a  approved: its change is being committed\n" in shown
+        assert "decide" not in shown
         # Everything else goes on: no lock of the store or of the index is held.
         add_task(open_at(waiting), NewTask("another"))
         git(waiting, "add", "-f", ".gitignore")

@@ -108,8 +108,9 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
         tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
         tmux.press("Enter")
         pid = int(wait_for_file(planned / ".git" / "at-work"))
+        tmux.wait_for("committing: alpha", without="d Decide")
         tmux.press("C-c")
-        tmux.wait_for(said, "d Decide")
+        tmux.wait_for(said, "d Decide", without="committing: alpha")
         wait_until(lambda pid=pid: processes.identity(pid) is None)  # type: ignore[misc]
     assert git(planned, "rev-parse", "HEAD") == before
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.PENDING]
