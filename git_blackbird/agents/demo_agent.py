@@ -43,9 +43,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 INTERRUPTED_STATUS = 130
 REFUSED_STATUS = 1
@@ -270,14 +270,14 @@ class ChangeReview(Session):
         if not path.is_file() or text not in path.read_text(encoding="utf-8", errors="replace"):
             kind = "missing_requirement" if self.kind == "spec" else "bug"
             self.issues.append(
-                f"<issue type={quoteattr(kind)} severity={quoteattr(severity or 'important')}>"
-                f'<location file={quoteattr(name)} line="1"/>'
+                f'<issue type="{kind}" severity="{escape(severity or "important")}">'
+                f'<location file="{escape(name)}" line="1"/>'
                 f"<description>{escape(told or f'{name} has to contain: {text}')}</description></issue>"
             )
 
     def _notes(self, rest: str) -> None:
         name, _, text = rest.partition(" ")
-        place = f'<location file={quoteattr(name)} line="1"/>'
+        place = f'<location file="{escape(name)}" line="1"/>'
         self.notes.append(f"<note>{place}<description>{escape(text)}</description></note>")
 
     def _answer(self, rest: str) -> None:
