@@ -141,19 +141,16 @@ class CommandReader:
         self._session = assignment.session
         self._program = program
         self._pieces: deque[bytes] = deque()
-        self._kept = 0
-        self._began = False
-        self._dropped = False
+        self._kept = self._seen = 0
 
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Take the next piece of standard output."""
-        self._began = self._began or bool(data)
         # Whole pieces, put together once: each time would be a copy of all of them.
         self._pieces.append(data)
+        self._seen += len(data)
         self._kept += len(data)
         while self._kept - len(self._pieces[0]) >= _FINAL_BYTES:
             self._kept -= len(self._pieces.popleft())
-            self._dropped = True
         line = last_line(data[-4096:].decode(errors="replace"))
         return (Progress(ProgressKind.PRINTS, line),) if line else ()
 
@@ -166,28 +163,34 @@ class CommandReader:
                 refusal=Refusal.MISSING,
                 refusal_hint=_HINT,
             )
-        whole = b"".join(self._pieces)
-        text = whole[-_FINAL_BYTES:].decode(errors="replace").strip()
+        text = b"".join(self._pieces)[-_FINAL_BYTES:].decode(errors="replace").strip()
         killed = exit_code is None or exit_code < 0
         questions = () if killed else parse_questions(text)
+        is_cut = self._seen > _FINAL_BYTES
         return Reading(
             succeeded=exit_code == 0 and not questions,
             session=self._session,
-            final_text=text,
+            final_text=_told_of_cut(text, self._seen) if is_cut else text,
             questions=questions,
             error=None if exit_code == 0 else _error_text(exit_code, stderr_tail),
-            is_cut=self._dropped or len(whole) > _FINAL_BYTES,
+            is_cut=is_cut,
         )
 
     def _is_missing(self, exit_code: int | None, stderr_tail: str) -> bool:
         """Whether the shell did not find the command's first word, and so nothing was done."""
         return (
             exit_code == _NOT_FOUND_STATUS
-            and not self._began
+            and not self._seen
             and bool(self._program)
             and f"{self._program}: " in stderr_tail
             and "not found" in stderr_tail
         )
+
+
+def _told_of_cut(text: str, seen: int) -> str:
+    """Give the lines that are whole at the end of what was printed, ``seen`` bytes, and say what they are."""
+    _, _, lines = text.partition("\n")
+    return f"[the last of {seen} bytes]\n{lines or text}"
 
 
 def _error_text(exit_code: int | None, stderr_tail: str) -> str:

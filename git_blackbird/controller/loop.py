@@ -328,7 +328,9 @@ class Loop:
                 text = f"the commit of {task.id} was amended: its checkpoint comes again"
                 self._face.notify(Notice(Weight.INFO, text, task_id=task.id))
                 return None
-            if reply.decision_state is not None:
+            if task.id not in self._workspace.store.plan().tasks:
+                self._face.notify(Notice(Weight.INFO, f"{task.id} was deleted elsewhere meanwhile"))
+            elif reply.decision_state is not None:
                 self._face.notify(Decided(task.id, run.id, reply.decision_state, elsewhere=True))
             return stop_after(self._workspace, reply)
         if isinstance(reply, LeftOpen) or self._interrupted:

@@ -1,6 +1,7 @@
 """What the agents do that another process started: their saved output, read as it grows."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from git_blackbird.controller.run_views import FollowedOutput
 from git_blackbird.controller.transcripts import FollowedSteps, followed_steps
@@ -8,46 +9,65 @@ from git_blackbird.controller.watching import Picture
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.messages.run_text import run_seconds
 from git_blackbird.model.conversation import Progress
+from git_blackbird.model.events import RunEnded, RunStarted
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.run import Run
+from git_blackbird.model.run import Run, RunStatus
 from git_blackbird.tui.live import Live, Work
 
 
+class _Followed(NamedTuple):
+    run: Run
+    title: str
+    output: FollowedSteps | FollowedOutput
+
+
 class Follower:
-    """Looks now and then, away from the screen; it tells ``live``, which takes steps from any thread."""
+    """Looks now and then, away from the screen; it tells ``live``, which takes all of it from any thread."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._followed: dict[RunId, FollowedSteps | FollowedOutput] = {}
+        self._followed: dict[RunId, _Followed] = {}
 
     def look(self, workspace: Workspace, picture: Picture) -> None:
         """Read what came since the last look; of a run that is new here, its last steps."""
         running = {one.run.id: one.run for one in picture.overview.running if one.alive}
         for run_id in self._followed.keys() - running.keys():
             self._read_on(run_id)
-            del self._followed[run_id]
-            self._live.leave(run_id)
+            self._end(workspace, self._followed.pop(run_id))
         for run in running.values():
             if run.id not in self._followed:
                 self._begin(workspace, picture, run)
             self._read_on(run.id)
 
     def _read_on(self, run_id: RunId) -> None:
-        followed = self._followed[run_id]
-        if isinstance(followed, FollowedSteps):
-            self._tell(run_id, followed.arrived())
+        output = self._followed[run_id].output
+        if isinstance(output, FollowedSteps):
+            self._tell(run_id, output.arrived())
         else:
-            for _, data in followed.arrived():
+            for _, data in output.arrived():
                 self._live.tell_printed(run_id, data)
 
     def _begin(self, workspace: Workspace, picture: Picture, run: Run) -> None:
         steps = followed_steps(workspace, run)
-        self._followed[run.id] = steps or FollowedOutput(workspace, run)
         task = picture.plan.tasks.get(run.task_id)
         title = "" if task is None else task.title
-        seconds = max(run_seconds(run, workspace.world.timestamp()) or 0.0, 0.0)
+        self._followed[run.id] = _Followed(run, title, steps or FollowedOutput(workspace, run))
+        seconds = _seconds(workspace, run)
+        begun = RunStarted(run.task_id, title, run.id, run.provider, run.resumes, run.pid or 0, run.run_type)
+        self._live.tell(begun)
         self._live.follow(run.id, Work.of(run.run_type, run.task_id, title, seconds))
         self._tell(run.id, () if steps is None else steps.earlier().steps)
+
+    def _end(self, workspace: Workspace, followed: _Followed) -> None:
+        """Say how a run ended, if its record does; who was killed wrote none."""
+        run = followed.run
+        records = workspace.store.records
+        history = records.reviews(run.task_id) if run.is_of_change else records.history(run.task_id)
+        closed = history.find(run.id)
+        if closed is None or closed.status is RunStatus.RUNNING:
+            self._live.leave(run.id)
+        else:
+            self._live.tell(RunEnded(closed, followed.title, _seconds(workspace, closed)))
 
     def _tell(self, run_id: RunId, steps: Iterable[Progress]) -> None:
         for step in steps:
@@ -58,3 +78,7 @@ class Follower:
         for run_id in self._followed:
             self._live.leave(run_id)
         self._followed.clear()
+
+
+def _seconds(workspace: Workspace, run: Run) -> float:
+    return max(run_seconds(run, workspace.world.timestamp()) or 0.0, 0.0)

@@ -37,6 +37,7 @@ class Looker:
     def _look_around(self) -> None:
         # What a key may need next is loaded before the many records are.
         _ = self._app.doing
+        was_busy = self._app.runner.is_busy
         try:
             picture = self._look_once()
         except BlackbirdError as error:
@@ -44,7 +45,7 @@ class Looker:
             return
         if picture is not None:
             self._app.call_from_thread(self._show, picture)
-        self._follow()
+        self._follow(was_busy=was_busy)
 
     def _look_once(self) -> Picture | None:
         with collector_paused():
@@ -54,10 +55,10 @@ class Looker:
                 gc.freeze()
         return picture
 
-    def _follow(self) -> None:
-        """Follow what another process runs; what runs here tells of itself."""
+    def _follow(self, *, was_busy: bool) -> None:
+        """Follow what another process runs; what runs here, or did when it was looked at, tells of itself."""
         follower = self._app.doing.follower
-        if self._app.runner.is_busy:
+        if was_busy or self._app.runner.is_busy:
             follower.leave()
         elif self._app.picture is not None:
             follower.look(self._watch.workspace, self._app.picture)

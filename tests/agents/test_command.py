@@ -40,6 +40,14 @@ def test_a_resume_is_the_same_session_and_says_so(stage: Stage) -> None:
     assert reading.final_text == f"{SESSION} 1"
 
 
+def test_of_a_long_output_the_end_is_given_and_said_to_be_that(stage: Stage) -> None:
+    lines = "".join(f"{number}\n" for number in range(1, 100_001))
+    reading = run(stage, "seq 100000")
+    kept = lines[-256 * 1024 :].partition("\n")[2].strip()
+    assert reading.final_text == f"[the last of {len(lines)} bytes]\n{kept}"
+    assert reading.is_cut
+
+
 def test_nothing_is_added_to_the_command(stage: Stage) -> None:
     assert run(stage, 'echo "$0 $# $*"').final_text == "/bin/sh 0"
 

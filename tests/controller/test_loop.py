@@ -21,10 +21,11 @@ from git_blackbird.controller.requests import (
     resume_loop,
     set_status,
 )
+from git_blackbird.controller.task_moves import Deletion, delete_task
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
-from git_blackbird.model.events import RunStarted
+from git_blackbird.model.events import Decided, RunStarted
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
@@ -534,6 +535,21 @@ def test_a_decision_from_elsewhere_is_taken_by_the_execute_that_waits(gated: Pat
     person = Away()
     assert execute(gated, person).reason == StopReason.COMPLETED
     assert person.cancelled == 2
+
+
+def test_a_task_that_is_deleted_while_it_is_decided_on_is_said_to_be_that(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"))
+
+    class Away(Person):
+        async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+            await asyncio.to_thread(delete_task, open_at(gated), Deletion(checkpoint.task.id, force=True))
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+    person = Away()
+    assert execute(gated, person).reason == StopReason.COMPLETED
+    assert person.notices() == ["a was deleted elsewhere meanwhile"]
+    assert not any(isinstance(event, Decided) for event in person.events)
 
 
 def test_w21_an_id_that_leaves_its_folder_is_refused_everywhere(demo: Path) -> None:
