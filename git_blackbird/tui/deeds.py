@@ -64,7 +64,11 @@ DEEDS = (
         "pause what runs; again, or when nothing runs, quit",
     ),
     Deed(
-        "ctrl+z", "suspend_process", "Suspend", "go back to the shell; `fg` comes here again", is_shown=False
+        "ctrl+z",
+        "suspend_process",
+        "Suspend",
+        "go back to the shell, `fg` comes here again; in a text, undo",
+        is_shown=False,
     ),
     Deed("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
     Deed("a", "answer", "Action", "go to what waits for you", "status", is_of_task=False),
