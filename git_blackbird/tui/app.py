@@ -33,6 +33,7 @@ from git_blackbird.tui.themes import ThemedApp
 if TYPE_CHECKING:
     from git_blackbird.tui.doing import Doing
     from git_blackbird.tui.drafts import Drafts
+    from git_blackbird.tui.listing import Listing
     from git_blackbird.tui.modals.modal import Modal
 
 T = TypeVar("T")
@@ -113,6 +114,13 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     def current(self) -> Task | None:
         """The task under the cursor."""
         return self.main.current
+
+    @cached_property
+    def listing(self) -> "Listing":
+        """The paths that can be named in what is written here."""
+        from git_blackbird.tui.listing import Listing  # noqa: PLC0415  # as above
+
+        return Listing(self._watch.workspace)
 
     @cached_property
     def drafts(self) -> "Drafts":

@@ -19,7 +19,7 @@ async def ask_decision(
     task_id = checkpoint.run.task_id
     draft = app.drafts.to_agent(workspace, task_id)
     try:
-        return await app.ask(CheckpointScreen(workspace, checkpoint, draft))
+        return await app.ask(CheckpointScreen(workspace, checkpoint, draft, app.listing))
     except asyncio.CancelledError:
         if draft.text.strip():
             app.say_unsent(task_id, draft.text)

@@ -28,7 +28,6 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import DecisionState, Run
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.asking import ask_decision
-from git_blackbird.tui.listing import Listing
 from git_blackbird.tui.modals.change_review import ChangeReviewScreen
 from git_blackbird.tui.modals.parent_review import ParentReviewScreen
 from git_blackbird.tui.modals.request import RequestScreen
@@ -93,7 +92,7 @@ async def tell(app: "BlackbirdApp", task_id: TaskId) -> None:
     run = await asyncio.to_thread(require_tellable, workspace, task_id)
     draft = app.drafts.to_agent(workspace, task_id)
     title = f"What is to change in {task_id}?" if run.is_pending else f"What is {task_id}'s agent to be told?"
-    text = await app.ask(RequestScreen(title, Listing(workspace), draft))
+    text = await app.ask(RequestScreen(title, app.listing, draft))
     if text is not None:
         request = ResumeRequest(task_id, text)
         app.start("resume", lambda workspace, face: resume_loop(workspace, face, request))
@@ -146,7 +145,7 @@ async def _dismiss(app: "BlackbirdApp", parent_id: TaskId) -> None:
     workspace.require_settings()
     draft = app.drafts.of("dismiss", parent_id)
     why = f"Why is the review of {parent_id} dismissed?"
-    reason = await app.ask(RequestScreen(why, Listing(workspace), draft))
+    reason = await app.ask(RequestScreen(why, app.listing, draft))
     if reason is not None:
         dismissed = await asyncio.to_thread(dismiss_review, workspace, parent_id, reason)
         draft.text = ""

@@ -20,15 +20,24 @@ class Listing:
         self.known: KnownPaths | None = None
         self._workspace = workspace
         self._tell: Callable[[], object] | None = None
+        self._is_listing = False
 
     def renew(self, app: App[Any], tell: Callable[[], object] | None = None) -> None:
         """List them; ``tell`` is called each time that more are known, in the thread of the screen."""
         self._tell = tell
-        app.run_worker(partial(self._list, app), thread=True)
+        if not self._is_listing:
+            self._is_listing = True
+            app.run_worker(partial(self._list, app), thread=True)
 
     def _list(self, app: App[Any]) -> None:
-        for paths in self._steps():
-            app.call_from_thread(self._know, KnownPaths(paths))
+        told: list[str] | None = None
+        try:
+            for paths in self._steps():
+                if paths != told:
+                    app.call_from_thread(self._know, KnownPaths(paths))
+                told = paths
+        finally:
+            self._is_listing = False
 
     def _steps(self) -> Iterator[list[str]]:
         """Give the tracked ones, which are there sooner, then all; a failure gives none."""

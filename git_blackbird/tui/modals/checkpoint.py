@@ -37,12 +37,12 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
         Binding("v", "view", "Diff", show=False),
     ]
 
-    def __init__(self, workspace: Workspace, checkpoint: Checkpoint, draft: Draft) -> None:
+    def __init__(self, workspace: Workspace, checkpoint: Checkpoint, draft: Draft, listing: Listing) -> None:
         super().__init__()
         self.checkpoint = checkpoint
         self._workspace = workspace
         self._draft = draft
-        self._listing = Listing(workspace)
+        self._listing = listing
         self._is_read = False
 
     def compose(self) -> ComposeResult:
