@@ -44,8 +44,8 @@ def test_the_likeliest_come_first() -> None:
     assert list(KnownPaths(paths).matching("zzz")) == [[]]
 
 
-@given(st.lists(st.text("ab/.B", min_size=1), unique=True), st.text("ab/.B"))
-def test_what_holds_it_is_found_and_what_has_its_letters(paths: list[str], wanted: str) -> None:
+@given(st.lists(st.text("ab/.B", min_size=1), unique=True, max_size=19), st.text("ab/.B"))
+def test_where_few_hold_it_all_are_found_that_do_or_have_its_letters(paths: list[str], wanted: str) -> None:
     letters = re.compile(".*".join(map(re.escape, wanted.casefold())))
     assert sorted(matching(paths, wanted)) == sorted(
         mention(path)
