@@ -207,7 +207,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     def say_unsent(self, task_id: TaskId, text: str) -> None:
         """Say that a text has not gone anywhere; all of it is in the log, whatever becomes of the task."""
         self.main.live.say(f"not sent to {task_id}'s agent:\n{text}")
-        self.notify("What you wrote is not sent: m goes on with it, t shows it", markup=False)
+        self.notify(f"Not sent to {task_id}: m goes on there with what you wrote, t shows it", markup=False)
 
     def complain(self, error: BlackbirdError) -> None:
         """Say why something could not be done."""
