@@ -3,7 +3,11 @@
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping
+
+_GRACE_SECONDS = 1.0
+_POLL_SECONDS = 0.02
 
 
 class Along:
@@ -37,7 +41,8 @@ class Along:
         try:
             yield
         finally:
-            del self._told[session]
+            if self._told.pop(session):
+                _end_rest(session)
 
     def interrupt(self) -> None:
         """Let all of it hear a Ctrl+C; asked again, what cannot be taken for a key."""
@@ -53,6 +58,17 @@ class Along:
     def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Give the environment of what is started: without a terminal there is none for signing either."""
         return {name: value for name, value in environ.items() if self.has_terminal or name != "GPG_TTY"}
+
+
+def _end_rest(session: int) -> None:
+    """End what did not hear: nothing goes on working that was said to be interrupted."""
+    deadline = time.monotonic() + _GRACE_SECONDS
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(session, signal.SIGTERM)
+        while time.monotonic() < deadline:
+            os.killpg(session, 0)
+            time.sleep(_POLL_SECONDS)
+        os.killpg(session, signal.SIGKILL)
 
 
 ALONG = Along()

@@ -23,7 +23,7 @@ from git_blackbird.model.text import clean
 from git_blackbird.tui.banner import following
 from git_blackbird.tui.deeds import BY_KEY, DEEDS
 from git_blackbird.tui.ending import EndingApp
-from git_blackbird.tui.hearing import ALWAYS_HEARD, HearingApp
+from git_blackbird.tui.hearing import PAUSE_KEY, HearingApp
 from git_blackbird.tui.looking import Looker
 from git_blackbird.tui.main_screen import MainScreen
 from git_blackbird.tui.palette import DeedProvider
@@ -51,7 +51,7 @@ _TAKEN_BY = {
     "retry": ("retry",),
     "restart": ("restart",),
 }
-_OF_PLAN = frozenset(deed.action for deed in DEEDS if deed.key != ALWAYS_HEARD)
+_OF_PLAN = frozenset(deed.action for deed in DEEDS if deed.key != PAUSE_KEY)
 _SUSPEND = "suspend_process"
 _GOOD_ENDS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
@@ -76,7 +76,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
             )
             for deed in DEEDS
         ),
-        Binding(ALWAYS_HEARD, "withdraw", show=False, priority=True),
+        Binding(PAUSE_KEY, "withdraw", show=False, priority=True),
     ]
 
     def __init__(self, world: World, watch: Watch) -> None:
@@ -84,6 +84,8 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         self.world = world
         self.main = MainScreen()
         self.runner = Runner(self, watch.workspace)
+        # A commit that ends all the same starts nothing after it.
+        self.is_told_to_stop = False
         self._watch = watch
         self._looker = Looker(self, watch)
         self._conditions: Mapping[str, Callable[[], bool]] = {
@@ -207,7 +209,8 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     def say_unsent(self, task_id: TaskId, text: str) -> None:
         """Say that a text has not gone anywhere; all of it is in the log, whatever becomes of the task."""
         self.main.live.say(f"not sent to {task_id}'s agent:\n{text}")
-        self.notify(f"Not sent to {task_id}: m goes on there with what you wrote, t shows it", markup=False)
+        told = f"What you wrote for {task_id} is not sent: t shows it, m on the task goes on with it"
+        self.notify(told, markup=False)
 
     def complain(self, error: BlackbirdError) -> None:
         """Say why something could not be done."""
@@ -314,6 +317,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         """Pause what runs; again, quit: who asks twice does not want to wait."""
         if not self.runner.is_busy:
             self.say("interrupting the commit", is_good=True)
+            self.is_told_to_stop = True
             interrupt_commit()
             return
         is_first = not self.runner.is_pausing

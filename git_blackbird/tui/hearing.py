@@ -6,7 +6,10 @@ from textual import events
 from textual.app import App
 from textual.timer import Timer
 
-ALWAYS_HEARD = "ctrl+c"
+PAUSE_KEY = "ctrl+c"
+_ALWAYS_HEARD = frozenset({PAUSE_KEY, "ctrl+z"})
+"""What decides nothing."""
+_LEFT_BUTTON = 1
 
 
 class HearingApp(App[None]):
@@ -53,6 +56,9 @@ class HearingApp(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         """Pass over what does not count."""
+        if isinstance(event, events.MouseDown | events.MouseUp) and event.button > _LEFT_BUTTON:
+            # They paste, or open menus; here they choose nothing.
+            return
         if self._is_meant(event) and self.is_deaf:
             if self._pause is not None:
                 self._pause.reset()
@@ -62,6 +68,6 @@ class HearingApp(App[None]):
     def _is_meant(self, event: events.Event) -> bool:
         """Whether it is a person's, for something on the screen."""
         if isinstance(event, events.Key):
-            return not event.is_forwarded and event.key != ALWAYS_HEARD
+            return not event.is_forwarded and event.key not in _ALWAYS_HEARD
         pressed = isinstance(event, events.Paste | events.MouseDown | events.MouseUp)
         return pressed and not event.is_forwarded

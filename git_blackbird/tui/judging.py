@@ -48,6 +48,7 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
         )
         if isinstance(reply, Decision):
             run_id = checkpoint.run.id
+            app.is_told_to_stop = False
             recorded = await asyncio.to_thread(record_decision, workspace, task_id, reply, run_id)
             _say_decided(app, recorded)
             _go_on(app, recorded.run)
@@ -64,7 +65,7 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
 
 def _go_on(app: "BlackbirdApp", run: Run) -> None:
     """Continue, or have the changes made, as was decided; a command that runs agents goes on by itself."""
-    if not app.is_free:
+    if not app.is_free or app.is_told_to_stop:
         return
     if run.decision_state is DecisionState.APPROVED_CONTINUE:
         app.doing.execute()

@@ -21,6 +21,7 @@ class Listing:
         self._workspace = workspace
         self._tell: Callable[[], object] | None = None
         self._is_listing = False
+        self._listed: list[str] | None = None
 
     def renew(self, app: App[Any], tell: Callable[[], object] | None = None) -> None:
         """List them; ``tell`` is called each time that more are known, in the thread of the screen."""
@@ -30,12 +31,11 @@ class Listing:
             app.run_worker(partial(self._list, app), thread=True)
 
     def _list(self, app: App[Any]) -> None:
-        told: list[str] | None = None
         try:
             for paths in self._steps():
-                if paths != told:
+                if paths != self._listed:
                     app.call_from_thread(self._know, KnownPaths(paths))
-                told = paths
+                    self._listed = paths
         finally:
             self._is_listing = False
 

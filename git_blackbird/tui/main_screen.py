@@ -16,6 +16,7 @@ from git_blackbird.tui.banner import Banner, Oddities, summary
 from git_blackbird.tui.details import Details
 from git_blackbird.tui.key_line import KeyLine
 from git_blackbird.tui.live import Live, LiveLog
+from git_blackbird.tui.one_line import OneLine
 from git_blackbird.tui.plan_tree import FILTERS, PlanTree
 
 _UNUSABLE = "the configuration is not usable: [c] shows why"
@@ -46,7 +47,7 @@ class MainScreen(Screen[None]):
         yield Static("reading the records...", id="summary", markup=False)
         yield Banner(id="banner")
         yield Oddities(id="odd")
-        yield Input(placeholder="part of an id or title; enter keeps it, esc drops it", id="search")
+        yield OneLine(placeholder="part of an id or title; enter keeps it, esc drops it", id="search")
         with Horizontal(id="panes"):
             yield self.plan_tree
             with ContentSwitcher(id="right", initial="details"):

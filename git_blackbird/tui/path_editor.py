@@ -92,14 +92,19 @@ class PathEditor(Vertical):
 
     def _offer_anew(self) -> None:
         if self.is_attached:
-            self.on_text_area_selection_changed()
+            self._offer_known()
 
     def action_send(self) -> None:
         """Finish."""
         self.post_message(self.Sent())
 
     def on_text_area_selection_changed(self) -> None:
-        """Offer paths for the word at the cursor."""
+        """Offer paths for the word at the cursor; what was made since the last ``@`` can be named as well."""
+        if self._area.mention == "":
+            self._listing.renew(self.app, self._offer_anew)
+        self._offer_known()
+
+    def _offer_known(self) -> None:
         wanted = self._area.mention
         if wanted is None:
             self._close()

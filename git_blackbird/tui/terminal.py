@@ -9,6 +9,10 @@ from typing import IO, Any
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
+from git_blackbird.tui.hearing import HearingApp
+
+_SETTLE_SECONDS = 0.3
+
 
 class LastingFile:
     """What is written to; when there is no terminal any more, nobody misses it.
@@ -49,6 +53,7 @@ class LastingDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         # Whoever opened this knows that standard output is a terminal; standard error may be a file.
         self._file: Any = LastingFile(sys.__stdout__ or sys.stdout)
+        self._is_stopping = False
 
     @property
     def is_gone(self) -> bool:
@@ -70,7 +75,8 @@ class LastingDriver(LinuxDriver):
 
     def _sigtstp_application(self, *_: object) -> None:
         # Between two steps of the loop: a signal may come while the screen is being written.
-        if self.can_suspend:
+        if self.can_suspend and not self._is_stopping:
+            self._is_stopping = True
             self._loop.call_soon_threadsafe(self._stop)
 
     def _stop(self) -> None:
@@ -87,11 +93,19 @@ class LastingDriver(LinuxDriver):
 
     def _go_on(self) -> None:
         """Take the terminal again; who hangs up sends this signal as well."""
+        # A second ctrl+z that was typed with the first one is none of those that follow.
+        self._loop.call_later(_SETTLE_SECONDS, self._may_stop)
         if self.is_gone:
             return
         if not self._must_signal_resume:
             # Stopped without a warning: what another program made of the terminal is not known.
             self.suspend_application_mode()
         self.resume_application_mode()
+        if isinstance(self._app, HearingApp):
+            # What was typed at the shell until now is not meant for what is shown again.
+            self._app.call_later(self._app.ignore_strays)
         # What the shell has written meanwhile is all over it.
         self._app.call_later(self._app.refresh, layout=True)
+
+    def _may_stop(self) -> None:
+        self._is_stopping = False

@@ -9,7 +9,7 @@ from textual.widgets import OptionList
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.tui.listing import Listing
 from git_blackbird.tui.path_editor import PathEditor
-from tests.support import commit
+from tests.support import commit, write
 from tests.tui.driving import world_at
 
 
@@ -37,5 +37,9 @@ def test_what_is_chosen_stays_so_when_more_is_found(repo: Path) -> None:
             await app.workers.wait_for_complete()
             await pilot.press("enter")
             assert app.query_one(PathEditor).text == "@review.py "
+            write(repo, {"viewed-since.py": ""})
+            await pilot.press(*"@viewed")
+            while not picker.option_count or picker.get_option_at_index(0).prompt != "viewed-since.py":
+                await pilot.pause(0.02)
 
     asyncio.run(session())

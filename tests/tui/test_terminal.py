@@ -45,11 +45,13 @@ def test_the_shell_is_gone_back_to_and_left_again(planned: Path, tmux: Tmux) -> 
     tmux.wait_for("2 tasks: 2 todo (2 ready)")
     tmux.press("n")
     tmux.wait_for("Agent of new runs")
-    tmux.press("C-z")
+    # Pressed twice, both are read at once.
+    tmux.press("C-z", "C-z")
     tmux.wait_for("stopped", without="2 tasks")
     assert tmux.flags() == AS_THE_SHELL_HAS_THEM
     tmux.press("Enter")
-    tmux.wait_for("Agent of new runs")
+    # What was typed at the shell is not for what is shown again.
+    tmux.wait_for("Agent of new runs", "enter chooses")
     tmux.press("Escape")
     tmux.wait_for("q Quit", without="Agent of new runs")
     tmux.press("q")
@@ -98,7 +100,9 @@ def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path,
 def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: Path, tmux: Tmux) -> None:
     configure(planned, execution__commit="approved")
     hook = planned / ".git" / "hooks" / "pre-commit"
-    hook.write_text("#!/bin/sh\n(: </dev/tty) 2>/dev/null && exit 1\necho $$ >.git/at-work\nsleep 600\n")
+    hook.write_text(
+        "#!/bin/sh\n(: </dev/tty) 2>/dev/null && exit 1\ntrap '' INT\necho $$ >.git/at-work\nsleep 600\n"
+    )
     hook.chmod(0o755)
     before = git(planned, "rev-parse", "HEAD")
     tmux.open(planned)

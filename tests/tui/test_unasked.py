@@ -17,6 +17,7 @@ from tests.support import commit
 from tests.tui.driving import drive, screen_text, see, wait_for
 
 HINT = "esc leaves it open"
+LEFT, RIGHT = 1, 3
 
 
 class PatientApp(BlackbirdApp):
@@ -62,6 +63,9 @@ def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(pla
         assert isinstance(app.screen, CheckpointScreen)
         app.hear()
         await see(app, pilot, HINT)
+        click(app, RIGHT)
+        await pilot.press("j", "k")
+        assert isinstance(app.screen, CheckpointScreen)
         click(app)
         await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
 
@@ -69,11 +73,11 @@ def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(pla
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
 
 
-def click(app: BlackbirdApp) -> None:
+def click(app: BlackbirdApp, button: int = LEFT) -> None:
     """Click on the first choice, as the terminal tells of it."""
     x, y = app.screen.query_one(OptionList).content_region.offset
     for kind in (MouseDown, MouseUp):
-        app.post_message(kind(None, x, y, 0, 0, 1, shift=False, meta=False, ctrl=False))
+        app.post_message(kind(None, x, y, 0, 0, button, shift=False, meta=False, ctrl=False))
 
 
 def test_a_pause_is_waited_for_and_a_question_answered_after_it(planned: Path) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -18,6 +17,7 @@ from git_blackbird.tui.drafts import Draft
 from git_blackbird.tui.lines import LONGEST, drawn
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
 from git_blackbird.tui.modals.scrolling import ScrollingModal
+from git_blackbird.tui.one_line import OneLine
 
 
 class Move(IntEnum):
@@ -25,16 +25,6 @@ class Move(IntEnum):
 
     BACK = -1
     ON = 1
-
-
-class AnswerInput(Input):
-    """One line; of what is pasted nothing gets lost."""
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Join the lines."""
-        event.stop()
-        event.prevent_default()
-        self.replace(" ".join(event.text.splitlines()), *sorted(self.selection))
 
 
 class QuestionScreen(ScrollingModal[Move]):
@@ -65,7 +55,7 @@ class QuestionScreen(ScrollingModal[Move]):
                 start = options.index(answer) if answer in options else 0
                 yield ChoiceList([Offer(option, clean_line(option)) for option in options], start)
             else:
-                yield AnswerInput(answer, placeholder="your answer", select_on_focus=False)
+                yield OneLine(answer, placeholder="your answer", select_on_focus=False)
             yield Static(f"enter answers, {before}esc leaves it open", classes="keys", markup=False)
 
     @property

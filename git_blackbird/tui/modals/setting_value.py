@@ -23,6 +23,7 @@ from git_blackbird.model.settings import Setting, Told
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.lines import drawn
 from git_blackbird.tui.modals.modal import Modal
+from git_blackbird.tui.one_line import OneLine
 
 _EMPTY = "nothing is typed; delete, in the list of keys, removes a key"
 _NOT_ONE_LINE = "the present value cannot be shown on one line; what you type replaces it"
@@ -43,7 +44,7 @@ class ValueScreen(Modal[Written]):
         with Vertical(classes="box wide"):
             yield Static(f"{self._key.name} in {self._place}", classes="title", markup=False)
             yield Static(f"{self._key.says}; {type_text(self._key)}", markup=False)
-            yield Input(self._text or "", select_on_focus=False)
+            yield OneLine(self._text or "", select_on_focus=False)
             yield Static(_NOT_ONE_LINE if self._text is None else "", id="fault", markup=False)
             yield Static("enter saves, esc goes back", classes="keys", markup=False)
 
