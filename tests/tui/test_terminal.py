@@ -118,11 +118,16 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
         wait_until(lambda pid=pid: processes.identity(pid) is None)  # type: ignore[misc]
     assert git(planned, "rev-parse", "HEAD") == before
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.PENDING]
-    hook.unlink()
+    # In a hook that git runs after the commit, that stands; what it was approved to go on with is not begun.
+    hook.rename(hook.with_name("post-commit"))
     tmux.press("d")
     tmux.wait_for("A a.txt  +1 -0", TAKES_KEYS)
-    tmux.press("Down", "Enter")
-    tmux.wait_for("1 done")
+    tmux.press("Enter")
+    wait_for_file(planned / ".git" / "at-work")
+    tmux.wait_for("committing: alpha")
+    tmux.press("C-c")
+    tmux.wait_for("1 done", without="committing: alpha")
+    assert runs_of(planned, "beta") == ()
     tmux.press("q")
     tmux.wait_for_end(0)
     assert git(planned, "show", "--format=%s", "--name-only") == "Task alpha\n\na.txt"
