@@ -56,11 +56,16 @@ class Tmux:
         return self.do("capture-pane", "-p")
 
     def wait_for(self, *texts: str, without: str | None = None) -> str:
-        """Wait until all of it is on the screen, and nothing of what is not to be there; gives the screen."""
+        """Wait until all of it is on the screen, and nothing of what is not to be there; gives the screen.
+
+        It is to be the same twice: what is being painted may lack anything.
+        """
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not all(text in (shown := self.shown()) for text in texts) or (without or "\0") in shown:
+        before, shown = "", self.shown()
+        while shown != before or not all(text in shown for text in texts) or (without or "\0") in shown:
             assert time.monotonic() < deadline, shown
             time.sleep(0.05)
+            before, shown = shown, self.shown()
         return shown
 
     def wait_for_end(self, code: int) -> None:
