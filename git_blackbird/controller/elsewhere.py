@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.events import Decided, Event, Notice, Weight
 from git_blackbird.model.run import Run
 
 _WATCH_SECONDS = 0.2
@@ -23,6 +24,19 @@ async def or_elsewhere(workspace: Workspace, ask: Callable[[], Awaitable[T]], ru
         asked.cancel()
         watched.cancel()
         await asyncio.gather(asked, watched, return_exceptions=True)
+
+
+def changed_elsewhere(workspace: Workspace, run: Run) -> Event | None:
+    """Say what became of a run on which a decision was asked for; None where there is nothing to say."""
+    if run.is_pending:
+        # What was shown is not what would be approved.
+        text = f"the commit of {run.task_id} was amended: its checkpoint comes again"
+        return Notice(Weight.INFO, text, task_id=run.task_id)
+    if run.task_id not in workspace.store.plan().tasks:
+        return Notice(Weight.INFO, f"{run.task_id} was deleted elsewhere meanwhile")
+    if run.decision_state is None:
+        return None
+    return Decided(run.task_id, run.id, run.decision_state, elsewhere=True)
 
 
 async def _changed(workspace: Workspace, run: Run) -> Run:

@@ -19,7 +19,7 @@ from git_blackbird.controller.checkpoints import build_checkpoint, change_of
 from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
-from git_blackbird.controller.elsewhere import or_elsewhere
+from git_blackbird.controller.elsewhere import changed_elsewhere, or_elsewhere
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.finishing import Done, finish, interrupted, looked_at, refused, refused_session
 from git_blackbird.controller.leg import NoLongerReadyError, run_leg
@@ -323,15 +323,8 @@ class Loop:
             self._call = replace(self._call, review=task.id, is_reviewed=True)
             return None
         if isinstance(reply, Run):
-            if reply.is_pending:
-                # Its commit was amended: what was shown is not what would be approved.
-                text = f"the commit of {task.id} was amended: its checkpoint comes again"
-                self._face.notify(Notice(Weight.INFO, text, task_id=task.id))
-                return None
-            if task.id not in self._workspace.store.plan().tasks:
-                self._face.notify(Notice(Weight.INFO, f"{task.id} was deleted elsewhere meanwhile"))
-            elif reply.decision_state is not None:
-                self._face.notify(Decided(task.id, run.id, reply.decision_state, elsewhere=True))
+            if (event := changed_elsewhere(self._workspace, reply)) is not None:
+                self._face.notify(event)
             return stop_after(self._workspace, reply)
         if isinstance(reply, LeftOpen) or self._interrupted:
             return decision_left_open(task, run)

@@ -65,6 +65,7 @@ def _end_rest(session: int) -> None:
     deadline = time.monotonic() + _GRACE_SECONDS
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(session, signal.SIGTERM)
+        # Only children are told of; who is left of a session is a child of nobody here.
         while time.monotonic() < deadline:
             os.killpg(session, 0)
             time.sleep(_POLL_SECONDS)

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from git_blackbird.messages.checkpoint_text import Line, Tone
 
@@ -23,7 +24,7 @@ class Backlog:
     def put(self, text: str, tone: Tone) -> None:
         """Have a text drawn in any case."""
         self._count += 1
-        self._events.append((self._count, lambda: [Line(line, tone) for line in text.split("\n")]))
+        self._events.append((self._count, partial(_lines, text, tone)))
 
     def put_step(self, words: Words) -> None:
         """Have something drawn unless more comes than can be read."""
@@ -35,15 +36,19 @@ class Backlog:
         """Have lines drawn, the last of them where they are too many."""
         self._passed_over += max(0, len(lines) - _MOST)
         for text in lines[-_MOST:]:
-            self.put_step(lambda text=text: [Line(text)])  # type: ignore[misc]
+            self.put_step(partial(_lines, text, Tone.PLAIN))
 
     def take(self) -> list[Line]:
         """Give what is to be drawn by now."""
         waiting = [*self._events, *self._steps]
         if self._passed_over:
-            remark = Line(f"[{self._passed_over} lines passed over]", Tone.FAINT)
-            waiting.append((self._steps[0][0] - 1, lambda: [remark]))
+            remark = f"[{self._passed_over} lines passed over]"
+            waiting.append((self._steps[0][0] - 1, partial(_lines, remark, Tone.FAINT)))
         self._events.clear()
         self._steps.clear()
         self._passed_over = 0
         return [line for _, words in sorted(waiting, key=lambda one: one[0]) for line in words()]
+
+
+def _lines(text: str, tone: Tone) -> list[Line]:
+    return [Line(line, tone) for line in text.split("\n")]

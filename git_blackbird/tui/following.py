@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from git_blackbird.controller.run_views import FollowedOutput
+from git_blackbird.controller.run_views import FollowedOutput, reread
 from git_blackbird.controller.transcripts import FollowedSteps, followed_steps
 from git_blackbird.controller.watching import Picture
 from git_blackbird.controller.workspace import Workspace
@@ -60,14 +60,11 @@ class Follower:
 
     def _end(self, workspace: Workspace, followed: _Followed) -> None:
         """Say how a run ended, if its record does; who was killed wrote none."""
-        run = followed.run
-        records = workspace.store.records
-        history = records.reviews(run.task_id) if run.is_of_change else records.history(run.task_id)
-        closed = history.find(run.id)
-        if closed is None or closed.status is RunStatus.RUNNING:
+        run = reread(workspace, followed.run)
+        if run.status is RunStatus.RUNNING:
             self._live.leave(run.id)
         else:
-            self._live.tell(RunEnded(closed, followed.title, _seconds(workspace, closed)))
+            self._live.tell(RunEnded(run, followed.title, _seconds(workspace, run)))
 
     def _tell(self, run_id: RunId, steps: Iterable[Progress]) -> None:
         for step in steps:

@@ -23,9 +23,17 @@ class Listing:
         self._is_listing = False
         self._listed: list[str] | None = None
 
-    def renew(self, app: App[Any], tell: Callable[[], object] | None = None) -> None:
+    def prepare(self, app: App[Any]) -> None:
+        """List them unless that was done before: they may be wanted next."""
+        if self.known is None:
+            self._begin(app)
+
+    def renew(self, app: App[Any], tell: Callable[[], object]) -> None:
         """List them; ``tell`` is called each time that more are known, in the thread of the screen."""
         self._tell = tell
+        self._begin(app)
+
+    def _begin(self, app: App[Any]) -> None:
         if not self._is_listing:
             self._is_listing = True
             app.run_worker(partial(self._list, app), thread=True)

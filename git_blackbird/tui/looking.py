@@ -45,9 +45,9 @@ class Looker:
             return
         if picture is not None:
             self._app.call_from_thread(self._show, picture)
-            if picture.overview.owed and self._app.listing.known is None:
+            if picture.overview.owed:
                 # Who is asked for a decision may name files next.
-                self._app.call_from_thread(self._app.listing.renew, self._app)
+                self._app.call_from_thread(self._app.listing.prepare, self._app)
         self._follow(was_busy=was_busy)
 
     def _look_once(self) -> Picture | None:

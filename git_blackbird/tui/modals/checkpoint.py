@@ -71,7 +71,7 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
         """Begin in the list; what was typed before is for whatever was there before."""
         self.query_one(ChoiceList).focus()
         # Who requests changes can name files at once.
-        self._listing.renew(self.app)
+        self._listing.prepare(self.app)
 
     async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Make a choice."""
