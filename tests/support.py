@@ -2,8 +2,11 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+PATIENCE_SECONDS = 120.0
 
 
 def git(repo: Path, *args: str, stdin: bytes | None = None) -> str:
@@ -16,6 +19,14 @@ def git(repo: Path, *args: str, stdin: bytes | None = None) -> str:
 def examples(usual: int) -> int:
     """How many examples of a property are tried: a third of these, or as many as BLACKBIRD_EXAMPLES says."""
     return int(os.environ.get("BLACKBIRD_EXAMPLES", usual // 3))
+
+
+def wait_until(holds: Callable[[], object], why: object = "") -> None:
+    """Wait for something outside this process, however long it takes within patience."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, why
+        time.sleep(0.01)
 
 
 def write(repo: Path, files: Mapping[str, str | bytes]) -> None:

@@ -45,7 +45,7 @@ from tests.controller.support import (
     runs_of,
     status,
 )
-from tests.support import commit, git, write
+from tests.support import commit, git, wait_until, write
 
 PATIENCE_SECONDS = 60
 
@@ -107,13 +107,6 @@ def hook(repo: Path, name: str, script: str) -> None:
     path = repo / ".git/hooks" / name
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-
-
-def wait_for(path: Path) -> None:
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not path.exists():
-        assert time.monotonic() < end, path
-        time.sleep(0.01)
 
 
 def test_each_approval_is_a_commit_of_its_task_and_run(gated: Path) -> None:
@@ -411,7 +404,7 @@ def test_while_hooks_run_nobody_waits_and_nobody_decides_otherwise(waiting: Path
     hook(waiting, "pre-commit", f"touch {held}; while [ ! -e {go} ]; do sleep 0.05; done")
     thread, failed = in_background(lambda: approve(waiting))
     try:
-        wait_for(held)
+        wait_until(held.exists)
         run = only_run(waiting)
         for attempt in (
             lambda: approve(waiting),
@@ -464,7 +457,7 @@ def test_a_decision_that_got_past_is_not_overwritten(waiting: Path, tmp_path: Pa
     held, go = tmp_path / "held", tmp_path / "go"
     hook(waiting, "pre-commit", f"touch {held}; while [ ! -e {go} ]; do sleep 0.05; done")
     thread, failed = in_background(lambda: approve(waiting))
-    wait_for(held)
+    wait_until(held.exists)
     with open_at(waiting).store.transaction() as transaction:
         transaction.save_run(only_run(waiting).with_fields(decision_state=DecisionState.REJECTED))
     go.touch()
@@ -530,7 +523,7 @@ def decide_apart(repo: Path, held: Path, *, start_new_session: bool = False) -> 
         text=True,
         start_new_session=start_new_session,
     )
-    wait_for(held)
+    wait_until(held.exists)
     return process
 
 
@@ -633,7 +626,7 @@ def killed(waiting: Path, tmp_path: Path) -> Callable[[str], str]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        wait_for(held)
+        wait_until(held.exists)
         under_way = cut_off_lines(waiting)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

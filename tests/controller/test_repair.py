@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -27,9 +26,7 @@ from tests.controller.support import (
     runs_of,
     status,
 )
-from tests.support import commit
-
-PATIENCE_SECONDS = 60.0
+from tests.support import commit, wait_until
 
 
 @pytest.fixture
@@ -47,18 +44,10 @@ def cut_off(repo: Path) -> Path:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    wait_for(lambda: any(path.read_text() for path in repo.glob(".blackbird/runs/a/logs/*.stdout")))
+    wait_until(lambda: any(path.read_text() for path in repo.glob(".blackbird/runs/a/logs/*.stdout")))
     program.send_signal(signal.SIGKILL)
     program.wait()
     return repo
-
-
-def wait_for(condition: object) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def lives(pid: int | None) -> bool:

@@ -5,13 +5,12 @@ import fcntl
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support import commit, git, write
+from tests.support import commit, git, wait_until, write
 from tests.trial.program import PATIENCE_SECONDS, Trial
 
 MAKE = "git commit -q --allow-empty -m"
@@ -51,7 +50,7 @@ def test_a_run_names_the_commits_of_its_agent(trial: Trial) -> None:
 def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
     trial.command(f"{MAKE} one; touch ready; while [ ! -e go ]; do sleep 0.01; done; {MAKE} two")
     process = trial.start("execute", "--no-input", "a")
-    wait_for(trial.repo / "ready")
+    wait_until((trial.repo / "ready").exists)
     person = commit(trial.repo, {"new.txt": "new\n"}, "of a person")
     (trial.repo / "go").touch()
     process.communicate(timeout=PATIENCE_SECONDS)
@@ -64,17 +63,10 @@ def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
     ]
 
 
-def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_run_that_was_cut_off_has_its_commits_when_it_is_closed(trial: Trial) -> None:
     trial.command(f"{MAKE} one; touch ready; sleep 600")
     process = trial.start("execute", "--no-input", "a")
-    wait_for(trial.repo / "ready")
+    wait_until((trial.repo / "ready").exists)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=PATIENCE_SECONDS)
     trial.command("true")

@@ -1,8 +1,7 @@
 """The real program in a real terminal: keys sent, the screen read."""
 
 import shutil
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from git_blackbird.agents import processes
 from git_blackbird.model.run import DecisionState, ReviewState, RunStatus, TerminalReason
 from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
-from tests.support import commit, git
+from tests.support import commit, git, wait_until
 from tests.tui.driving import started
 from tests.tui.tmux import AS_THE_SHELL_HAS_THEM, PATIENCE_SECONDS, Tmux
 
@@ -115,7 +114,7 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
         tmux.wait_for("committing: alpha", without="d Decide")
         tmux.press("C-c")
         tmux.wait_for(said, "d Decide", without="committing: alpha")
-        wait_until(lambda pid=pid: processes.identity(pid) is None)  # type: ignore[misc]
+        wait_until(partial(is_over, pid))
     assert git(planned, "rev-parse", "HEAD") == before
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.PENDING]
     # In a hook that git runs after the commit, that stands; what it was approved to go on with is not begun.
@@ -133,19 +132,16 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
     assert git(planned, "show", "--format=%s", "--name-only") == "Task alpha\n\na.txt"
 
 
+def is_over(pid: int) -> bool:
+    return processes.identity(pid) is None
+
+
 def wait_for_file(path: Path) -> str:
     """Take what a file says, once it does."""
     wait_until(lambda: path.exists() and path.read_text().strip() != "")
     said = path.read_text()
     path.unlink()
     return said
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux: Tmux) -> None:
