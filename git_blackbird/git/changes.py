@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from git_blackbird.git.pager import page, pager_command
+from git_blackbird.git.program import operands, revisions
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.summary import summarize
 from git_blackbird.git.trees import SUBMODULE, Entry, Trees, parents
@@ -142,7 +143,7 @@ def _pair_over(
 
 def diff_args(pair: TreePair) -> list[str]:
     """Give the arguments of the git command that shows the whole diff as the user likes diffs shown."""
-    return ["diff", pair.base, pair.head, "--"]
+    return ["diff", *revisions(*pair), *operands()]
 
 
 def show_diff(repo: Repository, pair: TreePair, harmless: Filter | None = None) -> int:
@@ -185,7 +186,7 @@ def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
 
 def diff_text(repo: Repository, pair: TreePair) -> bytes:
     """Give the whole diff as a patch, untouched by the user's configuration. Raises GitError."""
-    return repo.git(*PATCH, "-M", pair.base, pair.head, "--").out
+    return repo.git(*PATCH, "-M", *revisions(*pair), *operands()).out
 
 
 def restore_command(repo: Repository, pair: TreePair, cwd: Path | None = None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.private_index import QUIET, private_folder
-from git_blackbird.git.program import GitTimeoutError
+from git_blackbird.git.program import GitTimeoutError, revisions
 from git_blackbird.git.repository import Repository
 
 # Every file of the tree: what the user's worktree leaves away is no business of this folder.
@@ -49,6 +49,6 @@ def _write_files(place: Repository, tree: str, index: Path, seconds: float) -> N
     """Check out with the folder as the worktree: attributes are then read of the tree and of nothing else."""
     deadline = time.monotonic() + seconds
     variables = {"GIT_INDEX_FILE": os.fspath(index)}
-    for command in (("read-tree", tree), ("checkout-index", "--all")):
+    for command in (("read-tree", *revisions(tree)), ("checkout-index", "--all")):
         left = max(deadline - time.monotonic(), 0.0)
         place.git(*QUIET, *_WHOLE, *command, timeout=left, variables=variables)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from git_blackbird.git.program import name_lines
 from git_blackbird.git.repository import Repository
 from git_blackbird.model.claims import Claim, Made, author_mark, parse_claims, settle
 
@@ -154,8 +155,8 @@ def _load_made(repo: Repository, moves: Sequence[_Move]) -> list[Made]:
     """Look the commits up to which HEAD was moved; an object may be gone by now."""
     if not moves:
         return []
-    names = "".join(f"{move.oid}\n" for move in moves)
-    found = _parse_objects(repo.git("cat-file", "--batch", stdin=names.encode()).out)
+    names = name_lines(move.oid for move in moves)
+    found = _parse_objects(repo.git("cat-file", "--batch", stdin=names).out)
     return [replace(made, by_commit=move.by_commit) for move, made in zip(moves, found, strict=True)]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from git_blackbird.git.program import name_lines, operands, revisions
 from git_blackbird.git.repository import Repository
 from git_blackbird.model.commits import Commit
 from git_blackbird.model.trailers import RUN_TRAILER, TASK_TRAILER
@@ -17,8 +18,8 @@ def find_commit(repo: Repository, name: str) -> str | None:
     # In two steps: the text of a search (`:/TEXT`) reaches to the end of the name.
     found = name
     for asked in ("{}", "{}^{{commit}}"):
-        question = ("rev-parse", "--quiet", "--verify", "--end-of-options", asked.format(found))
-        found = repo.git(*question, check=False).out.decode().strip()
+        asked_for = revisions(asked.format(found))
+        found = repo.git("rev-parse", "--quiet", "--verify", *asked_for, check=False).out.decode().strip()
         if not found:
             return None
     return found
@@ -38,7 +39,7 @@ def read_commits(repo: Repository, oids: Iterable[str]) -> dict[str, Commit]:
         "--encoding=UTF-8",
         f"--format={_FORMAT}",
         "--stdin",
-        stdin="".join(f"{oid}\n" for oid in wanted).encode(),
+        stdin=name_lines(wanted),
     )
     fields = listed.out.decode(errors="replace").split("\0")
     found: dict[str, Commit] = {}
@@ -57,7 +58,7 @@ def in_history(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
     if not wanted:
         return wanted
     asked = ("rev-list", "--stdin", "--not", "--exclude=refs/blackbird/*", "--all")
-    left = repo.git(*asked, stdin="".join(f"{oid}\n" for oid in sorted(wanted)).encode())
+    left = repo.git(*asked, stdin=name_lines(sorted(wanted)))
     return wanted - frozenset(left.out.decode().split())
 
 
@@ -70,9 +71,10 @@ def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | Non
 
     It is looked for after the commit ``since``; in all history when there is no such commit.
     """
-    pattern = ("--fixed-strings", f"--grep={RUN_TRAILER}: {run_id}")
     fence = () if since is None or find_commit(repo, since) is None else (f"^{since}",)
-    done = repo.git("rev-list", *pattern, "HEAD", *fence, "--", check=False)
+    grep = f"--grep={RUN_TRAILER}: {run_id}"
+    within = revisions("HEAD", *fence)
+    done = repo.git("rev-list", "--fixed-strings", grep, *within, *operands(), check=False)
     for commit in read_commits(repo, done.out.decode().split()).values():
         if run_id in commit.runs:
             return commit.oid

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from git_blackbird.git.private_index import private_index
+from git_blackbird.git.program import revisions
 from git_blackbird.git.repository import Head, Repository, head
 from git_blackbird.git.staged import Staged, read_staged
 from git_blackbird.git.trees import SUBMODULE, Entry, Trees
@@ -77,7 +78,7 @@ def plan_commit(repo: Repository, pair: TreePair, worktree: str) -> CommitPlan:
 
 def tree_of(repo: Repository, commit: str) -> str:
     """Give the tree of a commit, as git sees it. Raises GitError."""
-    return repo.git("rev-parse", "--verify", f"{commit}^{{tree}}").out.decode().strip()
+    return repo.git("rev-parse", "--verify", *revisions(f"{commit}^{{tree}}")).out.decode().strip()
 
 
 def _under_way(repo: Repository) -> _Operation | None:

@@ -9,20 +9,23 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit_plan import CommitPlan, tree_of
 from git_blackbird.git.private_index import held_index, install_index, private_index
-from git_blackbird.git.program import Completed, run_for_user, run_git
+from git_blackbird.git.program import Completed, operands, revisions, run_for_user, run_git
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.staged import Staged, read_staged
 from git_blackbird.git.trees import Entry, Trees
 
 MAX_WORDS_LINES = 20
+_TAKEN_BACK = "blackbird: take back a commit made beside another"
 _SUMMARY = re.compile(rb"\[[^\n]* ([0-9a-f]{4,40})\] ")
 # Titles may begin with `#`, and the message is text of ours, whatever the user's commits are kept in.
 _COMMIT = (
+    # What watches the worktree knows nothing of the private index.
+    "-c",
+    "core.fsmonitor=false",
     "-c",
     "i18n.commitEncoding=UTF-8",
     "commit",
     "--cleanup=whitespace",
-    "--file",
 )
 
 
@@ -62,12 +65,13 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
         _bring_to(repo, index, plan.tree)
         text = index.with_name("message")
         text.write_text(message, encoding="utf-8")
-        command = [*_options(repo), *_COMMIT, os.fspath(text)]
+        options = () if _is_found(repo) else repo.git_options
+        command = [*options, *_COMMIT, f"--file={text}"]
         done = run_for_user(command, cwd=repo.top, environ={**repo.git_environ, **variables})
     summary = _SUMMARY.match(done.out)
     if done.code != 0 or summary is None:
         raise CommitRefusedError(said_by(done))
-    oid = repo.git("rev-parse", "--verify", summary[1].decode()).out.decode().strip()
+    oid = repo.git("rev-parse", "--verify", *revisions(summary[1].decode())).out.decode().strip()
     _require_parent(repo, plan, oid)
     return look_at_made(repo, plan, oid)
 
@@ -111,15 +115,11 @@ def _set_entries(repo: Repository, index: Path, entries: Mapping[bytes, Entry | 
     repo.git("update-index", "-z", "--index-info", stdin=b"".join([*gone, *there]), variables=variables)
 
 
-def _options(repo: Repository) -> tuple[str, ...]:
-    """Name the repository to git only where it would not find it.
-
-    The environment of hooks is then what they are used to.
-    """
+def _is_found(repo: Repository) -> bool:
+    """Whether git finds the repository by itself: the environment of hooks is then what they are used to."""
     questions = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel")
     found = run_git(questions, cwd=repo.top, environ=repo.git_environ, check=False)
-    is_found = found.out == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
-    return () if is_found else repo.git_options
+    return found.out == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
 
 
 def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
@@ -127,11 +127,10 @@ def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
 
     Git itself refuses when HEAD moves while it works; this is for the instant before it began.
     """
-    parents = repo.git("rev-list", "--parents", "--max-count=1", oid).out.decode().split()[1:]
+    parents = repo.git("rev-list", "--parents", "--max-count=1", *revisions(oid)).out.decode().split()[1:]
     if parents == ([] if plan.head.commit is None else [plan.head.commit]):
         return
-    reason = "blackbird: take back a commit made beside another"
-    repo.git("update-ref", "-m", reason, "HEAD", parents[0], oid)
+    repo.git("update-ref", "-m", _TAKEN_BACK, *operands("HEAD", parents[0], oid))
     raise CommitRefusedError("someone else committed here at the same moment")
 
 

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from git_blackbird.git.commit_plan import tree_of
+from git_blackbird.git.program import operands, revisions
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.trees import Trees
 from git_blackbird.model.change import TreePair
+
+_SHOW = ("log", "-1", "--no-show-signature", "--format=%T %P")
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ def look_at_commit(repo: Repository, oid: str, hidden: Sequence[str]) -> Committ
 
     A commit without a parent begins with the empty tree. Raises GitError, UnusableError.
     """
-    named = repo.git("log", "-1", "--no-show-signature", "--format=%T %P", oid, "--").out.decode().split()
+    named = repo.git(*_SHOW, *revisions(oid), *operands()).out.decode().split()
     tree, parent = named[0], named[1] if len(named) > 1 else None
     trees = Trees(repo)
     names = [os.fsencode(name) for name in hidden]

@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Iterable
 
+from git_blackbird.git.program import operands
 from git_blackbird.git.repository import Repository
 
 # What git itself gives pagers whose user has not said how they shall behave.
@@ -20,7 +21,7 @@ def pager_command(repo: Repository, verb: str = "log") -> str | None:
     """
     if repo.environ.get("GIT_PAGER_IN_USE"):
         return None
-    own = os.fsdecode(repo.git("config", f"pager.{verb}", check=False).out).strip()
+    own = os.fsdecode(repo.git("config", *operands(f"pager.{verb}"), check=False).out).strip()
     if own.lower() in _NO:
         return None
     if own and own.lower() not in _YES:

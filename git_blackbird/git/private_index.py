@@ -15,8 +15,6 @@ from git_blackbird.git.repository import Repository
 # filters that make content; and a file that core.safecrlf would keep out of a commit is there all the same.
 QUIET = (
     "-c",
-    "core.fsmonitor=false",
-    "-c",
     "core.hooksPath=/dev/null",
     "-c",
     "core.splitIndex=false",

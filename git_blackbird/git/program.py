@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -67,6 +67,32 @@ class GitTimeoutError(GitError):
     """Git was still at work when its time was up; it and its process group were killed."""
 
 
+def revisions(*names: str) -> tuple[str, ...]:
+    """Return arguments for objects that a command is about, none of which git takes for an option.
+
+    Whatever came from a file goes onto git's command line by this function or ``operands``, or comes to its
+    standard input.
+    """
+    return "--end-of-options", *names
+
+
+def operands(*names: str) -> tuple[str, ...]:
+    """Return arguments for paths, keys and values, none of which git takes for an option or a revision."""
+    return "--", *names
+
+
+def name_lines(names: Iterable[str]) -> bytes:
+    """Return names of objects for git's standard input, one a line.
+
+    Raises UnusableError for a name that git would take for more than one, or for an option.
+    """
+    listed = tuple(names)
+    for name in listed:
+        if name.startswith("-") or not name.isprintable():
+            raise UnusableError(f"{name!a} names no object of git")
+    return "".join(f"{name}\n" for name in listed).encode(errors="surrogateescape")
+
+
 def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
     """Give ``environ`` less the variables that tie a process to one repository."""
     return {name: value for name, value in environ.items() if name not in LOCAL_VARIABLES}
@@ -88,8 +114,9 @@ def run_git(
     GitError for another status than 0 when ``check``, and UnusableError when git cannot be started.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
-    with _started(args, cwd, environ, stdin) as process:
-        done = _wait(process, stdin, deadline)
+    with _started(args, cwd, environ, has_input=stdin is not None) as process:
+        _feed(process, stdin)
+        done = _wait(process, deadline)
     if done is None:
         message = f"git {_verb(args)} was still at work after {timeout:g} s"
         raise GitTimeoutError(args, -signal.SIGKILL, b"", message=message)
@@ -148,15 +175,15 @@ def run_along(
 def _wait_through(process: subprocess.Popen[bytes], stdin: bytes | None) -> Completed:
     """Wait for the end, whatever is pressed meanwhile."""
     interrupted = False
+    _feed(process, stdin)
     while True:
         try:
-            done = _wait(process, stdin, None)
+            done = _wait(process, None)
         except KeyboardInterrupt:
             interrupted = True
         else:
             if done is not None:
                 return done._replace(interrupted=interrupted)
-        stdin = None
 
 
 @contextlib.contextmanager
@@ -176,49 +203,129 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+class GitStoppedError(GitError):
+    """Git was ended by ``stop_git``: a person interrupted what it was for."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        message = f"git {_verb(command)} was interrupted"
+        super().__init__(command, -signal.SIGKILL, b"", message=message)
+
+
+class _Running:
+    """The git processes of our own that threads of this process wait for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._stopped: set[subprocess.Popen[bytes]] = set()
+
+    def add(self, process: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            self._processes.add(process)
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill the group of a process unless it has been reaped, and wait for the process."""
+        with self._lock:
+            _kill_group(process)
+        process.wait()
+
+    def remove(self, process: subprocess.Popen[bytes]) -> bool:
+        """Forget a process; returns whether it was stopped."""
+        with self._lock:
+            self._processes.discard(process)
+            was_stopped = process in self._stopped
+            self._stopped.discard(process)
+            return was_stopped
+
+    def stop(self) -> None:
+        with self._lock:
+            for process in self._processes - self._stopped:
+                self._stopped.add(process)
+                _kill_group(process)
+
+
+_RUNNING = _Running()
+
+
+def stop_git() -> None:
+    """End every git process that another thread waits for; the thread raises GitStoppedError.
+
+    For a Ctrl+C that this thread hears: a filter of the repository may hang. Git that runs for the user
+    (``run_for_user``) is left alone.
+    """
+    _RUNNING.stop()
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    # Not yet reaped, so the number cannot have passed to a stranger.
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def _started(
-    args: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes | None
+    args: Sequence[str], cwd: Path, environ: Mapping[str, str], *, has_input: bool
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start git; whatever happens, its group does not outlive the block unless git ended by itself."""
+    """Start git; whatever happens, its group does not outlive the block unless git ended by itself.
+
+    Raises GitStoppedError where ``stop_git`` ended it.
+    """
     try:
         process = subprocess.Popen(
             ["git", *args],  # noqa: S607 - the git of the user's PATH is the one that must do the work
             cwd=cwd,
             env={**environ, **_ALWAYS},
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             process_group=0,
         )
     except OSError as error:
         raise _not_started(error, cwd) from error
+    except ValueError as error:
+        raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
+    _RUNNING.add(process)
     try:
         yield process
     finally:
-        if process.returncode is None:
-            # Not yet reaped, so the number cannot have passed to a stranger.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        _RUNNING.kill(process)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+        if _RUNNING.remove(process):
+            raise GitStoppedError(args)
 
 
-def _wait(process: subprocess.Popen[bytes], stdin: bytes | None, deadline: float | None) -> Completed | None:
+def _feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:
+    """Write ``data`` to the process in a thread of its own.
+
+    ``communicate`` cannot be asked to: called again after its time was up, it writes no more.
+    """
+    pipe, process.stdin = process.stdin, None
+    if pipe is None:
+        return
+
+    def write() -> None:
+        # Who ends without having read it all needed no more.
+        with contextlib.suppress(BrokenPipeError), pipe:
+            pipe.write(data or b"")
+
+    threading.Thread(target=write, daemon=True).start()
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float | None) -> Completed | None:
     """Exchange data until git ended, whoever still holds its pipes; None when the deadline passed first."""
     while True:
         left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, deadline - time.monotonic())
         try:
-            out, err = process.communicate(stdin, timeout=max(left, 0))
+            out, err = process.communicate(timeout=max(left, 0))
         except subprocess.TimeoutExpired:
             if process.poll() is not None:
                 return _collected(process)
             if deadline is not None and time.monotonic() >= deadline:
                 return None
-            stdin = None
         else:
             return Completed(process.returncode, out, err)
 

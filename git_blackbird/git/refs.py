@@ -1,5 +1,6 @@
 """The references that keep a run's trees alive and give them a name (DESIGN.md 3)."""
 
+from git_blackbird.git.program import operands
 from git_blackbird.git.repository import Repository, opened, using_objects
 from git_blackbird.git.trees import DIRECTORY, Entry, Trees
 
@@ -49,7 +50,7 @@ def list_our_refs(repo: Repository) -> tuple[str, ...]:
 
     Raises GitError.
     """
-    said = repo.git("for-each-ref", "--format=%(refname)", _OURS).out.decode(errors="surrogateescape")
+    said = repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).out.decode(errors="surrogateescape")
     return tuple(said.splitlines())
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
-from git_blackbird.git.program import GitError, run_git
+from git_blackbird.git.program import GitError, operands, run_git
 from git_blackbird.git.repository import Repository
 
 Scope = Literal["system", "global", "local", "worktree", "command"]
@@ -50,14 +50,14 @@ def write_setting(repo: Repository, key: str, value: str, scope: Literal["local"
     Raises GitError in git's words when it cannot.
     """
     spelled = [*_spellings(repo, key, scope), _SECTION + key][0]
-    repo.git("config", f"--{scope}", "--replace-all", "--", spelled, value)
+    repo.git("config", f"--{scope}", "--replace-all", *operands(spelled, value))
 
 
 def unset_setting(repo: Repository, key: str, scope: Literal["local", "global"]) -> bool:
     """Remove ``blackbird.KEY``, however it is spelled; False when it was not set there."""
     spellings = _spellings(repo, key, scope)
     for spelled in spellings:
-        repo.git("config", f"--{scope}", "--unset-all", "--", spelled)
+        repo.git("config", f"--{scope}", "--unset-all", *operands(spelled))
     return bool(spellings)
 
 
@@ -105,7 +105,7 @@ def remove_own_sections(repo: Repository) -> None:
     for scope in _own_scopes(repo):
         sections = dict.fromkeys(key.rpartition(".")[0] for key in _keys_in(repo, scope))
         for section in sections:
-            repo.git("config", f"--{scope}", "--remove-section", section)
+            repo.git("config", f"--{scope}", "--remove-section", *operands(section))
 
 
 def _own_scopes(repo: Repository) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from git_blackbird.git.program import run_git
+from git_blackbird.git.program import operands, run_git
 from git_blackbird.git.repository import Repository, discover
 
 _INIT = ("init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main")
@@ -16,10 +16,10 @@ def start_repository(folder: Path, environ: Mapping[str, str], settings: Mapping
 
     ``environ`` must not tie processes to another repository. Raises GitError.
     """
-    run_git([*_INIT, "--", str(folder)], cwd=folder, environ=environ)
+    run_git([*_INIT, *operands(str(folder))], cwd=folder, environ=environ)
     repo = discover(folder, environ)
     for key, value in settings.items():
-        repo.git("config", "--local", "--", key, value)
+        repo.git("config", "--local", *operands(key, value))
     return repo
 
 
@@ -31,4 +31,4 @@ def commit_everything(repo: Repository, message: str, name: str, email: str) -> 
         for what, value in (("NAME", name), ("EMAIL", email))
     }
     repo.git("add", "--all", "--force")
-    repo.git(*_COMMIT, "--message", message, variables=variables)
+    repo.git(*_COMMIT, f"--message={message}", variables=variables)

@@ -3,10 +3,12 @@
 import os
 
 from git_blackbird.git.changes import PATCH, diff_text
+from git_blackbird.git.program import operands, revisions
 from git_blackbird.git.repository import Repository, opened
 from git_blackbird.git.trees import SUBMODULE, Entry, Trees
 from git_blackbird.model.change import TreePair
 
+_NUMSTAT = ("diff-tree", "-r", "--numstat", "-z", "--no-renames")
 # As far as git looks for a NUL itself.
 _LOOKED_AT_BYTES = 8000
 
@@ -20,12 +22,12 @@ def whole_diff(repo: Repository, pair: TreePair) -> bytes:
     if not hidden:
         return diff_text(repo, pair)
     paths = [f":(literal){os.fsdecode(path)}" for path in hidden]
-    return diff_text(repo, pair) + repo.git(*PATCH, "--text", pair.base, pair.head, "--", *paths).out
+    return diff_text(repo, pair) + repo.git(*PATCH, "--text", *revisions(*pair), *operands(*paths)).out
 
 
 def _said_binary(repo: Repository, pair: TreePair) -> list[bytes]:
     """Name the changed files of which a diff shows no lines."""
-    told = repo.git("diff-tree", "-r", "--numstat", "-z", "--no-renames", pair.base, pair.head, "--").out
+    told = repo.git(*_NUMSTAT, *revisions(*pair), *operands()).out
     rows = (row.split(b"\t", 2) for row in told.split(b"\0") if row)
     return [row[2] for row in rows if row[:2] == [b"-", b"-"]]
 

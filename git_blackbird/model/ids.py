@@ -1,9 +1,12 @@
-"""Identifiers: task ids, which become file names, and run ids, which sort by time."""
+"""Identifiers: of tasks, runs, git objects and sessions, and what a file may give for one.
+
+Task and run ids become file names; all of them may reach the command line of a program.
+"""
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import NewType
+from collections.abc import Callable, Iterable
+from typing import Annotated, NamedTuple, NewType
 
 TaskId = NewType("TaskId", str)
 RunId = NewType("RunId", str)
@@ -51,6 +54,41 @@ def folding_clashes(ids: Iterable[str]) -> list[tuple[str, str]]:
         if kept != task:
             clashes.append((kept, task))
     return clashes
+
+
+class Checked(NamedTuple):
+    """Metadata of a field's type; ``fault`` says why a text is not of that type, None when it is."""
+
+    fault: Callable[[str], str | None]
+
+
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_MAX_SESSION_LENGTH = 256
+
+
+def object_id_fault(text: str) -> str | None:
+    """Say why ``text`` is not the full name of a git object."""
+    return None if _OBJECT_ID.fullmatch(text) else "not an object id (40 or 64 hex digits)"
+
+
+def run_id_fault(text: str) -> str | None:
+    """Say why ``text`` cannot name a run: also one of another program, which becomes part of a path and a ref."""
+    return None if _RUN_ID.fullmatch(text) else "not a run id (letters, digits, '_' and '-', at most 64)"
+
+
+def session_fault(text: str) -> str | None:
+    """Say why ``text`` cannot name a provider's session: it must not read as an option."""
+    if text.startswith("-") or not text.isprintable() or len(text) > _MAX_SESSION_LENGTH:
+        return "not the name of a session"
+    return None
+
+
+ObjectId = Annotated[str, Checked(object_id_fault)]
+"""The full name of a git object: never a revision, a range or an option."""
+
+SessionRef = Annotated[str, Checked(session_fault)]
+"""A provider's name for a conversation."""
 
 
 def is_run_id(text: str) -> bool:

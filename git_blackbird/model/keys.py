@@ -1,6 +1,7 @@
 """Every configuration key: its type, range, default and what it says (DESIGN.md 11)."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ class Key(NamedTuple):
     """One configuration key.
 
     ``clone_safe`` is false for what a cloned repository must not choose: programs, flags, permissions.
+    ``fault`` says why a text cannot be its value, None when it can.
     """
 
     name: str
@@ -31,6 +33,15 @@ class Key(NamedTuple):
     environment: str | None = None
     clone_safe: bool = True
     choices: tuple[str, ...] = ()
+    fault: Callable[[str], str | None] | None = None
+
+
+_MODEL = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,199})?")
+
+
+def model_fault(text: str) -> str | None:
+    """Say why ``text`` cannot name a model: it becomes an argument of an agent, which must not read an option."""
+    return None if _MODEL.fullmatch(text) else "not the name of a model"
 
 
 AGENT_NAMES = ("claude", "codex", "command", "demo")
@@ -57,7 +68,13 @@ KEYS: Mapping[str, Key] = {
             clone_safe=False,
             choices=CLAUDE_MODES,
         ),
-        Key("claude.model", Kind.TEXT, None, "the model claude uses; its own choice when unset"),
+        Key(
+            "claude.model",
+            Kind.TEXT,
+            None,
+            "the model claude uses; its own choice when unset",
+            fault=model_fault,
+        ),
         Key("claude.args", Kind.WORDS, (), "more arguments for claude", clone_safe=False),
         Key("codex.path", Kind.TEXT, "codex", "the codex program", clone_safe=False),
         Key(
@@ -68,7 +85,13 @@ KEYS: Mapping[str, Key] = {
             clone_safe=False,
             choices=("read-only", "workspace-write", "danger-full-access"),
         ),
-        Key("codex.model", Kind.TEXT, None, "the model codex uses; its own choice when unset"),
+        Key(
+            "codex.model",
+            Kind.TEXT,
+            None,
+            "the model codex uses; its own choice when unset",
+            fault=model_fault,
+        ),
         Key("codex.args", Kind.WORDS, (), "more arguments for codex", clone_safe=False),
         Key(
             "command.run",
@@ -139,7 +162,7 @@ KEYS: Mapping[str, Key] = {
             "who reviews against the task; the agent when unset",
             choices=AGENT_NAMES,
         ),
-        Key("reviews.spec.model", Kind.TEXT, None, "the model of that reviewer"),
+        Key("reviews.spec.model", Kind.TEXT, None, "the model of that reviewer", fault=model_fault),
         Key(
             "reviews.code.agent",
             Kind.TEXT,
@@ -147,7 +170,7 @@ KEYS: Mapping[str, Key] = {
             "who reviews the code; the agent when unset",
             choices=AGENT_NAMES,
         ),
-        Key("reviews.code.model", Kind.TEXT, None, "the model of that reviewer"),
+        Key("reviews.code.model", Kind.TEXT, None, "the model of that reviewer", fault=model_fault),
         Key("snapshot.timeoutSeconds", Kind.INTEGER, 60, "longest time for one snapshot", 1, 3600),
         Key(
             "snapshot.maxUntrackedBytes",

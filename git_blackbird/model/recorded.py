@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from types import NoneType
-from typing import Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
+
+from git_blackbird.model.ids import Checked, RunId, TaskId, run_id_fault, task_id_fault
 
 P = TypeVar("P", bound="Recorded")
 Read = Callable[[Any], Any]
@@ -121,6 +123,9 @@ def _reader(hint: Any) -> Read:
     """Make the function that reads values of an annotation; ``Any`` is taken as it comes."""
     if hint is Any:
         return _taken
+    checked = _checked(hint)
+    if checked is not None:
+        return lambda value: _read_checked(checked, value)
     if get_origin(hint) is not None:
         return _reader_of_several(get_origin(hint), get_args(hint))
     kind = getattr(hint, "__supertype__", hint)
@@ -129,6 +134,26 @@ def _reader(hint: Any) -> Read:
     if issubclass(kind, Enum):
         return lambda value: _read_choice(kind, value)
     return _SIMPLE[kind]
+
+
+def _checked(hint: Any) -> Checked | None:
+    """Find what a text of this annotation must be besides a text."""
+    if get_origin(hint) is Annotated:
+        return next((note for note in get_args(hint)[1:] if isinstance(note, Checked)), None)
+    return _CHECKED_IDS.get(hint)
+
+
+def _read_checked(checked: Checked, value: Any) -> str:
+    text = _read_text(value)
+    fault = checked.fault(text)
+    if fault is not None:
+        raise PartFault(f"is {_shown(text)}, {fault}")
+    return text
+
+
+def _task_id_wrong(text: str) -> str | None:
+    fault = task_id_fault(text)
+    return None if fault is None else f"not a task id, it {fault}"
 
 
 def _reader_of_several(origin: Any, args: tuple[Any, ...]) -> Read:
@@ -192,6 +217,7 @@ def _read_number(value: Any) -> float:
         raise PartFault("is too large a number") from None
 
 
+_CHECKED_IDS: Mapping[Any, Checked] = {TaskId: Checked(_task_id_wrong), RunId: Checked(run_id_fault)}
 _SIMPLE: Mapping[type, Read] = {str: _read_text, bool: _read_flag, int: _read_integer, float: _read_number}
 
 

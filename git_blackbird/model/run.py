@@ -6,7 +6,7 @@ from typing import Any
 
 from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.conversation import Answer, Question, Usage
-from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.ids import ObjectId, RunId, SessionRef, TaskId
 from git_blackbird.model.recorded import Recorded, named
 from git_blackbird.model.review import ChildResult, Dismissal
 from git_blackbird.model.timestamps import parse_timestamp
@@ -101,7 +101,7 @@ class Run(Recorded):
     task_id: TaskId = field(metadata=named("taskId"))
     run_type: RunType = RunType.EXECUTE
     provider: str = ""
-    provider_session_ref: str | None = None
+    provider_session_ref: SessionRef | None = None
     started_at: str = field(metadata=named("startedAt"))
     completed_at: str | None = field(default=None, metadata=named("completedAt"))
     status: RunStatus
@@ -132,9 +132,9 @@ class Run(Recorded):
     last_completion_status: RunStatus | None = None
     repo_root: str | None = None
     branch: str | None = None
-    head_commit: str | None = None
-    base_tree: str | None = None
-    head_tree: str | None = None
+    head_commit: ObjectId | None = None
+    base_tree: ObjectId | None = None
+    head_tree: ObjectId | None = None
     head_late: bool | None = None
     pid: int | None = None
     process_identity: str | None = None
@@ -147,9 +147,9 @@ class Run(Recorded):
     cost_usd: float | None = None
     raw_totals: dict[str, float] | None = None
     not_kept: StreamCut | None = None
-    commits: tuple[str, ...] = ()
+    commits: tuple[ObjectId, ...] = ()
     plan_changes: tuple[str, ...] = ()
-    decided_trees: dict[str, str] | None = None
+    decided_trees: dict[str, ObjectId] | None = None
     parent_review_dismissed: Dismissal | None = None
     review_state: ReviewState | None = None
     review_round: int | None = None

@@ -166,6 +166,8 @@ def read_value(key: Key, one: Given) -> tuple[Value | None, Problem | None]:
         clamped = min(max(value, key.low), key.high)
         what = f"{value} is out of range; {clamped} is used"
         return clamped, Problem(one.origin, key.name, what, f"it takes {key.low} to {key.high}", fatal=False)
+    if key.fault is not None and isinstance(value, str) and (fault := key.fault(value)) is not None:
+        return None, Problem(one.origin, key.name, f"{_shown(value)} is {fault}", "mend it or remove it")
     if key.choices and value not in key.choices:
         hint = f"it takes one of: {', '.join(key.choices)}"
         return None, Problem(one.origin, key.name, f"unknown value {value!r}", hint)

@@ -235,7 +235,10 @@ def test_our_own_record_is_short_and_comes_back_equal() -> None:
         (json.dumps(GO_RECORD | {"status": "odd"}).encode(), None),
         (json.dumps(GO_RECORD | {"taskId": "t2"}).encode(), "it is of task 't2', but lies with 't1'"),
         (json.dumps(GO_RECORD).encode(), f"it is of run '{GO_ID}', but has another name"),
-        (json.dumps(GO_RECORD | {"id": "../../x"}).encode(), "it is of run '../../x', but has another name"),
+        (
+            json.dumps(GO_RECORD | {"id": "../../x"}).encode(),
+            """id: is "../../x", not a run id (letters, digits, '_' and '-', at most 64)""",
+        ),
         (json.dumps(GO_RECORD | {"more": 5}).replace("5", "NaN").encode(), None),
     ],
     ids=range(11),

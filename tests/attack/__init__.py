@@ -1,0 +1,1 @@
+"""Stories of whoever brings a repository, or works in one, and means harm."""

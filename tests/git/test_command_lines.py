@@ -1,0 +1,119 @@
+"""Every argument of every git command is a constant, or stands where git takes it for no option."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "git_blackbird"
+MODULES = sorted((PACKAGE / "git").glob("*.py"))
+RUNNERS = {"git", "run_git", "run_for_user"}
+# What stands behind `--end-of-options` or `--`, or is one word with the option it is the value of.
+FENCES = {"revisions", "operands"}
+# The runner itself and its wrappers pass on what they were given.
+PASSED_ON = {("repository.py", "git"), ("snapshot.py", "git"), ("program.py", "run_for_user")}
+
+
+def calls(module: Path) -> Iterator[tuple[str, ast.Call]]:
+    """Every call of a runner, with the name of the function it is in."""
+    tree = ast.parse(module.read_text())
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and name_of(node.func) in RUNNERS:
+                    yield function.name, node
+
+
+def name_of(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def constants(module: Path) -> set[str]:
+    """The names at the top of a module that hold nothing but constant words."""
+    tree = ast.parse(module.read_text())
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and is_constant(node.value, found):
+            found |= {name_of(target) for target in node.targets}
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("git_blackbird.git."):
+            origin = PACKAGE.parent / Path(*(node.module or "").split(".")).with_suffix(".py")
+            found |= constants(origin) & {alias.name for alias in node.names}
+    return found
+
+
+def is_constant(node: ast.expr, known: set[str]) -> bool:
+    match node:
+        case ast.Constant():
+            return True
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return all(is_constant(item, known) for item in items)
+        case ast.Starred(value=inner):
+            return is_constant(inner, known)
+        case ast.Name(id=name):
+            return name in known
+        case ast.IfExp(body=one, orelse=other):
+            return is_constant(one, known) and is_constant(other, known)
+        case ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]):
+            return start.startswith("--")
+        case _:
+            return False
+
+
+def is_safe(node: ast.expr, known: set[str], given: dict[str, ast.expr]) -> bool:
+    """Whether an argument is constant, fenced, or a local name that was given nothing else."""
+    inner = node.value if isinstance(node, ast.Starred) else node
+    if isinstance(inner, ast.Call) and name_of(inner.func) in FENCES:
+        return True
+    if isinstance(inner, ast.IfExp):
+        return all(is_safe(choice, known, given) for choice in (inner.body, inner.orelse))
+    if isinstance(inner, ast.Attribute) and inner.attr == "git_options":
+        return True
+    if isinstance(inner, ast.List | ast.Tuple):
+        return all(is_safe(item, known, given) for item in inner.elts)
+    if isinstance(inner, ast.Name) and inner.id in given:
+        return is_safe(given[inner.id], known, {k: v for k, v in given.items() if k != inner.id})
+    return is_constant(inner, known)
+
+
+def assignments(module: Path, function: str) -> dict[str, ast.expr]:
+    """What the local names of a function are given; a name that is given twice is not known."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            for inner in ast.walk(node):
+                match inner:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                        found.setdefault(name, []).append(value)
+                    case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                        found.setdefault(name, []).append(value)
+                    case ast.For(target=ast.Tuple(elts=[ast.Name(id=_), ast.Name(id=_)]), iter=ast.Tuple()):
+                        found |= loop_values(inner)
+                    case ast.For(target=ast.Name(id=name), iter=ast.Tuple(elts=[*items])):
+                        found[name] = [ast.Tuple(elts=items)]
+    return {name: ast.Tuple(elts=values) for name, values in found.items()}
+
+
+def loop_values(loop: ast.For) -> dict[str, list[ast.expr]]:
+    assert isinstance(loop.target, ast.Tuple)
+    assert isinstance(loop.iter, ast.Tuple)
+    rows = [row.elts for row in loop.iter.elts if isinstance(row, ast.Tuple)]
+    names = [name_of(target) for target in loop.target.elts]
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def test_the_walk_sees_the_calls() -> None:
+    assert sum(1 for module in MODULES for _ in calls(module)) > 40
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_no_argument_of_git_can_become_an_option(module: Path) -> None:
+    known = constants(module)
+    for function, call in calls(module):
+        if (module.name, function) in PASSED_ON:
+            continue
+        given = assignments(module, function)
+        for argument in call.args:
+            assert is_safe(argument, known, given), f"{module.name}:{call.lineno}: {ast.unparse(argument)}"
