@@ -10,6 +10,7 @@ from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import compose, differs, summarize, touched
+from git_blackbird.git.program import GitStoppedError
 from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.model.change import Between, Summary, TreePair
 from git_blackbird.model.checkpoint import Checkpoint
@@ -116,6 +117,8 @@ def moved_paths(workspace: Workspace, pair: TreePair | None) -> tuple[str, ...]:
 def _worktree(workspace: Workspace, pair: TreePair) -> str | None:
     try:
         return snapshot(workspace, since=pair.head).tree
+    except GitStoppedError:
+        raise
     except BlackbirdError:
         # Without a snapshot nothing can be compared; taking one is tried again, aloud, by the next run.
         return None

@@ -14,6 +14,7 @@ from git_blackbird.controller.statuses import save_status
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.changes import summarize
+from git_blackbird.git.program import GitStoppedError
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.conversation import Reading, Refusal
@@ -92,7 +93,10 @@ def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> R
 
     A summary that fails never blocks: the record says that it is minimal. Raises SaveError.
     """
-    summary, head_tree = summarize_leg(workspace, face, run)
+    try:
+        summary, head_tree = summarize_leg(workspace, face, run)
+    except GitStoppedError as error:
+        summary, head_tree = Summary(minimal=error.message), None
     usage = closing.ended.reading.usage
     changed = head_tree is None or head_tree != run.base_tree
     asked_model = usage is not None and usage.output_tokens > 0
@@ -170,7 +174,10 @@ def _leftovers(ended: Ended) -> tuple[str, ...]:
 
 
 def summarize_leg(workspace: Workspace, face: Face, run: Run) -> tuple[Summary, str | None]:
-    """Take the head snapshot and compare; gives the summary and the head tree, or a minimal one and None."""
+    """Take the head snapshot and compare; gives the summary and the head tree, or a minimal one and None.
+
+    Raises GitStoppedError where a person did not wait for it.
+    """
     head_tree: str | None = None
     try:
         after = snapshot(workspace, since=run.base_tree)
@@ -180,6 +187,8 @@ def summarize_leg(workspace: Workspace, face: Face, run: Run) -> tuple[Summary, 
         save_run_ref(workspace.repo, run.id, run.base_tree, head_tree)
         summary = summarize(workspace.repo, TreePair(run.base_tree, head_tree))
         return replace(summary, left_out=after.left_out), head_tree
+    except GitStoppedError:
+        raise
     except BlackbirdError as error:
         face.notify(
             Notice(Weight.WARNING, f"no summary of run {run.id}: {error.message}", task_id=run.task_id)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from git_blackbird.agents.protocol import Assignment
 from git_blackbird.agents.runner import HeldChild
+from git_blackbird.controller.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.claims import forget_noted, note_commits
 from git_blackbird.controller.closing import Closing, close_run
 from git_blackbird.controller.conduct import Crew, Post, begin_recorded, follow_agent, hold_agent, open_run
@@ -38,7 +39,7 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     same. Raises SaveError, SnapshotError, AgentUnavailableError, LockedError or RequestError with nothing
     left running.
     """
-    base = await asyncio.to_thread(snapshot, crew.workspace)
+    base = await run_in_thread(lambda: snapshot(crew.workspace))
     _name_left_out(crew, base.left_out)
     opening = _opening(crew, order, base)
     with hold_session(crew.workspace, crew.face, opening), work_folder(crew.workspace.layout) as folder:
@@ -106,7 +107,9 @@ class _Leg:
         closing = Closing(
             crew.agent.abilities, ended, gated=crew.stops_after_each or self._order.gated, order=self._order
         )
-        closed = close_run(crew.workspace, crew.face, self._run, closing)
+        closed = await finish_in_thread(
+            lambda: close_run(crew.workspace, crew.face, self._run, closing), hurry
+        )
         forget_noted(crew.workspace)
         if closed.review_summary is not None:
             _name_left_out(crew, closed.review_summary.left_out)

@@ -15,6 +15,7 @@ from git_blackbird.controller.agents import (
     reviewer_of,
 )
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
+from git_blackbird.controller.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
 from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.decide import record_decision
@@ -40,6 +41,7 @@ from git_blackbird.controller.task_reviews import (
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, LockedError
+from git_blackbird.git.program import GitStoppedError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision, ReviewAgain
@@ -114,10 +116,7 @@ class Loop:
 
         Raises BlackbirdError when something cannot go on at all.
         """
-        repair(self._workspace, self._face)
-        sweep_work_folders(self._workspace.layout)
         try:
-            require_reviewers(self._workspace, self._workspace.standing(), self._call)
             stop = await self._open(opening)
             while stop is None:
                 stop = await self._turn()
@@ -137,6 +136,14 @@ class Loop:
                 self._face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
 
     async def _open(self, opening: Opening) -> Stop | None:
+        if await self._repair() is None:
+            return Stop(StopReason.INTERRUPTED, "interrupted")
+        sweep_work_folders(self._workspace.layout)
+        require_reviewers(self._workspace, self._workspace.standing(), self._call)
+        if await self._repair() is None:
+            return Stop(StopReason.INTERRUPTED, "interrupted")
+        sweep_work_folders(self._workspace.layout)
+        require_reviewers(self._workspace, self._workspace.standing(), self._call)
         if opening.first is None:
             return None
         image = self._workspace.store.image()
@@ -150,9 +157,15 @@ class Loop:
     async def _turn(self) -> Stop | None:
         if self._interrupted:
             return Stop(StopReason.INTERRUPTED, "interrupted")
-        image = repair(self._workspace, self._face)
+        image = await self._repair()
+        if image is None:
+            return Stop(StopReason.INTERRUPTED, "interrupted")
         standing = self._workspace.standing(image)
         return await self._perform(next_due(standing, self._call), image, standing)
+
+    async def _repair(self) -> Image | None:
+        """Recover what a crash left; None when that was interrupted."""
+        return await self._stoppable(run_in_thread(lambda: repair(self._workspace, self._face)))
 
     async def _perform(self, due: Due, image: Image, standing: Standing) -> Stop | None:
         match due:
@@ -205,8 +218,8 @@ class Loop:
             return None
         crews = self._reviewers_of_changes()
         elsewhere = not all(crew.agent.abilities.read_only for crew in crews.values())
-        order = await asyncio.to_thread(
-            order_change_review, workspace, image, task, run, told_where=elsewhere
+        order = await run_in_thread(
+            lambda: order_change_review(workspace, image, task, run, told_where=elsewhere)
         )
         merged = MergedReview()
         if order is not None:
@@ -312,7 +325,10 @@ class Loop:
         return None
 
     async def _decide(self, image: Image, task: Task, run: Run) -> Stop | None:
-        checkpoint = await asyncio.to_thread(build_checkpoint, self._workspace, image, task, run)
+        building = run_in_thread(lambda: build_checkpoint(self._workspace, image, task, run))
+        checkpoint = await self._stoppable(building)
+        if checkpoint is None:
+            return decision_left_open(task, run)
         asking = or_elsewhere(self._workspace, lambda: self._face.decide(checkpoint), run)
         reply = await self._stoppable(asking)
         if isinstance(reply, Decision):
@@ -334,7 +350,11 @@ class Loop:
         """Record a decision; one that is refused for now is due again, and the face is told why."""
         try:
             # In a thread: the commit of an approval takes as long as the user's hooks do.
-            recorded = await asyncio.to_thread(record_decision, self._workspace, task.id, decision, run.id)
+            recorded = await finish_in_thread(
+                lambda: record_decision(self._workspace, task.id, decision, run.id), self._hurry
+            )
+        except GitStoppedError:
+            return decision_left_open(task, run)
         except (ApprovalRefusedError, LockedError) as error:
             self._face.notify(Notice(Weight.ERROR, error.message, error.hint, task.id))
             self._refusals += 1

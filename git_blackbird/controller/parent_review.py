@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from git_blackbird.agents.runner import Ended
+from git_blackbird.controller.blocking import run_in_thread
 from git_blackbird.controller.closing import ending_fields
 from git_blackbird.controller.conduct import Crew, open_run
 from git_blackbird.controller.plan_guard import check_plan
@@ -73,7 +74,7 @@ async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Ru
     Cancelling it stops the reviewer and closes the record as failed. Raises SaveError, SnapshotError,
     AgentUnavailableError or RequestError with nothing left running.
     """
-    base = await asyncio.to_thread(snapshot, crew.workspace)
+    base = await run_in_thread(lambda: snapshot(crew.workspace))
     opening = open_run(crew, order.parent.id, base.tree).with_fields(
         run_type=RunType.REVIEW,
         context=order.context,
@@ -87,7 +88,7 @@ async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Ru
         _referenced_records(order.context),
     )
     run, ended = await send_reviewer(crew, errand, lambda run: _save(crew.workspace, order, run), hurry)
-    head_tree = await asyncio.to_thread(look_again, crew, run)
+    head_tree = await run_in_thread(lambda: look_again(crew, run))
     closed = close_review(crew.workspace, run, ended, head_tree)
     for change in closed.plan_changes:
         text = f"the plan changed during the review: {change}"

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from git_blackbird.agents.protocol import Assignment, JsonObject
 from git_blackbird.agents.runner import EndCause, Ended
+from git_blackbird.controller.blocking import run_in_thread
 from git_blackbird.controller.closing import LIMIT_REASONS, Outcome
 from git_blackbird.controller.conduct import Crew, Post, begin_recorded, follow_agent, hold_agent
 from git_blackbird.controller.snapshots import snapshot
@@ -60,7 +61,7 @@ async def send_reviewer(
     AgentUnavailableError or UnusableError with nothing left running.
     """
     with work_folder(crew.workspace.layout) as folder:
-        cwd = await asyncio.to_thread(_place, crew, errand, folder)
+        cwd = await run_in_thread(lambda: _place(crew, errand, folder))
         post = Post(cwd, folder)
         assignment = _assign(errand, post)
         child = hold_agent(crew, assignment, post)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from git_blackbird.controller.blocking import run_in_thread
 from git_blackbird.controller.checkpoints import change_of, reasons_to_ask, request_obstacle
 from git_blackbird.controller.closing import ending_fields, pending_fields
 from git_blackbird.controller.conduct import Crew, open_run
@@ -101,7 +102,7 @@ async def review_change(
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
     sides = {source: work.result() for source, work in works.items()}
-    await asyncio.to_thread(look_again, crews[Source.SPEC], sides[Source.SPEC].run)
+    await run_in_thread(lambda: look_again(crews[Source.SPEC], sides[Source.SPEC].run))
     return sides
 
 

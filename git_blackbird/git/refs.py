@@ -50,7 +50,9 @@ def list_our_refs(repo: Repository) -> tuple[str, ...]:
 
     Raises GitError.
     """
-    said = repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).out.decode(errors="surrogateescape")
+    said = repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).out.decode(
+        errors="surrogateescape"
+    )
     return tuple(said.splitlines())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.private_index import QUIET, private_index
-from git_blackbird.git.program import Completed, GitError, GitTimeoutError
+from git_blackbird.git.program import Completed, GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.trees import SUBMODULE, Trees, parents
 from git_blackbird.model.change import LeftOut
@@ -75,7 +75,7 @@ def take_snapshot(
     try:
         with private_index(repo, "snapshot") as index:
             return _Session(repo, index, limits, tuple(os.fsencode(name) for name in hidden)).run(since)
-    except SnapshotError:
+    except (SnapshotError, GitStoppedError):
         raise
     except GitTimeoutError as error:
         message = f"the snapshot was not done after {limits.timeout_seconds:g} s"
@@ -282,7 +282,7 @@ class _Session:
             part = pending.pop()
             try:
                 self.git(*_UPDATE, stdin=_joined(part))
-            except GitTimeoutError:
+            except (GitStoppedError, GitTimeoutError):
                 raise
             except GitError as error:
                 if len(part) == 1:

@@ -1,11 +1,14 @@
 """The bounded summary of a change that records keep and people read at a checkpoint (spec 2)."""
 
 import base64
+import contextlib
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from git_blackbird.git.diffstat import StatLine, quoted, render_diffstat
+from git_blackbird.git.private_index import private_folder
 from git_blackbird.git.repository import Repository, opened, using_objects
 from git_blackbird.git.trees import SUBMODULE
 from git_blackbird.model.change import (
@@ -54,8 +57,7 @@ def summarize(repo: Repository, pair: TreePair) -> Summary:
 
     Raises UnusableError when the trees cannot be read.
     """
-    objects = opened(repo)
-    with using_objects(repo):
+    with using_objects(repo), _opened_without_index(repo) as objects:
         diff = _compare(objects, pair)
         changed = sorted(_changed(objects, diff), key=lambda item: (item.path, item.old_path))
         snippets, snippet_cuts = _snippets(diff, changed)
@@ -78,6 +80,19 @@ def summarize(repo: Repository, pair: TreePair) -> Summary:
         totals=totals,
         cut=(*(sentence for sentence in counts if sentence), *snippet_cuts),
     )
+
+
+@contextlib.contextmanager
+def _opened_without_index(repo: Repository) -> Iterator["pygit2.Repository"]:
+    """Open the repository as one more worktree of it, in the same place and with an empty index.
+
+    To compare trees libgit2 asks the index for attributes, and it cannot read a split or a sparse one.
+    """
+    with private_folder(repo, "compare") as folder:
+        (folder / "commondir").write_bytes(os.fsencode(repo.common_dir) + b"\n")
+        (folder / "gitdir").write_bytes(os.fsencode(repo.top / ".git") + b"\n")
+        (folder / "HEAD").write_bytes(b"ref: refs/heads/none\n")
+        yield opened(replace(repo, git_dir=folder))
 
 
 def _cut(part: str, shown: int, total: int) -> str:

@@ -73,7 +73,7 @@ def object_id_fault(text: str) -> str | None:
 
 
 def run_id_fault(text: str) -> str | None:
-    """Say why ``text`` cannot name a run: also one of another program, which becomes part of a path and a ref."""
+    """Say why ``text`` cannot name a run, also of another program: it becomes part of paths and refs."""
     return None if _RUN_ID.fullmatch(text) else "not a run id (letters, digits, '_' and '-', at most 64)"
 
 

@@ -40,7 +40,7 @@ _MODEL = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,199})?")
 
 
 def model_fault(text: str) -> str | None:
-    """Say why ``text`` cannot name a model: it becomes an argument of an agent, which must not read an option."""
+    """Say why ``text`` cannot name a model: an agent must not read it as an option."""
     return None if _MODEL.fullmatch(text) else "not the name of a model"
 
 

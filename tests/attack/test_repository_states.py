@@ -13,23 +13,26 @@ FEATURES = {
     "split": {"core.splitIndex": "true"},
     "untracked": {"core.untrackedCache": "true"},
     "fsmonitor": {"core.fsmonitor": "true"},
-    "sparse": {"index.sparse": "true", "core.sparseCheckout": "true", "core.sparseCheckoutCone": "true"},
+    "sparse": {"core.sparseCheckout": "true", "core.sparseCheckoutCone": "true"},
 }
-COMBINATIONS = [
-    names for size in range(1, len(FEATURES) + 1) for names in itertools.combinations(FEATURES, size)
-]
+SIZES = range(1, len(FEATURES) + 1) if os.environ.get("BLACKBIRD_EVERY_STEP") else (1, len(FEATURES))
+COMBINATIONS = [names for size in SIZES for names in itertools.combinations(FEATURES, size)]
 AGENT = "cat >/dev/null; echo changed >kept/f1; echo new >kept/new"
 
 
 def prepare(repo: Path, names: tuple[str, ...], hook: Path) -> None:
     """Give the repository an index of this form, with every extension really in it."""
-    files = {f"{folder}/f{number}": f"{folder} {number}\n" for folder in ("kept", "away") for number in range(9)}
+    files = {
+        f"{folder}/f{number}": f"{folder} {number}\n" for folder in ("kept", "away") for number in range(9)
+    }
     commit(repo, files)
     for name in names:
         for key, value in FEATURES[name].items():
             git(repo, "config", key, str(hook) if key == "core.fsmonitor" else value)
     if "sparse" in names:
-        git(repo, "sparse-checkout", "set", "--cone", "--sparse-index", "kept")
+        # Git itself cannot read an index that is both sparse and split.
+        form = "--no-sparse-index" if "split" in names else "--sparse-index"
+        git(repo, "sparse-checkout", "set", "--cone", form, "kept")
     options = [f"--{name}" for name in ("fsmonitor", "untracked-cache") if name.partition("-")[0] in names]
     git(repo, "update-index", *options)
     if "split" in names:

@@ -46,20 +46,16 @@ def constants(module: Path) -> set[str]:
 
 def is_constant(node: ast.expr, known: set[str]) -> bool:
     match node:
-        case ast.Constant():
-            return True
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return all(is_constant(item, known) for item in items)
         case ast.Starred(value=inner):
             return is_constant(inner, known)
-        case ast.Name(id=name):
-            return name in known
         case ast.IfExp(body=one, orelse=other):
             return is_constant(one, known) and is_constant(other, known)
         case ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]):
             return start.startswith("--")
         case _:
-            return False
+            return isinstance(node, ast.Constant) or name_of(node) in known
 
 
 def is_safe(node: ast.expr, known: set[str], given: dict[str, ast.expr]) -> bool:
@@ -93,6 +89,8 @@ def assignments(module: Path, function: str) -> dict[str, ast.expr]:
                         found |= loop_values(inner)
                     case ast.For(target=ast.Name(id=name), iter=ast.Tuple(elts=[*items])):
                         found[name] = [ast.Tuple(elts=items)]
+                    case _:
+                        continue
     return {name: ast.Tuple(elts=values) for name, values in found.items()}
 
 
