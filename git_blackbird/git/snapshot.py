@@ -23,6 +23,10 @@ _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _UNMARKED = frozenset((b"H ", b"M "))
 _SKIPPED = frozenset(b"Ss")
 _SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
+_SLOW = (
+    "a filter of this repository may hang; for very many files allow more time: "
+    "git config blackbird.snapshot.timeoutSeconds SECONDS"
+)
 _NESTED = "a git repository of its own"
 
 
@@ -79,7 +83,7 @@ def take_snapshot(
         raise
     except GitTimeoutError as error:
         message = f"the snapshot was not done after {limits.timeout_seconds:g} s"
-        raise SnapshotError(message, hint="a filter of this repository may hang") from error
+        raise SnapshotError(message, hint=_SLOW) from error
     except (UnusableError, OSError) as error:
         hint = error.hint if isinstance(error, UnusableError) else None
         raise SnapshotError(f"cannot take a snapshot of {repo.top}: {error}", hint=hint) from error

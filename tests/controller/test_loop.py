@@ -345,7 +345,7 @@ def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> N
         transaction.save_run(
             run.with_fields(
                 provider="claude",
-                provider_session_ref="--fork-session",
+                provider_session_ref="the last one",
                 decision_state=DecisionState.CHANGES_REQUESTED,
                 decision_feedback="more",
             )
@@ -354,7 +354,7 @@ def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> N
     stop = execute(gated)
     assert (stop.exit_code, stop.text) == (
         8,
-        f"a: '--fork-session' of run {run.id} is no session of claude",
+        f"a: 'the last one' of run {run.id} is no session of claude",
     )
     assert len(runs_of(gated, "a")) == 1
 
