@@ -1,7 +1,7 @@
 """Hostile values in every field of every file start no program with them, and write nothing outside.
 
-Every place of every file with every value: ``BLACKBIRD_EVERY_STEP=1 pytest tests/attack/test_fuzzed_files.py``
-tries all 10,000 cases; the suite a few, others with another BLACKBIRD_FIRST_CASE.
+``BLACKBIRD_EVERY_STEP=1 pytest tests/attack/test_fuzzed_files.py`` puts every value into every place:
+it tries all 10,000 cases; the suite a few, others with another BLACKBIRD_FIRST_CASE.
 """
 
 import copy
@@ -41,7 +41,7 @@ SHAPES = (
     f"HEAD^{{/{TOKEN}}}",
     TOKEN * 20_000,
 )
-OTHERS = (-1, 2**70, 1.5e308, True, None, [], {}, [TOKEN], {TOKEN: TOKEN}, [[[[TOKEN]]]])
+OTHERS: tuple[object, ...] = (-1, 2**70, 1.5e308, True, None, [], {}, [TOKEN], {TOKEN: TOKEN}, [[[[TOKEN]]]])
 READING = (
     ("status", "--json"),
     ("list", "--all", "--tree"),

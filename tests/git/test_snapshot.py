@@ -491,8 +491,10 @@ def test_w16_a_filter_that_never_ends_is_bounded(repo: Path, tmp_path: Path, lea
     write(repo, {".gitattributes": "f filter=slow\n", "f": "1"})
     assert failure(repo, SnapshotLimits(timeout_seconds=1, max_untracked_bytes=100)) == (
         "the snapshot was not done after 1 s",
-        "a filter of this repository may hang; for very many files allow more time: "
-        "git config blackbird.snapshot.timeoutSeconds SECONDS",
+        (
+            "a filter of this repository may hang; for very many files allow more time: "
+            "git config blackbird.snapshot.timeoutSeconds SECONDS"
+        ),
     )
     assert list(found(repo).private_dir.iterdir()) == []
     (tmp_path / "release").touch()
