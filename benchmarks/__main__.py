@@ -45,6 +45,7 @@ ROWS: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "13": review_rows.reviews,
     "14": plan_rows.loading,
     "16": screen_rows.screen,
+    "17": snapshot_rows.untracked,
 }
 
 

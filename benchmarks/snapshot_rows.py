@@ -3,15 +3,19 @@
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 
 from benchmarks.bench import Bench, file_name, say
 from benchmarks.measuring import Row, Sample, Turn, compare, in_turns, run_call, run_process
+from benchmarks.orchestration_rows import build_task, task_id
 from git_blackbird.git.repository import Repository, discover, opened
 from git_blackbird.git.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.summary import summarize
 from git_blackbird.model.change import TreePair
+from git_blackbird.model.plan import Plan
 from git_blackbird.storage.layout import HIDDEN
+from git_blackbird.storage.plan_format import render_plan
 
 FILES = 100_000
 QUICK_FILES = 10_000
@@ -122,3 +126,35 @@ def stale_run(bench: Bench) -> Iterator[Row]:
     ratio = ruler.ratio(stale, stale_git) / ruler.ratio(fresh, fresh_git)
     what = f"the same, {site.files} files, stale times / fresh"
     yield Row("8", what, ruler.figure(stale), ruler.figure(fresh), ratio, 1.1)
+
+
+_UNTRACKED_ROUNDS = 3
+
+
+def untracked(bench: Bench) -> Iterator[Row]:
+    """Row 17: an execute of one task among untracked files; each is hashed at both ends of the run."""
+    files = _large(bench)
+    say(f"making {files} untracked files")
+    top = bench.make_repository(f"untracked-{files}", 0)
+    for number in range(files):
+        path = top / file_name(number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"file {number}\n")
+    rounds = min(bench.ruler.rounds, _UNTRACKED_ROUNDS)
+    plan = {task_id(number): build_task(number) for number in range(rounds + 2)}
+    (top / "blackbird.plan.json").write_bytes(render_plan(Plan(plan)))
+    bench.git(top, "config", "blackbird.agent", "command")
+    bench.git(top, "config", "blackbird.command.run", "true")
+    one_task = (bench.program, "execute", "--no-input", "--limit", "1")
+    status = ("git", "status", "--porcelain", "-uall")
+    # The first one writes the objects of all files: that is paid once, as by `git add`.
+    first = run_process(one_task, bench.environ, top).wall
+    row = compare(
+        replace(bench.ruler, rounds=rounds),
+        "17",
+        f"execute of a task, {files} untracked files / git status -uall",
+        100,
+        lambda: run_process(one_task, bench.environ, top),
+        lambda: run_process(status, bench.environ, top),
+    )
+    yield replace(row, remark=f"the first one, which writes all objects: {first:.1f} s")
