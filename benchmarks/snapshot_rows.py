@@ -157,4 +157,4 @@ def untracked(bench: Bench) -> Iterator[Row]:
         lambda: run_process(one_task, bench.environ, top),
         lambda: run_process(status, bench.environ, top),
     )
-    yield replace(row, remark=f"the first one, which writes all objects: {first:.1f} s")
+    yield replace(row, remark=f"the first one, which writes all objects: {first / 1000:.1f} s")
