@@ -140,10 +140,6 @@ class Loop:
             return Stop(StopReason.INTERRUPTED, "interrupted")
         sweep_work_folders(self._workspace.layout)
         require_reviewers(self._workspace, self._workspace.standing(), self._call)
-        if await self._repair() is None:
-            return Stop(StopReason.INTERRUPTED, "interrupted")
-        sweep_work_folders(self._workspace.layout)
-        require_reviewers(self._workspace, self._workspace.standing(), self._call)
         if opening.first is None:
             return None
         image = self._workspace.store.image()

@@ -28,7 +28,7 @@ DOOR_RUN = "0000000000000001"
 
 def _worked(files: list[str], diffstat: str = " door.txt | 1 +\n", **fields: Any) -> Run:
     summary = {"files": files, "diffstat": diffstat}
-    return run(1, task_id="door", base_tree="b", head_tree="h", review_summary=summary, **fields)
+    return run(1, task_id="door", base_tree="b" * 40, head_tree="c" * 40, review_summary=summary, **fields)
 
 
 def _children(context: dict[str, Any]) -> Any:
@@ -117,7 +117,7 @@ def test_a_reviewer_in_prose_is_told_the_same() -> None:
 
 def test_of_a_child_that_is_a_parent_its_own_review_is_told() -> None:
     def note(**fields: Any) -> str:
-        review = run(task_id="wing", run_type="review", base_tree="b", head_tree="h", **fields)
+        review = run(task_id="wing", run_type="review", base_tree="b" * 40, head_tree="c" * 40, **fields)
         told = _children(build_review_context(HOUSE, [ReviewedChild(task("wing"), review)]))[0]
         assert "changeCommand" not in told
         return str(told["note"])
