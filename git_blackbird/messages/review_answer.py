@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from git_blackbird.messages.json_in_prose import TWICE, WINDOW_CHARACTERS, Finder
+from git_blackbird.messages.stated_verdicts import find_contrary, unmask
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.review import ChildResult, ChildStatus, Verdict
@@ -23,6 +24,7 @@ _STATUSES: Mapping[str, ChildStatus] = {
     "fail": ChildStatus.FAILED,
     "failed": ChildStatus.FAILED,
 }
+_NOT_PASSED = re.compile(r"\bpassed\b[\W_]{1,20}(?:false|no|0)\b", re.IGNORECASE)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -48,7 +50,9 @@ def parse_review_answer(text: str, parent: Task) -> Verdict:
     """Read the one verdict in ``text``, wherever in prose, code fences or envelopes it stands.
 
     Raises ReviewAnswerError for an answer without a verdict, with several, or with one that is none for this
-    parent or contradicts itself. No text raises anything else or takes long.
+    parent, contradicts itself, or passes where the text around it does not: by the rule of
+    ``stated_verdicts``, or by ``passed`` being false in anything else, as a second object that is no JSON.
+    No text raises anything else or takes long.
     """
     children = frozenset(parent.children)
     step = "parse"
@@ -58,6 +62,7 @@ def parse_review_answer(text: str, parent: Task) -> Verdict:
         _check_passed(answer)
         _check_ids(answer, children)
         _check_results(answer)
+        _check_beside(answer, text)
     except _Fault as fault:
         told = f'{step} parent review response for "{parent.id}": {fault}{_not_read(text)}'
         raise ReviewAnswerError(told) from None
@@ -215,6 +220,18 @@ def _check_results(answer: _Answer) -> None:
             raise _Fault(f"{what}, but resumeTaskIds does not name it")
         if status is ChildStatus.PASSED and child in resume:
             raise _Fault(f"{what}, but resumeTaskIds names it")
+
+
+def _check_beside(answer: _Answer, text: str) -> None:
+    """See that nothing in the text says that the children of a passing answer have not passed."""
+    if not answer.passed:
+        return
+    # A text in a JSON envelope has its line ends escaped.
+    read = text[-WINDOW_CHARACTERS:].replace("\\n", "\n")
+    denied = _NOT_PASSED.search(unmask(read))
+    contrary = denied[0] if denied is not None else find_contrary(read)
+    if contrary is not None:
+        raise _Fault(f'the answer says passed=true, and otherwise in "{clean_line(contrary, 80)}"')
 
 
 def _verdict(answer: _Answer, children: frozenset[TaskId]) -> Verdict:

@@ -5,12 +5,13 @@ is refused where it could be an issue that would be lost: an element or text bet
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from git_blackbird.messages.xml_in_prose import XmlFault, XmlForm
+from git_blackbird.messages.stated_verdicts import find_contrary, unmask
+from git_blackbird.messages.xml_in_prose import XmlFault, XmlForm, XmlReading
 from git_blackbird.model.findings import (
     Confidence,
     Finding,
@@ -51,7 +52,9 @@ _VERDICTS: Mapping[Source, tuple[ReviewerVerdict, ...]] = {
 }
 _FORM = XmlForm(_TAGS.values(), _TEXTS.union(_CHILDREN))
 _OLD_FORM = re.compile(r"(APPROVED|ISSUES):(.*)", re.DOTALL)
-_OLD_ISSUES = re.compile(r"^[ \t]*ISSUES:", re.MULTILINE)
+_FRAGMENT = re.compile(
+    r"<\s{0,9}/?\s{0,9}(?:\w{1,20}:)?(?:spec-review|code-review|verdict|issues?)\b", re.IGNORECASE
+)
 _OLD_HEAD = re.compile(r"^[ \t]*(?:APPROVED|ISSUES):", re.MULTILINE)
 
 
@@ -65,26 +68,40 @@ def parse_reviewer_answer(text: str, source: Source) -> ReviewResult:
     An unknown severity is ``important``, an unknown type stays as it is, ISSUES without an issue is one
     important issue made of the summary, a line that is no positive number is none. Texts are cleaned and
     bounded. Where no tag of the form stands, ``APPROVED: ...`` or ``ISSUES: ...`` is read, whose lines
-    ``- ...`` are important issues; beside XML that approves, ``ISSUES:`` makes the answer none.
+    ``- ...`` are important issues. An answer that approves is none where anything beside it says otherwise,
+    by the rule of ``stated_verdicts``, or is a piece of another review, in whatever disguise; a review's own
+    summary may not say otherwise either.
 
     Raises ReviewerAnswerError for an answer without a review, with several, with the other reviewer's, or
     with one that is none by the form. No text raises anything else or takes long.
     """
     try:
-        roots = _FORM.parse(text)
-        return _read_reviews(roots, text, source) if roots else _read_old(text, source)
+        reading = _FORM.parse(text)
+        return _read_reviews(reading, source) if reading.roots else _read_old(text, source)
     except XmlFault as fault:
         raise ReviewerAnswerError(str(fault)) from None
 
 
-def _read_reviews(roots: Iterable["Element"], text: str, source: Source) -> ReviewResult:
-    results = {_read_review(root, source) for root in roots}
+def _read_reviews(reading: XmlReading, source: Source) -> ReviewResult:
+    results = {_read_review(root, source) for root in reading.roots}
     if len(results) > 1:
         raise XmlFault(f"the answer has {len(results)} different reviews; expected exactly one")
     result = results.pop()
-    if not result.findings and _OLD_ISSUES.search(text):
-        raise XmlFault("the answer approves in one form and has ISSUES: in the other")
+    if not result.findings:
+        _check_beside(f"{reading.beside}\n{result.summary}")
+        piece = _FRAGMENT.search(unmask(reading.beside))
+        if piece is not None:
+            raise XmlFault(
+                f'the answer approves, and has a piece of another review: "{clean_line(piece[0])}"'
+            )
     return result
+
+
+def _check_beside(prose: str) -> None:
+    """See that nothing beside an approval says otherwise."""
+    line = find_contrary(prose)
+    if line is not None:
+        raise XmlFault(f'the answer approves, and says otherwise in "{line}"')
 
 
 def _read_review(root: "Element", source: Source) -> ReviewResult:
@@ -198,6 +215,7 @@ def _read_old(text: str, source: Source) -> ReviewResult:
     if _OLD_HEAD.search(said):
         raise XmlFault("the answer says more than one of APPROVED: and ISSUES:")
     if verdict is ReviewerVerdict.APPROVED:
+        _check_beside(said)
         return ReviewResult(source=source, verdict=verdict, summary=_lines(said))
     issues = tuple(_unspecified(source, _lines(issue)) for issue in _read_old_issues(said))
     summary = "" if issues else _lines(said)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.model.text import clean_line, visible
 
@@ -23,6 +23,13 @@ _ESCAPES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 class XmlFault(ValueError):  # noqa: N818  # a fault of an answer, not of the program
     """What keeps a text from holding elements of the form."""
+
+
+class XmlReading(NamedTuple):
+    """The root elements of a text, in their order, and all else: what stands around them, and comments."""
+
+    roots: list["Element"]
+    beside: str
 
 
 class XmlForm:
@@ -49,8 +56,8 @@ class XmlForm:
         """Whether something in the text looks like a tag of the form, whole or not."""
         return self._named.search(text) is not None
 
-    def parse(self, text: str) -> list["Element"]:
-        """Give the root elements in the text, in their order. Raises XmlFault for what is no such form."""
+    def parse(self, text: str) -> XmlReading:
+        """Find the root elements in the text. Raises XmlFault for what is no such form."""
         if len(text) > MAX_CHARACTERS:
             raise XmlFault(f"the answer is longer than {MAX_CHARACTERS} characters")
         whole = _legible(text)
@@ -58,7 +65,15 @@ class XmlForm:
             raise XmlFault("the answer has too many comments or CDATA sections")
         spans = list(self._spans(whole))
         _check_declarations(whole, spans)
-        return [_parse(self._token.sub(_mended, whole[start:end])) for start, end in spans]
+        roots = [_parse(self._token.sub(_mended, whole[start:end])) for start, end in spans]
+        return XmlReading(roots, "\n".join(self._beside(whole, spans)))
+
+    def _beside(self, text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
+        """Give what stands around the roots, less tags that are only quoted, and the comments in them."""
+        for start, end in _gaps(text, spans):
+            yield self._token.sub(_unquoted, text[start:end])
+        for start, end in spans:
+            yield from (match["comment"] or "" for match in self._token.finditer(text, start, end))
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Find where root elements begin and end."""
@@ -126,9 +141,18 @@ def _mended(match: re.Match[str]) -> str:
     return "".join(_ESCAPES.get(char, char) for char in match[0]) if is_text else match[0]
 
 
-def _check_declarations(text: str, spans: list[tuple[int, int]]) -> None:
+def _unquoted(match: re.Match[str]) -> str:
+    return "" if match["quoted"] else match[0]
+
+
+def _gaps(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Find what stands before, between and after the spans."""
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
-    for start, end in zip([0, *ends], [*starts, len(text)], strict=True):
+    return zip([0, *ends], [*starts, len(text)], strict=True)
+
+
+def _check_declarations(text: str, spans: list[tuple[int, int]]) -> None:
+    for start, end in _gaps(text, spans):
         if spans and _DECLARATION.search(text, start, end):
             raise XmlFault("the answer declares a document type or entities")
 
