@@ -6,9 +6,11 @@ import termios
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, TypeVar
 
 import questionary
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import ThreadedCompleter
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import Input, create_input
@@ -19,6 +21,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from git_blackbird.cli.path_completer import PathCompleter
 from git_blackbird.cli.writer import STDOUT
+from git_blackbird.controller.drafts import Draft
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.model.text import clean_line
 
@@ -26,6 +29,7 @@ T = TypeVar("T")
 _ESCAPE_SECONDS = 0.1
 _SEQUENCE_SECONDS = 0.4
 _DIGITS = "123456789"
+_COMPOSING = "(Alt+Enter or Ctrl+S sends, Esc goes back, @ names files,\n  Ctrl+X Ctrl+E opens your editor)\n"
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,11 @@ class Offer:
     obstacle: str | None = None
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A text that was put away unfinished."""
+class Unfinished(Enum):
+    """How a text was left that is not to be sent yet."""
 
-    text: str
+    BACK = "back"
+    IN_EDITOR = "in editor"
 
 
 class Prompts:
@@ -84,29 +88,33 @@ class Prompts:
             bindings.add("c-d", eager=True)(_leave)
         return await _run(question)
 
-    async def read_line(self, message: str) -> str | LeftOpen:
-        """Read one line that is not blank."""
+    async def read_line(self, message: str, draft: Draft) -> str | LeftOpen:
+        """Read one line that is not blank, beginning with the draft, which has what was typed at any time."""
         bindings = KeyBindings()
         bindings.add("escape")(_leave)
         question = questionary.text(
             message,
+            default=" ".join(draft.text.splitlines()),
             validate=lambda text: True if text.strip() else "an answer is required",
             validate_while_typing=False,
             key_bindings=bindings,
             **self._looks,
         )
-        answer: str | LeftOpen = await _run(question)
+        answer: str | LeftOpen = await _run(_kept(question, draft))
         return answer
 
     async def compose(
-        self, message: str, draft: str, load_paths: Callable[[], list[str]]
-    ) -> str | Draft | LeftOpen:
-        """Read a text of several lines, in which ``@`` completes paths; gives a Draft on Esc."""
+        self, message: str, draft: Draft, suggestion: str, load_paths: Callable[[], list[str]]
+    ) -> str | Unfinished | LeftOpen:
+        """Read a text of several lines, in which ``@`` completes paths.
+
+        It begins with the draft, or else with ``suggestion``; the draft has what was typed at any time.
+        """
         question = questionary.text(
             message,
-            default=draft,
+            default=draft.text or suggestion,
             multiline=True,
-            instruction="(Alt+Enter or Ctrl+S sends, Esc goes back, @ names files)\n",
+            instruction=_COMPOSING,
             completer=ThreadedCompleter(PathCompleter(load_paths)),
             complete_while_typing=True,
             validate=lambda text: True if text.strip() else "change request cannot be empty",
@@ -114,8 +122,18 @@ class Prompts:
             key_bindings=_composing(),
             **self._looks,
         )
-        text: str | Draft | LeftOpen = await _run(question)
+        text: str | Unfinished | LeftOpen = await _run(_kept(question, draft))
         return text
+
+
+def _kept(question: questionary.Question, draft: Draft) -> questionary.Question:
+    """Have a draft follow what is typed."""
+
+    def follow(buffer: Buffer) -> None:
+        draft.text = buffer.text
+
+    question.application.current_buffer.on_text_changed += follow
+    return question
 
 
 def _choice(offer: Offer, digit: str | None) -> questionary.Choice:
@@ -137,7 +155,11 @@ def _composing() -> KeyBindings:
         if buffer.complete_state is not None:
             buffer.cancel_completion()
         else:
-            event.app.exit(result=Draft(buffer.text))
+            event.app.exit(result=Unfinished.BACK)
+
+    @bindings.add("c-x", "c-e")
+    def _edit(event: KeyPressEvent) -> None:
+        event.app.exit(result=Unfinished.IN_EDITOR)
 
     return bindings
 

@@ -1,14 +1,13 @@
 """Commands that run agents or decide what becomes of what they did."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.faces import ToldReviews, build_face
+from git_blackbird.cli.message_options import Message, with_message
 from git_blackbird.cli.resets import show_reset
 from git_blackbird.cli.running import run_loop
 from git_blackbird.cli.stops import show_forecast, show_recorded, show_stop
@@ -20,6 +19,7 @@ from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
+    require_tellable,
     reset_task,
     restart_loop,
     resume_all_loop,
@@ -52,23 +52,6 @@ reviews_option = click.option(
     help="Have each change reviewed, spec and code side by side, or not: parallel, off.",
 )
 stream_option = click.option("--stream", is_flag=True, help="Show what the agent does and says as it comes.")
-message_options = (
-    click.option("-m", "--message", type=text, help="What to tell the agent."),
-    click.option(
-        "-F",
-        "--file",
-        "message_file",
-        type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-        help="Read that from a file; - is standard input.",
-    ),
-)
-
-
-def with_message(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command ``-m`` and ``-F``."""
-    for option in reversed(message_options):
-        command = option(command)
-    return command
 
 
 @click.command()
@@ -126,6 +109,7 @@ def resume(
     below: bool,
     message: str | None,
     message_file: Path | None,
+    in_editor: bool,
     answers: tuple[str, ...],
     stop: bool | None,
     reviews: str | None,
@@ -135,15 +119,18 @@ def resume(
 
     With --all, TASK is a parent: every leaf below it that a review flagged hears what it found.
     """
-    told = read_message(message, message_file)
-    if below and (told is not None or answers):
+    told = Message.given(call, message, message_file, in_editor=in_editor)
+    if below and (told.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
-    request = ResumeRequest(task_id, told, parse_answer_options(answers))
+    answered = parse_answer_options(answers)
     workspace = open_workspace(call.world, given_flags(stop=stop, reviews=reviews))
     if below:
         return run_prepared(
             call, workspace, lambda face: resume_all_loop(workspace, face, task_id), stream=stream
         )
+    if in_editor:
+        require_tellable(workspace, task_id)
+    request = ResumeRequest(task_id, told.read(workspace, task_id), answered)
     return run_prepared(call, workspace, lambda face: resume_loop(workspace, face, request), stream=stream)
 
 
@@ -161,16 +148,18 @@ def restart(
     *,
     message: str | None,
     message_file: Path | None,
+    in_editor: bool,
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
     stream: bool,
 ) -> ExitCode:
     """Start a task again in a new session, told everything it is owed."""
-    told = read_message(message, message_file)
+    told = Message.given(call, message, message_file, in_editor=in_editor)
     workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop, reviews=reviews))
+    words = told.read(workspace, task_id)
     return run_prepared(
-        call, workspace, lambda face: restart_loop(workspace, face, task_id, told), stream=stream
+        call, workspace, lambda face: restart_loop(workspace, face, task_id, words), stream=stream
     )
 
 
@@ -204,47 +193,28 @@ def decide(
     run_id: str | None,
     message: str | None,
     message_file: Path | None,
+    in_editor: bool,
     **wanted: bool,
 ) -> ExitCode:
     """Record a decision on a task's run, from anywhere.
 
     An execute that waits at its question goes on with it at once, else the next one does.
     """
-    told = read_message(message, message_file)
+    told = Message.given(call, message, message_file, in_editor=in_editor)
     states = [_DECISIONS[name] for name, is_wanted in wanted.items() if is_wanted]
     if len(states) != 1:
         what = "say what is decided" if not states else "a decision is one thing"
         raise UsageError(what, hint="one of --approve, --request-changes -m TEXT, --reject")
-    if told is not None and states[0] is not DecisionState.CHANGES_REQUESTED:
-        raise UsageError("-m goes with --request-changes")
+    if told.is_given and states[0] is not DecisionState.CHANGES_REQUESTED:
+        raise UsageError(f"{told.option} goes with --request-changes")
     workspace = open_workspace(call.world)
     workspace.require_settings()
-    decision = Decision(states[0], told)
+    if in_editor:
+        require_tellable(workspace, task_id)
+    decision = Decision(states[0], told.read(workspace, task_id))
     return show_recorded(
         call.output, record_decision(workspace, task_id, decision, None if run_id is None else RunId(run_id))
     )
-
-
-def read_message(message: str | None, file: Path | None) -> str | None:
-    """Give the words of ``-m`` or ``-F``, unchanged.
-
-    Raises UsageError when both are given, the file cannot be read, or there are none in it.
-    """
-    if file is None:
-        if message is not None and not message.strip():
-            raise UsageError("-m is empty")
-        return message
-    if message is not None:
-        raise UsageError("-m and -F say two things; give one")
-    try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        text = data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"{file} cannot be read as text: {why}") from error
-    if not text.strip():
-        raise UsageError(f"{file} is empty")
-    return text
 
 
 def given_flags(

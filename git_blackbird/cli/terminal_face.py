@@ -1,5 +1,6 @@
 """The face of a terminal: a line that moves while agents run, a panel and a list when a person is needed."""
 
+import asyncio
 import sys
 import termios
 import time
@@ -14,8 +15,9 @@ from git_blackbird.cli.display import Activity, Display
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.paging import signals_to_pager
 from git_blackbird.cli.panels import checkpoint_panel, event_line, question_panel
-from git_blackbird.cli.prompts import Draft, Offer, Prompts
+from git_blackbird.cli.prompts import Offer, Prompts, Unfinished
 from git_blackbird.cli.writer import STDERR
+from git_blackbird.controller.drafts import Draft, Drafts
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.viewing import page_diff, paths_of
 from git_blackbird.controller.workspace import Workspace
@@ -24,8 +26,10 @@ from git_blackbird.messages.event_text import render_notice, render_step, render
 from git_blackbird.messages.figures import Meter
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
+    Decided,
     Event,
     Notice,
     ReviewsEnded,
@@ -48,6 +52,7 @@ class TerminalFace:
     def __init__(self, output: Output, workspace: Workspace, *, wants_output: bool) -> None:
         self.wants_output = wants_output
         self._workspace = workspace
+        self._drafts = Drafts(workspace)
         self._display = Display(colored=output.colored)
         self._prompts = Prompts(colored=output.colored)
         self._agent = AgentOutput(self._display, colored=output.colored)
@@ -87,6 +92,9 @@ class TerminalFace:
                 self._end(event)
             case ReviewsEnded() if event.run.is_pending:
                 self._display.put(f"{render_verdicts(event)}\n")
+            case Decided():
+                self._drafts.settle(event)
+                self._show_line(event)
             case Notice() if not sys.stderr.isatty():
                 self._display.put(f"{render_notice(event)}\n", STDERR)
             case _:
@@ -143,16 +151,19 @@ class TerminalFace:
         for number, question in enumerate(questions, start=1):
             self._display.show(question_panel(task, question, (number, len(questions))))
             await self._take_terminal(is_first=number == 1)
-            answer = await self._answer_one(question)
+            answer = await self._answer_one(question, self._drafts.answer(task.id, question))
             if isinstance(answer, LeftOpen):
                 return answer
             answers[question.id] = answer
         return answers
 
-    async def _answer_one(self, question: Question) -> str | LeftOpen:
+    async def _answer_one(self, question: Question, draft: Draft) -> str | LeftOpen:
         name = clean_line(question.id)
         if not question.options:
-            return await self._prompts.read_line(f"{name}:")
+            try:
+                return await self._prompts.read_line(f"{name}:", draft)
+            finally:
+                draft.save()
         chosen: str | LeftOpen = await self._prompts.choose(
             name, [Offer(option, option) for option in question.options]
         )
@@ -166,7 +177,22 @@ class TerminalFace:
             Offer(offer.choice, offer.label, _obstacle(checkpoint, offer.choice))
             for offer in checkpoint.offers()
         ]
-        draft = Draft(checkpoint.suggestion or "")
+        draft = self._drafts.message(checkpoint.run.task_id)
+        if draft.text.strip():
+            self._display.put("What you wrote before is kept: Request changes goes on with it.\n")
+            await self._display.drained()
+        try:
+            decision = await self._choose(checkpoint, offers, draft)
+        except asyncio.CancelledError:
+            self._tell_kept(checkpoint, draft)
+            raise
+        if isinstance(decision, LeftOpen):
+            self._tell_kept(checkpoint, draft)
+        return decision
+
+    async def _choose(
+        self, checkpoint: Checkpoint, offers: list[Offer], draft: Draft
+    ) -> Decision | ReviewAgain | LeftOpen:
         while True:
             choice = await self._prompts.choose("Select an action", offers)
             if isinstance(choice, LeftOpen):
@@ -174,16 +200,47 @@ class TerminalFace:
             if choice is Choice.VIEW_DIFF:
                 await self._view(checkpoint)
             elif choice is Choice.REQUEST_CHANGES:
-                request = await self._prompts.compose("What is to change?", draft.text, self._paths)
+                request = await self._compose(draft, checkpoint.suggestion or "")
                 if isinstance(request, LeftOpen):
                     return request
                 if isinstance(request, str):
                     return Decision(DecisionState.CHANGES_REQUESTED, request)
-                draft = request
             elif choice is Choice.REVIEW_AGAIN:
                 return ReviewAgain()
             else:
                 return Decision(STATE_OF[choice])
+
+    async def _compose(self, draft: Draft, suggestion: str) -> str | LeftOpen | None:
+        """Read a change request; None goes back to the list. However this ends, the draft is on disk then."""
+        try:
+            while True:
+                text = await self._prompts.compose("What is to change?", draft, suggestion, self._paths)
+                if not isinstance(text, Unfinished):
+                    return text
+                if text is Unfinished.BACK:
+                    return None
+                draft.text = draft.text or suggestion
+                await self._edit(draft)
+        finally:
+            draft.save()
+            if draft.fault is not None:
+                self._display.put(f"warning: what you wrote is not kept: {draft.fault.message}\n", STDERR)
+
+    async def _edit(self, draft: Draft) -> None:
+        try:
+            with signals_to_pager():
+                draft.edit(self._workspace)
+        except BlackbirdError as error:
+            self._display.put(f"{clean_line(error.message)}\n")
+            await self._display.drained()
+        # What was typed for the editor is no part of the request.
+        self._prompts.forget_typed()
+
+    def _tell_kept(self, checkpoint: Checkpoint, draft: Draft) -> None:
+        """Say where a request is that was begun and is not sent."""
+        if draft.text.strip() and draft.fault is None:
+            again = task_command("resume", checkpoint.run.task_id, " -e")
+            self._display.put(f"What you wrote is not sent; it is kept, and `{again}` goes on with it.\n")
 
     async def _take_terminal(self, *, is_first: bool) -> None:
         """Ring once, and wait until all is shown; what was typed until then is no answer."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from git_blackbird.controller.approval_commits import Approval, commits_approvals, committed
 from git_blackbird.controller.checkpoints import change_of, moved_paths, request_obstacle
+from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.late_commits import record_late
 from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
@@ -138,4 +139,5 @@ def _save(
         )
         transaction.save_run(decided)
         save_statuses(workspace, transaction)
+    drop_arrived(workspace)
     return decided

@@ -1,5 +1,6 @@
 """``edit TASK`` in the user's editor: a form goes out, a change comes in, and no text is lost between."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +9,28 @@ from git_blackbird.controller.task_edits import Edited, edit_task
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, InterruptedByUserError, RequestError, UnusableError
 from git_blackbird.git.editor import edit_file, editor_command
-from git_blackbird.messages.task_form import FormError, is_blank, parse_form, render_form, with_faults
+from git_blackbird.messages.task_form import (
+    FormError,
+    has_faults,
+    is_blank,
+    parse_form,
+    render_form,
+    with_faults,
+)
 from git_blackbird.model.plan import Task
 from git_blackbird.model.task_fields import FIELD_NAMES, FieldConflictError, TaskFields, merge_fields
-from git_blackbird.storage.drafts import create_draft, drafts_of, load_draft, save_draft
+from git_blackbird.storage.drafts import (
+    create_draft,
+    drafts_of,
+    drop_draft,
+    hold_draft,
+    load_base,
+    load_draft,
+    save_base,
+    save_draft,
+)
 
+_LEFT = "This is your text from before, which was not taken yet. Save it, or empty the file to drop it."
 WantsAgain = Callable[[RequestError], bool]
 """Asks whether a text is to be edited again, given what is wrong with it.
 
@@ -22,25 +40,68 @@ Raises InterruptedByUserError when the question is broken off.
 
 @dataclass(frozen=True)
 class _Offer:
-    """A form as it lies before a person: its text, the fields it is read against, what was wrong before."""
+    """A form as it lies before a person: its text, the fields it is read against, what was wrong before.
+
+    ``is_left`` says that it was left behind by an earlier call.
+    """
 
     text: str
     base: TaskFields
     fault: RequestError | None = None
+    is_left: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody has written in it yet: left as it is, it says nothing."""
+        return self.fault is None and not self.is_left
 
 
 def edit_by_hand(workspace: Workspace, task_id: str, wants_again: WantsAgain) -> Edited:
     """Let a person edit a task in the editor that git would use; no lock is held meanwhile.
 
     What others change in the plan meanwhile is kept, field by field. A text that cannot be taken is offered
-    again with what is wrong on top, if that is wanted; else it stays in a file that the error names. Raises
-    BlackbirdError.
+    again with what is wrong on top, if that is wanted; else it stays in a file that the error names. What an
+    earlier call left behind, however that ended, is offered first. Raises BlackbirdError.
     """
     # Whether this task may be edited at all is better known before the editor opens.
     before = edit_task(workspace, task_id, lambda now: now).before
     task = find_task(workspace.store.plan(), task_id)
-    form = render_form(_about(task), before, _remarks(workspace, task))
-    return _Editing(workspace, task, _Offer(form, before)).run(wants_again)
+    with contextlib.ExitStack() as stack:
+        left = _take_up(workspace, task, before, stack)
+        if left is None:
+            left = _begin(workspace, task, before, stack)
+        return _Editing(workspace, task, *left).run(wants_again)
+
+
+def _take_up(
+    workspace: Workspace, task: Task, now: TaskFields, stack: contextlib.ExitStack
+) -> tuple[_Offer, Path] | None:
+    """Offer again the first draft that was left behind, against the form that it was made from."""
+    for path in drafts_of(workspace.layout, task.id):
+        form, text = load_base(path), _load(path)
+        if form is None or text is None or not stack.enter_context(hold_draft(path)):
+            continue
+        if text == form or is_blank(text):
+            # Nothing was written in it.
+            drop_draft(path)
+            continue
+        try:
+            base = parse_form(form, now)
+        except FormError:
+            continue
+        again = text if has_faults(text) else with_faults(text, [_LEFT])
+        save_draft(path, again)
+        return _Offer(again, base, is_left=True), path
+    return None
+
+
+def _begin(
+    workspace: Workspace, task: Task, now: TaskFields, stack: contextlib.ExitStack
+) -> tuple[_Offer, Path]:
+    form = render_form(_about(task), now, _remarks(workspace, task))
+    draft = create_draft(workspace.layout, task.id, form)
+    stack.enter_context(hold_draft(draft))
+    return _Offer(form, now), draft
 
 
 def _about(task: Task) -> str:
@@ -55,12 +116,12 @@ def _remarks(workspace: Workspace, task: Task) -> list[str]:
 class _Editing:
     """One task before one person, from the first offer to the change or to a draft that is left behind."""
 
-    def __init__(self, workspace: Workspace, task: Task, offer: _Offer) -> None:
+    def __init__(self, workspace: Workspace, task: Task, offer: _Offer, draft: Path) -> None:
         self._workspace = workspace
         self._task = task
         self._offer = offer
         self._editor = editor_command(workspace.repo)
-        self._draft = create_draft(workspace.layout, task.id, offer.text)
+        self._draft = draft
 
     def run(self, wants_again: WantsAgain) -> Edited:
         while True:
@@ -70,6 +131,7 @@ class _Editing:
             except RequestError as fault:
                 self._offer = _offered_again(_about(self._task), self._offer, text, fault)
                 save_draft(self._draft, self._offer.text)
+                save_base(self._draft, render_form(_about(self._task), self._offer.base))
                 if not self._is_wanted(wants_again, fault):
                     raise _kept(fault, self._draft) from None
             except BlackbirdError as error:
@@ -94,7 +156,7 @@ class _Editing:
                 f"there was a problem with the editor '{self._editor}' (exit status {code})",
                 hint="nothing was changed\n`git config core.editor EDITOR` chooses another",
             )
-            raise self._left(error, worthless=untouched and self._offer.fault is None)
+            raise self._left(error, worthless=untouched and self._offer.is_new)
         if text is None:
             raise RequestError("the editor left no file behind", hint="nothing was changed")
         if is_blank(text):
@@ -106,7 +168,7 @@ class _Editing:
 
     def _take(self, text: str) -> Edited:
         base = self._offer.base
-        mine = base if text == self._offer.text and self._offer.fault is None else parse_form(text, base)
+        mine = base if text == self._offer.text and self._offer.is_new else parse_form(text, base)
         return edit_task(self._workspace, self._task.id, lambda now: merge_fields(base, mine, now))
 
     def _left(self, error: RequestError, *, worthless: bool) -> BlackbirdError:
@@ -116,7 +178,7 @@ class _Editing:
         return _kept(error, self._draft)
 
     def _drop(self) -> None:
-        self._draft.unlink(missing_ok=True)
+        drop_draft(self._draft)
 
 
 def _load(draft: Path) -> str | None:

@@ -20,6 +20,7 @@ from git_blackbird.controller.checkpoints import build_checkpoint, change_of
 from git_blackbird.controller.conduct import Crew
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
+from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.elsewhere import changed_elsewhere, or_elsewhere
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.finishing import Done, finish, interrupted, looked_at, refused, refused_session
@@ -116,12 +117,14 @@ class Loop:
 
         Raises BlackbirdError when something cannot go on at all.
         """
+        drop_arrived(self._workspace)
         try:
             stop = await self._open(opening)
             while stop is None:
                 stop = await self._turn()
         except AgentUnavailableError as error:
             stop = Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
+        drop_arrived(self._workspace)
         self._name_what_others_owe(stop)
         self._face.end(stop)
         return stop

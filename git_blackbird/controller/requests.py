@@ -155,12 +155,6 @@ def require_tellable(workspace: Workspace, task_id: str) -> Run:
     return run
 
 
-def is_kept(workspace: Workspace, task_id: TaskId, message: str) -> bool:
-    """Whether the records keep a message to a task: then it is heard, now or by the next start."""
-    runs = workspace.store.records.history(task_id).own
-    return any(message in {run.message, run.decision_feedback} for run in runs)
-
-
 def _nothing_to_resume(history: History, task: Task, owed: OwedWords) -> RequestError:
     if owed.review is not None:
         return RequestError(

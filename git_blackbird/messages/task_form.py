@@ -113,6 +113,11 @@ def is_blank(text: str) -> bool:
     return not any(line in _HEADINGS or not line.startswith(MARK) for line in _lines(text) if line.strip())
 
 
+def has_faults(text: str) -> bool:
+    """Whether a form says what is wrong with it."""
+    return text.startswith(_FAULT_MARK)
+
+
 def with_faults(text: str, faults: Iterable[str]) -> str:
     """Put faults on top of a form, in place of those that stood there."""
     told = [f"{_FAULT_MARK} {line}".rstrip() for fault in faults for line in clean(fault).split("\n")]

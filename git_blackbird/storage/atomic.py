@@ -48,12 +48,12 @@ def _replace(layout: Layout, path: Path, data: bytes, mode: int) -> None:
         _replace_beside(target, data, mode)
 
 
-def replace_durably(path: Path, data: bytes) -> None:
+def replace_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Save a file outside of ``.blackbird/`` as atomically, through a temporary file beside it.
 
     A link keeps being one. Raises OSError.
     """
-    _replace_beside(Path(os.path.realpath(path)), data, 0o644)
+    _replace_beside(Path(os.path.realpath(path)), data, mode)
 
 
 def _replace_beside(target: Path, data: bytes, mode: int) -> None:
@@ -103,14 +103,15 @@ def fsync_folder(folder: Path) -> None:
 
 
 def copy_private(path: Path, data: bytes) -> None:
-    """Save a rebuildable copy in the git directory: whole or not at all, but not worth an fsync.
+    """Save a file of our own in the git directory: whole or not at all, but not worth an fsync.
 
     Raises SaveError.
     """
     temporary = path.with_name(_temporary_name(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
+        with _created(temporary, 0o600) as descriptor:
+            _write_all(descriptor, data)
         temporary.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -82,6 +82,24 @@ class Layout:
         """A file for each commit of a person's that is still to be recorded."""
         return self.private / "late-commits"
 
+    @property
+    def drafts(self) -> Path:
+        """What a person is writing, until it has become what it is for."""
+        return self.private / "drafts"
+
+    @property
+    def text_drafts(self) -> Path:
+        """Drafts of what agents are to be told, a folder for each task."""
+        return self.drafts / "texts"
+
+    def task_drafts(self, task_id: TaskId) -> Path:
+        """Give the folder of what is being written for one task's agent.
+
+        Raises UnusableError for an id that could leave the folder.
+        """
+        _check_name(task_id, "folder")
+        return self.text_drafts / task_id
+
     def task_runs(self, task_id: TaskId) -> Path:
         """Give the folder of one task's records.
 

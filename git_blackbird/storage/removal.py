@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.storage.drafts import text_drafts
 from git_blackbird.storage.layout import OVERVIEW_NAME, Layout
 
 
@@ -39,7 +40,8 @@ def list_own_files(layout: Layout, kept: Path | None, tracked: Iterable[str]) ->
 
     ``tracked`` are paths from the top of the worktree.
     """
-    drafts = sorted(layout.private.glob("drafts/*"))
+    # Locks, and the forms that drafts were made from, are our own.
+    drafts = [*sorted(layout.drafts.glob("*.md")), *(path for _, path in text_drafts(layout))]
     if layout.state.is_symlink() or not layout.state.exists():
         return drafts
     written = {layout.state / OVERVIEW_NAME, layout.config, *(layout.state_root / name for name in tracked)}

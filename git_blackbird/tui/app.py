@@ -15,7 +15,7 @@ from git_blackbird.controller.committing import interrupt_commit, is_committing
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.events import Event, Notice, RunStarted, Weight
+from git_blackbird.model.events import Decided, Event, Notice, RunStarted, Weight
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
@@ -31,8 +31,8 @@ from git_blackbird.tui.running import Prepare, Runner
 from git_blackbird.tui.themes import ThemedApp
 
 if TYPE_CHECKING:
+    from git_blackbird.controller.drafts import Drafts
     from git_blackbird.tui.doing import Doing
-    from git_blackbird.tui.drafts import Drafts
     from git_blackbird.tui.listing import Listing
     from git_blackbird.tui.modals.modal import Modal
 
@@ -127,9 +127,9 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     @cached_property
     def drafts(self) -> "Drafts":
         """What was written, and is yet to be sent."""
-        from git_blackbird.tui.drafts import Drafts  # noqa: PLC0415  # as above
+        from git_blackbird.controller.drafts import Drafts  # noqa: PLC0415  # as above
 
-        return Drafts()
+        return Drafts(self._watch.workspace)
 
     def get_default_screen(self) -> MainScreen:
         """Begin with the plan."""
@@ -138,6 +138,10 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         except BlackbirdError as error:
             self.call_after_refresh(self._looker.say_trouble, error)
         return self.main
+
+    async def on_unmount(self) -> None:
+        """Keep what is being written; what the other classes do then is done as well."""
+        self.drafts.save()
 
     def on_mount(self) -> None:
         """Begin to look."""
@@ -190,6 +194,8 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         self._looker.turns.wait()
         if isinstance(event, RunStarted) and self.is_running:
             self.call_later(self.main.show_live)
+        if isinstance(event, Decided) and self.is_running:
+            self.call_later(self.drafts.settle, event)
         if isinstance(event, Notice) and event.weight is not Weight.INFO:
             # What comes up next may be about it, and hides the log.
             self.call_later(self._warn, "\n".join(filter(None, (event.text, event.hint))))

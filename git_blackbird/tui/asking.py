@@ -17,7 +17,7 @@ async def ask_decision(
 ) -> Decision | ReviewAgain | None:
     """Show a checkpoint; None leaves it open. Cancelled, it says what becomes of a request that was begun."""
     task_id = checkpoint.run.task_id
-    draft = app.drafts.to_agent(workspace, task_id)
+    draft = app.drafts.message(task_id)
     try:
         return await app.ask(CheckpointScreen(workspace, checkpoint, draft, app.listing))
     except asyncio.CancelledError:

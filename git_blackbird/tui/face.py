@@ -37,7 +37,7 @@ class TuiFace:
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | LeftOpen | None:
         """Ask one question after the other, and go back among them; leaving one leaves all of them open."""
-        drafts = [self._app.drafts.of(f"answer of {task.id}", f"{one.id} {one.prompt}") for one in questions]
+        drafts = [self._app.drafts.answer(task.id, one) for one in questions]
         index = 0
         self._come_up()
         while index < len(questions):
@@ -47,10 +47,7 @@ class TuiFace:
             if move is None:
                 return LeftOpen()
             index += move
-        answers = {one.id: draft.text for one, draft in zip(questions, drafts, strict=True)}
-        for draft in drafts:
-            draft.text = ""
-        return answers
+        return {one.id: draft.text for one, draft in zip(questions, drafts, strict=True)}
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""

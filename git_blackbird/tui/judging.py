@@ -50,6 +50,7 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
             run_id = checkpoint.run.id
             app.is_told_to_stop = False
             recorded = await asyncio.to_thread(record_decision, workspace, task_id, reply, run_id)
+            app.drafts.settle(Decided(checkpoint.run.task_id, run_id, reply.state, elsewhere=False))
             _say_decided(app, recorded)
             _go_on(app, recorded.run)
         elif isinstance(reply, ReviewAgain):
@@ -91,7 +92,7 @@ async def tell(app: "BlackbirdApp", task_id: TaskId) -> None:
     workspace = await asyncio.to_thread(app.runner.open_workspace)
     workspace.require_settings()
     run = await asyncio.to_thread(require_tellable, workspace, task_id)
-    draft = app.drafts.to_agent(workspace, task_id)
+    draft = app.drafts.message(task_id)
     title = f"What is to change in {task_id}?" if run.is_pending else f"What is {task_id}'s agent to be told?"
     text = await app.ask(RequestScreen(title, app.listing, draft))
     if text is not None:
@@ -144,12 +145,12 @@ async def _dismiss(app: "BlackbirdApp", parent_id: TaskId) -> None:
     """Ask why, and let the parent go without a passing review."""
     workspace = await asyncio.to_thread(app.runner.open_workspace)
     workspace.require_settings()
-    draft = app.drafts.of("dismiss", parent_id)
+    draft = app.drafts.reason(parent_id)
     why = f"Why is the review of {parent_id} dismissed?"
     reason = await app.ask(RequestScreen(why, app.listing, draft))
     if reason is not None:
         dismissed = await asyncio.to_thread(dismiss_review, workspace, parent_id, reason)
-        draft.text = ""
+        draft.drop()
         text = f"dismissed the review of {parent_id}; it is {dismissed.parent.status}"
         dropped = ", ".join(dismissed.dropped)
         more = f"\nwhat it found is no longer owed to: {dropped}" if dropped else ""

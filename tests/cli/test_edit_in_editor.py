@@ -31,7 +31,13 @@ def stored(repo: Path) -> Task:
 
 def drafts(repo: Path) -> dict[str, str]:
     folder = repo / ".git/blackbird/drafts"
-    return {path.name: path.read_text(errors="replace") for path in folder.glob("*")}
+    return {path.name: path.read_text(errors="replace") for path in folder.glob("*.md")}
+
+
+def put_away(repo: Path) -> None:
+    """Take the drafts away: what is left behind is offered again, and is not what comes next."""
+    for path in (repo / ".git/blackbird/drafts").glob("*.md"):
+        path.unlink()
 
 
 def script(repo: Path, *lines: str, name: str = "my editor") -> str:
@@ -82,18 +88,24 @@ def test_what_cannot_be_taken_is_kept(change: Program, planned: Path) -> None:
         "#>! title: a task needs a title",
         "#> Task q (todo)",
     ]
-    program.remark("the next one does not touch it")
-    program.run("edit", "q", GIT_EDITOR="grep kept")
-    program.run("edit", "q", GIT_EDITOR="change s/^a$/qq/")
-    program.run("edit", "q", GIT_EDITOR="change s/^a$/b/")
+    program.remark("the next one offers it again, and drops it once it is emptied")
+    program.run("edit", "q", GIT_EDITOR="grep '^#>!'")
+    assert sorted(drafts(planned)) == ["q.md"]
+    program.run("edit", "q", GIT_EDITOR="change d")
+    assert drafts(planned) == {}
+    for expression in ("s/^a$/qq/", "s/^a$/b/"):
+        program.run("edit", "q", GIT_EDITOR=f"change {expression}")
+        put_away(planned)
     latin_1 = script(
         planned, "sed 's/Routes/caf~/' $1 | tr '~' '\\351' >$1.new", "mv $1.new $1", name="latin-1"
     )
     program.run("edit", "q", GIT_EDITOR=latin_1)
+    put_away(planned)
     program.run("edit", "q", GIT_EDITOR=script(planned, 'echo mine >>"$1"', "exit 3"))
+    put_away(planned)
     program.run("edit", "q", "--json", GIT_EDITOR=script(planned, 'echo "#> notes" >>"$1"'))
     program.check("edit_in_editor_refused")
-    assert sorted(drafts(planned)) == ["q.2.md", "q.3.md", "q.4.md", "q.5.md", "q.6.md", "q.md"]
+    assert sorted(drafts(planned)) == ["q.md"]
     assert stored(planned).title == "Routes"
 
 
@@ -120,12 +132,15 @@ def test_what_others_change_meanwhile_is_kept(change: Program, planned: Path) ->
         "#>!     Theirs",
     ]
     assert {"Mine", "More"} < set(kept)
+    put_away(planned)
     program.remark("the task is gone, or the plan cannot be read")
     program.run("edit", "q", GIT_EDITOR=script(planned, "$BLACKBIRD delete q --force", mine))
+    assert sorted(drafts(planned)) == ["q.md"]
+    put_away(planned)
     program.run("add", "--id", "q", "--title", "Routes")
     program.run("edit", "q", GIT_EDITOR=script(planned, mine, "echo '{' >blackbird.plan.json"))
     program.check("edit_meanwhile")
-    assert sorted(drafts(planned)) == ["q.2.md", "q.3.md", "q.md"]
+    assert sorted(drafts(planned)) == ["q.md"]
 
 
 def test_the_editor_is_the_one_git_would_use(change: Program, planned: Path) -> None:

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, OptionList, Static
 
+from git_blackbird.controller.drafts import Draft
 from git_blackbird.controller.viewing import full_diff
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
@@ -17,7 +18,6 @@ from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean_line
-from git_blackbird.tui.drafts import Draft
 from git_blackbird.tui.line_view import LineView, diff_lines
 from git_blackbird.tui.lines import drawn
 from git_blackbird.tui.listing import Listing

@@ -9,11 +9,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, OptionList, Static
 
+from git_blackbird.controller.drafts import Draft
 from git_blackbird.messages.checkpoint_text import Line
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.text import clean, clean_line
-from git_blackbird.tui.drafts import Draft
 from git_blackbird.tui.lines import LONGEST, drawn
 from git_blackbird.tui.modals.chooser import ChoiceList, Offer
 from git_blackbird.tui.modals.scrolling import ScrollingModal
@@ -67,6 +67,10 @@ class QuestionScreen(ScrollingModal[Move]):
         """Take an option."""
         self._draft.text = self.question.options[event.option_index]
         self.give(Move.ON)
+
+    def on_unmount(self) -> None:
+        """Save what was typed at once."""
+        self._draft.save()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Keep what is typed while it is typed."""

@@ -4,7 +4,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
-from git_blackbird.tui.drafts import Draft
+from git_blackbird.controller.drafts import Draft
 from git_blackbird.tui.listing import Listing
 from git_blackbird.tui.modals.modal import Modal
 from git_blackbird.tui.path_editor import PathEditor
@@ -31,7 +31,12 @@ class RequestScreen(Modal[str]):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep what is written while it is written: a decision taken elsewhere closes this screen."""
-        self._draft.text = event.text_area.text
+        if self._draft.text or event.text_area.text != self._first_text:
+            self._draft.text = event.text_area.text
+
+    def on_unmount(self) -> None:
+        """Save what was written at once: however this screen is left, it is here."""
+        self._draft.save()
 
     def on_path_editor_sent(self) -> None:
         """Take the text, unless there is none."""
