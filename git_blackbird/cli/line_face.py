@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from git_blackbird.cli.agent_output import AgentOutput
 from git_blackbird.cli.line_input import LineInput
 from git_blackbird.cli.writer import STDERR, STDOUT, Writer
+from git_blackbird.controller.drafts import Draft, Drafts
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.viewing import full_diff
 from git_blackbird.controller.workspace import Workspace
@@ -16,6 +17,7 @@ from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain, parse_choice
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
+    Decided,
     Event,
     Notice,
     ReviewsEnded,
@@ -42,6 +44,7 @@ class LineFace:
     def __init__(self, workspace: Workspace, writer: Writer, *, asks: bool, wants_output: bool) -> None:
         self.wants_output = wants_output
         self._workspace = workspace
+        self._drafts = Drafts(workspace)
         self._writer = writer
         self._asks = asks
         self._input = LineInput()
@@ -52,6 +55,9 @@ class LineFace:
         match event:
             case RunPrinted():
                 self._agent.show(event)
+            case Decided():
+                self._drafts.settle(event)
+                self._print_line(event)
             case RunProgressed() if self.wants_output:
                 self._agent.follow(event.progress)
             case ReviewsEnded() if self._asks and event.run.is_pending:
@@ -98,7 +104,7 @@ class LineFace:
             if choice is Choice.VIEW_DIFF:
                 self._show_diff(checkpoint)
             elif choice is Choice.REQUEST_CHANGES:
-                feedback = await self._request(checkpoint.suggestion)
+                feedback = await self._request(checkpoint)
                 if feedback is not None:
                     return Decision(DecisionState.CHANGES_REQUESTED, feedback)
             elif choice is Choice.REVIEW_AGAIN:
@@ -127,8 +133,31 @@ class LineFace:
         except BlackbirdError as error:
             self._say(f"no diff can be shown: {clean_line(error.message)}")
 
-    async def _request(self, suggestion: str | None) -> str | None:
-        """Read a change request, lines up to a blank one; None when it was given up.
+    async def _request(self, checkpoint: Checkpoint) -> str | None:
+        """Read a change request; None when it was given up. At a terminal, its lines are kept as a draft."""
+        if not self._input.is_terminal:
+            return await self._read_request(checkpoint.suggestion, None)
+        draft = self._drafts.message(checkpoint.run.task_id)
+        try:
+            return await self._continue_request(draft) or await self._read_request(
+                checkpoint.suggestion, draft
+            )
+        finally:
+            draft.save()
+            if draft.fault is not None:
+                self._say(f"warning: what you wrote is not kept: {draft.fault.message}")
+
+    async def _continue_request(self, draft: Draft) -> str | None:
+        """Offer what was written before; None where there is nothing, or it is not wanted."""
+        if not draft.text.strip():
+            return None
+        self._say("You wrote before:", clean(draft.text))
+        if (await self._line("Send it? [y/N] ")).strip().lower() in {"y", "yes"}:
+            return draft.text
+        return None
+
+    async def _read_request(self, suggestion: str | None, draft: Draft | None) -> str | None:
+        """Read lines up to a blank one; None when they were given up.
 
         Where there is a suggestion, a blank first line takes it as it is.
         """
@@ -136,7 +165,7 @@ class LineFace:
             self._say(f"Change request (end with a blank line, {CANCEL} to go back):")
             if suggestion is not None:
                 self._say("A blank first line asks for what the reviewers found.")
-            lines = await self._lines()
+            lines = await self._lines(draft)
             if lines is None:
                 return None
             if lines:
@@ -147,7 +176,7 @@ class LineFace:
             self._say("change request cannot be empty")
         raise NobodyHereError
 
-    async def _lines(self) -> list[str] | None:
+    async def _lines(self, draft: Draft | None) -> list[str] | None:
         """Read lines up to a blank one; None when they were given up.
 
         Input that ends before may have been cut off: nothing is done with it, and that is said.
@@ -158,6 +187,8 @@ class LineFace:
                 if line.strip() == CANCEL:
                     return None
                 lines.append(line)
+                if draft is not None:
+                    draft.text = "\n".join(lines)
         except NobodyHereError:
             if lines:
                 self._say("not recorded: the input ended before the blank line that ends a change request")

@@ -16,7 +16,7 @@ from git_blackbird.model.events import Decided
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import RunStatus
 from git_blackbird.storage.atomic import SaveError
-from git_blackbird.storage.drafts import TextDraft, load_text, text_drafts
+from git_blackbird.storage.drafts import TextDraft, load_text, remove_text, text_drafts
 
 _SAVE_SECONDS = 0.2
 _MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"
@@ -156,8 +156,8 @@ def drop_arrived(workspace: Workspace) -> None:
     for task_id, path in text_drafts(workspace.layout):
         try:
             if _has_arrived(workspace, task_id, path):
-                path.unlink(missing_ok=True)
-        except (OSError, BlackbirdError):
+                remove_text(path)
+        except BlackbirdError:
             continue
 
 

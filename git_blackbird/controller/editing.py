@@ -79,7 +79,7 @@ def _take_up(
     """Offer again the first draft that was left behind, against the form that it was made from."""
     for path in drafts_of(workspace.layout, task.id):
         form, text = load_base(path), _load(path)
-        if form is None or text is None or not stack.enter_context(hold_draft(path)):
+        if form is None or text is None or not stack.enter_context(hold_draft(workspace.layout, path)):
             continue
         if text == form or is_blank(text):
             # Nothing was written in it.
@@ -100,7 +100,7 @@ def _begin(
 ) -> tuple[_Offer, Path]:
     form = render_form(_about(task), now, _remarks(workspace, task))
     draft = create_draft(workspace.layout, task.id, form)
-    stack.enter_context(hold_draft(draft))
+    stack.enter_context(hold_draft(workspace.layout, draft))
     return _Offer(form, now), draft
 
 
@@ -131,7 +131,9 @@ class _Editing:
             except RequestError as fault:
                 self._offer = _offered_again(_about(self._task), self._offer, text, fault)
                 save_draft(self._draft, self._offer.text)
-                save_base(self._draft, render_form(_about(self._task), self._offer.base))
+                save_base(
+                    self._workspace.layout, self._draft, render_form(_about(self._task), self._offer.base)
+                )
                 if not self._is_wanted(wants_again, fault):
                     raise _kept(fault, self._draft) from None
             except BlackbirdError as error:

@@ -48,16 +48,16 @@ def create_draft(layout: Layout, task_id: TaskId, text: str) -> Path:
 
     Raises SaveError.
     """
-    path = _create(_places(layout.drafts, task_id), text.encode(*_ENCODING))
-    save_base(path, text)
+    path = _create(layout, _places(layout.drafts, task_id), text.encode(*_ENCODING))
+    save_base(layout, path, text)
     return path
 
 
-def _create(places: Iterator[Path], data: bytes) -> Path:
+def _create(layout: Layout, places: Iterator[Path], data: bytes) -> Path:
     """Save a new file at the first place that is free. Raises SaveError."""
     for path in places:
+        _make_private(layout, path.parent)
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "wb") as file:  # noqa: PTH123
                 file.write(data)
         except FileExistsError:
@@ -66,6 +66,17 @@ def _create(places: Iterator[Path], data: bytes) -> Path:
             raise SaveError(path, error) from error
         return path
     raise AssertionError("places never end")
+
+
+def _make_private(layout: Layout, folder: Path) -> None:
+    """Make a folder of drafts, and those above it, for nobody else to look into. Raises SaveError."""
+    try:
+        layout.private.mkdir(parents=True, exist_ok=True)
+        for step in reversed([folder, *folder.parents]):
+            if step.is_relative_to(layout.drafts):
+                step.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise SaveError(folder, error) from error
 
 
 def save_draft(path: Path, text: str) -> None:
@@ -91,8 +102,9 @@ def _base(path: Path) -> Path:
     return path.parent / "bases" / path.name
 
 
-def save_base(path: Path, form: str) -> None:
-    """Save the form that a draft was made from: what it says of what the person changed. Raises SaveError."""
+def save_base(layout: Layout, path: Path, form: str) -> None:
+    """Save the form that a draft was made from: it tells what the person changed. Raises SaveError."""
+    _make_private(layout, _base(path).parent)
     copy_private(_base(path), form.encode(*_ENCODING))
 
 
@@ -111,14 +123,14 @@ def drop_draft(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def hold_draft(path: Path) -> Iterator[bool]:
+def hold_draft(layout: Layout, path: Path) -> Iterator[bool]:
     """Hold a draft while it is edited; gives whether nobody else does. A process that dies lets go of it.
 
     Raises SaveError.
     """
     lock = path.parent / "locks" / path.name
+    _make_private(layout, lock.parent)
     try:
-        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _PRIVATE)
     except OSError as error:
         raise SaveError(lock, error) from error
@@ -139,6 +151,7 @@ class TextDraft:
     """The file of one text for an agent. Whoever writes another at the same time has a file of their own."""
 
     def __init__(self, layout: Layout, task_id: TaskId, name: str) -> None:
+        self._layout = layout
         self._folder = layout.task_drafts(task_id)
         self._name = name
         self._path: Path | None = None
@@ -162,7 +175,7 @@ class TextDraft:
     def prepare(self) -> Path:
         """Give a file for an editor, which has the text that was saved. Raises SaveError."""
         if self._path is None:
-            self._path, self._known = _create(_places(self._folder, self._name), b""), b""
+            self._path, self._known = _create(self._layout, _places(self._folder, self._name), b""), b""
         return self._path
 
     def save(self, text: str) -> None:
@@ -180,23 +193,27 @@ class TextDraft:
         elif is_mine:
             copy_private(self.path, data)
         else:
-            self._path = _create(_places(self._folder, self._name), data)
+            self._path = _create(self._layout, _places(self._folder, self._name), data)
         self._known = data
 
     def _remove(self) -> None:
-        path = self.path
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise SaveError(path, error) from error
+        remove_text(self.path)
         self._path = None
-        with contextlib.suppress(OSError):  # another text is kept there
-            path.parent.rmdir()
 
 
 def text_drafts(layout: Layout) -> list[tuple[TaskId, Path]]:
     """Name all texts that are kept, with the tasks they are about."""
     return [(TaskId(path.parent.name), path) for path in sorted(layout.text_drafts.glob(f"*/*{_SUFFIX}"))]
+
+
+def remove_text(path: Path) -> None:
+    """Remove a text that is kept, and its folder when it was the last one there. Raises SaveError."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise SaveError(path, error) from error
+    with contextlib.suppress(OSError):  # another text is kept there
+        path.parent.rmdir()
 
 
 def load_text(path: Path) -> str | None:

@@ -100,6 +100,11 @@ class Terminal:
             return 128 + int(self._child.signalstatus)
         return int(self._child.exitstatus)
 
+    def hang_up(self) -> None:
+        """Close the terminal, as closing its window does, and wait for the program's end."""
+        self._child.ptyproc.fileobj.close()
+        self._child.ptyproc.wait()
+
     def mode(self) -> list[Any]:
         """How the terminal is set."""
         return termios.tcgetattr(self._child.child_fd)

@@ -1,5 +1,6 @@
 """The real program in a real terminal."""
 
+import os
 import shlex
 import signal
 import subprocess
@@ -45,6 +46,12 @@ class Tmux:
         job = f"set -m; {program}; e=$?; while [ $e -ge {STOPPED} ]; do echo stopped; read on; fg; e=$?; done"
         shell = f'a=$(stty -g); {job}; echo "ended $e"; [ "$a" = "$(stty -g)" ] && echo as before; cat'
         self.do("new-session", "-d", "-x", "80", "-y", "24", "-c", str(cwd), "sh", "-c", shell)
+
+    def kill_program(self, number: int) -> None:
+        """Send a signal to the program, not to the shell that waits for it."""
+        shell = self.do("display-message", "-p", "#{pane_pid}").strip()
+        found = subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True, check=True)
+        os.kill(int(found.stdout.split()[0]), number)
 
     def press(self, *keys: str) -> None:
         self.do("send-keys", *keys)

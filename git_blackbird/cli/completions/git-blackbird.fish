@@ -108,6 +108,8 @@ decide -m text What to tell the agent.
 decide --message text What to tell the agent.
 decide -F file Read that from a file; - is standard input.
 decide --file file Read that from a file; - is standard input.
+decide -e - Write that in your editor.
+decide --edit - Write that in your editor.
 decide --json - Print JSON for programs.
 decide --no-input - Never ask; stop where someone must decide.
 decide -h - Show this message and exit.
@@ -203,6 +205,8 @@ restart -m text What to tell the agent.
 restart --message text What to tell the agent.
 restart -F file Read that from a file; - is standard input.
 restart --file file Read that from a file; - is standard input.
+restart -e - Write that in your editor.
+restart --edit - Write that in your editor.
 restart --stop-after-each - Stop for a decision after each task, or not.
 restart --no-stop - Stop for a decision after each task, or not.
 restart --reviews words:off|parallel Have each change reviewed, spec and code side by side, or not: parallel, off.
@@ -218,6 +222,8 @@ resume -m text What to tell the agent.
 resume --message text What to tell the agent.
 resume -F file Read that from a file; - is standard input.
 resume --file file Read that from a file; - is standard input.
+resume -e - Write that in your editor.
+resume --edit - Write that in your editor.
 resume --answer text Answer one question; repeatable.
 resume --stop-after-each - Stop for a decision after each task, or not.
 resume --no-stop - Stop for a decision after each task, or not.
