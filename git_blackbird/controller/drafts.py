@@ -14,7 +14,7 @@ from git_blackbird.git.editor import edit_file, editor_command
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Decided
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.run import RunStatus
+from git_blackbird.model.run import Run, RunStatus
 from git_blackbird.storage.atomic import SaveError
 from git_blackbird.storage.drafts import TextDraft, load_text, remove_text, text_drafts
 
@@ -105,9 +105,10 @@ class Drafts:
         return draft
 
     def answer(self, task_id: TaskId, question: Question) -> Draft:
-        """Give what is written to answer a question of a task's agent."""
+        """Give what is written to answer a question of a task's latest run, and of that one only."""
+        run = self._workspace.store.records.history(task_id).latest
         digest = sha256(f"{question.id}\0{question.prompt}".encode(errors="replace")).hexdigest()
-        return self._open(task_id, f"{_ANSWER}{digest[:16]}")
+        return self._open(task_id, f"{_answers_to(run)}{digest[:16]}")
 
     def reason(self, task_id: TaskId) -> Draft:
         """Give why the review of a parent is to be dismissed."""
@@ -161,6 +162,10 @@ def drop_arrived(workspace: Workspace) -> None:
             continue
 
 
+def _answers_to(run: Run | None) -> str:
+    return _ANSWER if run is None else f"{_ANSWER}{run.id}-"
+
+
 def _is_recorded(workspace: Workspace, task_id: TaskId, message: str) -> bool:
     """Whether the records keep a message to a task: then it is heard, now or by the next start."""
     runs = workspace.store.records.history(task_id).own
@@ -170,6 +175,7 @@ def _is_recorded(workspace: Workspace, task_id: TaskId, message: str) -> bool:
 def _has_arrived(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
     if path.name.startswith(_ANSWER):
         latest = workspace.store.records.history(task_id).latest
-        return latest is not None and latest.status is not RunStatus.WAITING_USER
+        is_awaited = latest is not None and latest.status is RunStatus.WAITING_USER
+        return not (is_awaited and path.name.startswith(_answers_to(latest)))
     text = load_text(path)
     return path.name.startswith(_MESSAGE) and text is not None and _is_recorded(workspace, task_id, text)

@@ -377,6 +377,8 @@ needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux he
 @needs_tmux
 def test_the_screen_and_the_prompt_offer_each_others_text(pending: Path, tmux: Tmux) -> None:
     tmux.open(pending)
+    # The server outlives its windows.
+    tmux.do("set-option", "-s", "exit-empty", "off")
     tmux.wait_for("Action required (1)", "q Quit")
     tmux.press("d")
     tmux.wait_for("esc leaves it open")
@@ -392,3 +394,25 @@ def test_the_screen_and_the_prompt_offer_each_others_text(pending: Path, tmux: T
         terminal.wait_to_see("And the prompt.")
         terminal.type(CTRL_C)
         assert terminal.end() == 130
+    tmux.do("kill-session")
+    tmux.open(pending)
+    tmux.wait_for("Action required (1)", "q Quit")
+    tmux.press("d")
+    tmux.wait_for("esc leaves it open")
+    tmux.press("3", "Enter")
+    tmux.wait_for("From the screen. And the prompt.")
+    tmux.press(" And the screen.")
+    tmux.wait_for("And the screen.")
+    # Its terminal goes with it at once.
+    tmux.do("kill-session")
+    told = "From the screen. And the prompt. And the screen."
+    wait_until(partial(is_kept, pending, told))
+    tmux.open(pending)
+    tmux.wait_for("Action required (1)", "q Quit")
+    tmux.press("d")
+    tmux.wait_for("esc leaves it open")
+    tmux.press("3", "Enter")
+    tmux.wait_for("And the screen.")
+    tmux.press("C-s")
+    wait_until(lambda: runs_of(pending, "a")[0].decision_feedback == told)
+    wait_until(lambda: not message_file(pending).exists())

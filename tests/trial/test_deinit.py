@@ -81,9 +81,13 @@ def test_everything_goes_but_what_was_there_before(used: Trial, before: dict[str
 def test_what_a_person_wrote_is_named_and_the_plan_stays_unless_it_is(used: Trial) -> None:
     commit(used.repo, {".blackbird/config.json": "{}\n"})
     write(used.repo, {".blackbird/snapshot.md": "mine\n", ".git/blackbird/drafts/a.md": "text\n"})
+    write(used.repo, {".git/blackbird/drafts/texts/a/message.md": "text\n"})
     git(used.repo, "add", "-f", ".blackbird/.gitignore")
     said = used.expect(0, "deinit", "--all", "--no-input")
-    own = ".blackbird/.gitignore, .blackbird/config.json, .blackbird/snapshot.md, .git/blackbird/drafts/a.md"
+    own = (
+        ".blackbird/.gitignore, .blackbird/config.json, .blackbird/snapshot.md, .git/blackbird/drafts/a.md, "
+    )
+    own += ".git/blackbird/drafts/texts/a/message.md"
     assert f".git/blackbird; your own among them: {own}\n" in said
     assert used.statuses() == {"a": "done"}
     assert used.expect(0, "status").startswith("1 task: 1 done\n")
