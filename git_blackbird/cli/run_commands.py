@@ -16,6 +16,7 @@ from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.forecast import forecast
 from git_blackbird.controller.loop import Loop, Opening
+from git_blackbird.controller.pending import find_pending
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
@@ -29,7 +30,7 @@ from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.answers import parse_answer_options
 from git_blackbird.model.choices import Decision
-from git_blackbird.model.ids import RunId
+from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.keys import AGENT_NAMES, KEYS
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.settings import Given, Layer
@@ -209,12 +210,11 @@ def decide(
         raise UsageError(f"{told.option} goes with --request-changes")
     workspace = open_workspace(call.world)
     workspace.require_settings()
+    run = None if run_id is None else RunId(run_id)
     if in_editor:
-        require_tellable(workspace, task_id)
+        require_tellable(workspace, find_pending(workspace.store.image(), TaskId(task_id), run).task_id)
     decision = Decision(states[0], told.read(workspace, task_id))
-    return show_recorded(
-        call.output, record_decision(workspace, task_id, decision, None if run_id is None else RunId(run_id))
-    )
+    return show_recorded(call.output, record_decision(workspace, task_id, decision, run))
 
 
 def given_flags(

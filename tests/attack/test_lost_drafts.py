@@ -337,6 +337,17 @@ def test_a_message_in_the_editor_survives_a_kill(pending: Path, command: tuple[s
     assert not message_file(pending).exists()
 
 
+def test_what_cannot_be_decided_opens_no_editor(pending: Path) -> None:
+    decide_elsewhere(pending, "a", "--approve")
+    with Terminal(
+        pending, "decide", "a", "--request-changes", "-e", environ={"GIT_EDITOR": "false"}
+    ) as terminal:
+        assert terminal.end() == 1
+        assert "error: no decision is pending on a" in terminal.text
+        assert "editor" not in terminal.text
+    assert not message_file(pending).exists()
+
+
 def test_a_form_in_the_editor_survives_a_kill_and_changes_of_others_stay(pending: Path) -> None:
     path = pending.parent / "retitle"
     path.write_text(
