@@ -26,11 +26,11 @@ from git_blackbird.controller.requests import (
     resume_all_loop,
     resume_loop,
 )
-from git_blackbird.controller.workspace import Workspace, open_workspace
+from git_blackbird.controller.workspace import Workspace, find_task, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.answers import parse_answer_options
 from git_blackbird.model.choices import Decision
-from git_blackbird.model.ids import RunId, TaskId
+from git_blackbird.model.ids import RunId
 from git_blackbird.model.keys import AGENT_NAMES, KEYS
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.settings import Given, Layer
@@ -212,7 +212,8 @@ def decide(
     workspace.require_settings()
     run = None if run_id is None else RunId(run_id)
     if in_editor:
-        require_tellable(workspace, find_pending(workspace.store.image(), TaskId(task_id), run).task_id)
+        image = workspace.store.image()
+        require_tellable(workspace, find_pending(image, find_task(image.plan, task_id).id, run).task_id)
     decision = Decision(states[0], told.read(workspace, task_id))
     return show_recorded(call.output, record_decision(workspace, task_id, decision, run))
 
