@@ -20,7 +20,7 @@ ROOMS = {
     "controller": {"model", "messages", "git", "storage", "agents", "controller"},
     "cli": {"model", "messages", "controller", "cli"},
     "tui": {"model", "messages", "controller", "tui"},
-    "hook": {"controller"},
+    "hook": {"controller", "git"},
     "__main__": {"cli"},
 }
 # The one door between two faces: the command that opens the other one.
@@ -111,7 +111,12 @@ def test_what_readers_import_at_once_is_light(start: str) -> None:
 
 
 def test_the_hook_loads_next_to_nothing_before_there_is_something_to_do() -> None:
-    assert {module for module, at_once in imports(PACKAGE / "hook.py") if at_once} == {"os", "sys"}
+    def at_once(name: str) -> set[str]:
+        return {module for module, is_at_once in imports(PACKAGE / name) if is_at_once}
+
+    assert at_once("hook.py") == {"os", "sys", "git_blackbird.git"}
+    assert at_once("git/__init__.py") == set()
+    assert at_once("git/task_commits.py") == {"contextlib", "os", "collections.abc"}
 
 
 def test_nothing_prints_outside_the_cli() -> None:

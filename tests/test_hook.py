@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird import hook
+from git_blackbird.git import task_commits
 from git_blackbird.model.trailers import RUN_TRAILER, TASK_TRAILER
-from git_blackbird.storage.layout import PLAN_NAME
 from tests.controller.support import configure, leaf, put_plan, runs_of
 from tests.support import commit, git, write
 
@@ -22,10 +22,11 @@ def planned(repo: Path) -> Path:
     return repo
 
 
-def call(repo: Path, git_dir: str = ".git") -> str:
+def call(repo: Path, git_dir: str = ".git", *, state: str = "", oid: str = "") -> str:
     """Run it as the hook does, and give what it says."""
+    name = f"{task_commits.PREFIX}{oid or git(repo, 'rev-parse', 'HEAD')}{state}"
     done = subprocess.run(
-        [sys.executable, "-I", hook.__file__, git_dir],
+        [sys.executable, "-I", hook.__file__, git_dir, name],
         cwd=repo,
         env={**os.environ, "GIT_INDEX_FILE": f"{git_dir}/index", "GIT_PREFIX": ""},
         stdin=subprocess.DEVNULL,
@@ -46,11 +47,7 @@ def commits_of(repo: Path, task: str = "a") -> list[tuple[str, ...]]:
 
 
 def test_the_trailers_are_those_of_the_program() -> None:
-    assert (hook.TASK, hook.RUN) == (TASK_TRAILER, RUN_TRAILER)
-
-
-def test_the_plan_is_that_of_the_program() -> None:
-    assert hook.PLAN == PLAN_NAME
+    assert (task_commits.TASK, task_commits.RUN) == (TASK_TRAILER, RUN_TRAILER)
 
 
 def test_a_commit_that_does_a_task_is_recorded(planned: Path) -> None:
@@ -107,6 +104,7 @@ def test_a_pick_is_none_and_nothing_is_said(planned: Path) -> None:
     git(planned, "checkout", "-q", "-b", "side")
     do(planned)
     git(planned, "checkout", "-q", "main")
+    commit(planned, {"else.txt": "another parent\n"})
     git(planned, "cherry-pick", "side")
     assert call(planned) == ""
     assert commits_of(planned) == []
@@ -135,12 +133,6 @@ def test_a_revert_that_names_a_task_is_none(planned: Path) -> None:
     assert commits_of(planned) == []
 
 
-def test_without_a_plan_nothing_is_said_and_nothing_made(repo: Path) -> None:
-    commit(repo, {"x": "x"}, "X\n\nBlackbird-Task: a")
-    assert call(repo) == ""
-    assert not (repo / ".git" / "blackbird").exists()
-
-
 def test_a_merge_and_a_revert_are_none(planned: Path) -> None:
     git(planned, "checkout", "-q", "-b", "side")
     do(planned)
@@ -165,21 +157,10 @@ def test_a_merge_that_a_person_concludes_is_none(planned: Path) -> None:
     assert call(planned) == "git-blackbird: no manual run of a: the commit is a merge\n"
 
 
-@pytest.mark.parametrize(
-    ("trace", "said"),
-    [
-        ("rebase-merge", ""),
-        ("rebase-apply", ""),
-        ("sequencer", ""),
-        ("CHERRY_PICK_HEAD", ""),
-        ("REVERT_HEAD", ""),
-        ("BISECT_LOG", "git-blackbird: no manual run of a: a bisection is under way\n"),
-    ],
-)
-def test_in_the_middle_of_several_steps_nothing_is_recorded(planned: Path, trace: str, said: str) -> None:
+def test_in_the_middle_of_a_bisection_nothing_is_recorded(planned: Path) -> None:
     do(planned)
-    (planned / ".git" / trace).mkdir()
-    assert call(planned) == said
+    said = call(planned, state=task_commits.BISECT)
+    assert said == "git-blackbird: no manual run of a: a bisection is under way\n"
     assert commits_of(planned) == []
 
 
@@ -188,6 +169,7 @@ def test_patches_that_were_applied_are_none(planned: Path) -> None:
     do(planned)
     git(planned, "format-patch", "-q", "-1", "-o", "..")
     git(planned, "checkout", "-q", "main")
+    commit(planned, {"else.txt": "another parent\n"})
     git(planned, "am", "-q", "../0001-Do-it.patch")
     assert call(planned) == ""
     assert commits_of(planned) == []
@@ -216,19 +198,20 @@ def test_what_stands_in_the_way_is_said_on_one_line(planned: Path) -> None:
     do(planned)
     write(planned, {"blackbird.plan.json": "{"})
     said = call(planned)
-    assert said.startswith("git-blackbird: the commit is not recorded: ")
+    assert said.startswith("git-blackbird: commit ")
+    assert " is not recorded yet: " in said
     assert said.count("\n") == 1
     configure(planned, execution__stopAfterEachTsk="true")
     said = call(planned)
-    assert said.startswith("git-blackbird: the commit is not recorded: the configuration is not usable: ")
+    assert " is not recorded yet: the configuration is not usable: " in said
     assert said.count("\n") == 1
 
 
 def test_a_fault_is_said_and_fails_nothing(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    do(planned)
+    oid = do(planned)
     monkeypatch.setenv("PATH", "/nowhere")
-    said = call(planned)
-    assert said.startswith("git-blackbird: the commit is not recorded: FileNotFoundError: ")
+    said = call(planned, oid=oid)
+    assert said.startswith("git-blackbird: the commit is not recorded yet: FileNotFoundError: ")
 
 
 def test_nothing_in_a_name_reaches_the_terminal_raw(planned: Path) -> None:

@@ -43,6 +43,7 @@ def status_lines(overview: Overview, output: Output) -> Iterator[str]:
     yield from _headed("due", _due(overview, output.columns))
     yield from _headed("blocked", _blocked(overview, output.columns))
     yield from _headed(CUT_OFF, _cut_off(overview))
+    yield from _headed("commits of yours that are still to be recorded", _deferred(overview))
     yield from _headed("the plan and the records differ", _drift(overview))
     yield from _headed("decisions on tasks that are not in this plan", _elsewhere(overview))
 
@@ -206,6 +207,14 @@ def _cut_off(overview: Overview) -> Iterator[str]:
     yield f"      {one.command}    # finishes it"
 
 
+def _deferred(overview: Overview) -> Iterator[str]:
+    yield from (f"  {oid[:10]}" for oid in overview.deferred[:MAX_LISTED])
+    if len(overview.deferred) > MAX_LISTED:
+        yield f"  and {len(overview.deferred) - MAX_LISTED} more"
+    if overview.deferred:
+        yield "      git blackbird execute    # records them first"
+
+
 def _drift(overview: Overview) -> Iterator[str]:
     for task_id, (stored, derived) in overview.drift.items():
         yield f"  {task_id}: the plan says {stored}, its runs say {derived}"
@@ -253,6 +262,7 @@ def status_data(overview: Overview) -> dict[str, Any]:
             for task_id, (stored, derived) in overview.drift.items()
         },
         "cutOffApproval": _cut_off_data(overview),
+        "deferredCommits": list(overview.deferred),
         "unreadable": [{"path": fault.path, "what": fault.what} for fault in overview.unreadable],
         "elsewhere": [{"task": run.task_id, "run": run.id} for run in overview.elsewhere],
         "problems": [

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from git_blackbird.controller.approval_commits import Approval, commits_approvals, committed
 from git_blackbird.controller.checkpoints import change_of, moved_paths, request_obstacle
+from git_blackbird.controller.deferred_commits import record_deferred
 from git_blackbird.controller.drafts import drop_arrived
-from git_blackbird.controller.late_commits import record_late
 from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -57,7 +57,7 @@ def record_decision(
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
     workspace.require_person("decide")
-    record_late(workspace)
+    record_deferred(workspace)
     image = workspace.store.image()
     task = find_task(image.plan, task_id)
     run = find_pending(image, task.id, run_id)

@@ -13,9 +13,9 @@ from git_blackbird.controller.conduct import Crew, Post, begin_recorded, follow_
 from git_blackbird.controller.holding import hold_session
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.overtaking import overtake_runs
+from git_blackbird.controller.readying import NoLongerReadyError, require_recorded
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.work_folders import remove_litter, work_folder
-from git_blackbird.errors import RequestError
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.snapshot import Snapshot
 from git_blackbird.model.change import LeftOut
@@ -26,10 +26,6 @@ from git_blackbird.model.run import Run
 from git_blackbird.model.status import apply_statuses
 
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
-
-
-class NoLongerReadyError(RequestError):
-    """Someone changed the plan between the choice of a task and its start."""
 
 
 async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
@@ -142,6 +138,8 @@ class _Leg:
             reasons = readiness(plan, task).reasons
             if self._order.resumes is None and reasons:
                 raise NoLongerReadyError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
+            if self._order.resumes is None:
+                require_recorded(workspace, task.id)
             # No parent above a leaf that is worked on is judged by its gate.
             moment = workspace.moment({})
             transaction.save_run(self._run)

@@ -24,10 +24,11 @@ from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.elsewhere import changed_elsewhere, or_elsewhere
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.finishing import Done, finish, interrupted, looked_at, refused, refused_session
-from git_blackbird.controller.leg import NoLongerReadyError, run_leg
+from git_blackbird.controller.leg import run_leg
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.parent_review import ReviewMovedError, order_review, run_review
-from git_blackbird.controller.repair import repair
+from git_blackbird.controller.readying import NoLongerReadyError
+from git_blackbird.controller.repair import is_work_deferred, repair
 from git_blackbird.controller.review_stops import reviews_required
 from git_blackbird.controller.summons import Summoning
 from git_blackbird.controller.task_reviews import (
@@ -200,6 +201,8 @@ class Loop:
         if self._workspace.reviews_changes:
             # Who could not review the work in the end is told before it is done.
             self._reviewers_of_changes()
+        if is_work_deferred(self._workspace, self._face, task.id):
+            return None
         left = self._call.starts_left
         self._call = replace(self._call, starts_left=None if left is None else left - 1)
         try:

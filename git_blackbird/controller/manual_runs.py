@@ -10,7 +10,7 @@ from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.pending import require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.errors import BlackbirdError, LockedError, RequestError
+from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import summarize
 from git_blackbird.git.commit_log import read_commits
 from git_blackbird.git.committed import Committed, look_at_commit
@@ -21,7 +21,7 @@ from git_blackbird.model.commands import judge_command, task_command
 from git_blackbird.model.commits import Commit
 from git_blackbird.model.graph import readiness
 from git_blackbird.model.history import History
-from git_blackbird.model.ids import TaskId
+from git_blackbird.model.ids import TaskId, task_id_fault
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import APPROVALS, RECORDER, Run, RunStatus, RunType
 from git_blackbird.storage.layout import HIDDEN
@@ -56,8 +56,8 @@ def record_commit(
     """Record a person's commit as a run of each task that its trailers name; gives a line for each.
 
     ``replaced`` is the commit that this one amends. Whether a task is ready is judged, and record and plan
-    are written, under one lock. Raises UnusableError, and LockedError when it cannot be had within
-    ``patience`` seconds.
+    are written, under one lock. Raises UnusableError, and LockedError, with nothing recorded, when that
+    cannot be had within ``patience`` seconds or one of the tasks is just being approved.
     """
     commit = read_commits(workspace.repo, [oid]).get(oid)
     if workspace.world.is_agent or commit is None or commit.runs:
@@ -67,11 +67,12 @@ def record_commit(
     noted: list[_Noted] = []
     said: list[str] = []
     with workspace.transaction(patience) as transaction:
+        _require_unclaimed(transaction, commit)
         save_statuses(workspace, transaction)
         for name in dict.fromkeys(commit.tasks):
             try:
                 one = _record(workspace, transaction, name, work)
-            except (RequestError, LockedError) as error:
+            except RequestError as error:
                 said.append(f"no manual run of {name}: {error.message}")
                 continue
             if one is not None:
@@ -80,6 +81,13 @@ def record_commit(
         said += _left(workspace, transaction, commit, replaced)
     _call_for_decisions(workspace, noted)
     return tuple(said)
+
+
+def _require_unclaimed(transaction: Transaction, commit: Commit) -> None:
+    """Wait with a commit whose task has a run that is being approved. Raises LockedError."""
+    for name in commit.tasks:
+        if task_id_fault(TaskId(name)) is None:
+            require_unclaimed(transaction, TaskId(name))
 
 
 def _call_for_decisions(workspace: Workspace, noted: Iterable[_Noted]) -> None:
@@ -128,7 +136,7 @@ def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Wo
     task = find_task(transaction.plan(), name)
     history = transaction.history(task.id)
     latest = history.latest
-    if latest is not None and work.commit.oid in latest.commits:
+    if any(work.commit.oid in run.commits for run in history.own):
         return None
     if latest is not None and work.replaced and work.replaced in latest.commits and _is_approved(latest):
         # What was judged stays; only the commit is found by its new name as well, if it is the same.
@@ -143,7 +151,6 @@ def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Wo
     if amended is None:
         run = _new_run(workspace, transaction, task, work)
     else:
-        require_unclaimed(transaction, task.id)
         run = amended.with_fields(**_fields(workspace, work, is_pending=amended.is_pending))
     pair = work.committed.pair
     save_run_ref(workspace.repo, run.id, pair.base, pair.head)

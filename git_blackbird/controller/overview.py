@@ -1,5 +1,6 @@
 """What readers see: where the plan stands, what runs, what is due. Takes no lock and writes nothing."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from git_blackbird.controller.held_parents import WaitingParent, waiting_parents
 from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
+from git_blackbird.git.task_commits import list_deferred
 from git_blackbird.model.graph import (
     Readiness,
     blockers,
@@ -85,6 +87,7 @@ class Overview(NamedTuple):
     elsewhere: tuple[Run, ...]
     problems: tuple[Problem, ...]
     cut_off: CutOffApproval | None
+    deferred: tuple[str, ...]
 
 
 def build_overview(workspace: Workspace, image: Image | None = None) -> Overview:
@@ -135,6 +138,7 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         elsewhere=_elsewhere(image),
         problems=workspace.problems,
         cut_off=find_cut_off(workspace),
+        deferred=list_deferred(os.fspath(workspace.layout.private)),
     )
 
 

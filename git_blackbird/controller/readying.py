@@ -1,13 +1,33 @@
 """Whether a task that is asked for by name may start, and what to do when it may not."""
 
+from git_blackbird.controller.deferred_commits import deferred_commit_of
+from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import decide_command, task_command
 from git_blackbird.model.graph import readiness
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import DecisionState
 from git_blackbird.storage.store import Image
 
 _WAYS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
+
+
+class NoLongerReadyError(RequestError):
+    """A task changed between its choice and its start."""
+
+
+def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
+    """Refuse to start an agent on a task that a commit of a person's did, and that is not recorded yet.
+
+    Raises NoLongerReadyError, GitError.
+    """
+    oid = deferred_commit_of(workspace, task_id)
+    if oid is not None:
+        raise NoLongerReadyError(
+            f"{task_id} is not started: commit {oid[:10]} is work on it, and is still to be recorded",
+            hint="`git blackbird execute` records it; its first lines say what stands in the way",
+        )
 
 
 def require_ready(image: Image, task: Task) -> Task:

@@ -11,10 +11,11 @@ from git_blackbird.controller.approval_commits import mend_cut_off
 from git_blackbird.controller.assignments import recorded_assignment
 from git_blackbird.controller.claims import forget_noted
 from git_blackbird.controller.closing import save_closed, summarize_leg
+from git_blackbird.controller.deferred_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.face import Face
-from git_blackbird.controller.late_commits import record_late
 from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.plan_guard import settle_plan
+from git_blackbird.controller.readying import require_recorded
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.work_folders import remove_litter
 from git_blackbird.controller.workspace import Workspace
@@ -43,7 +44,7 @@ def repair(workspace: Workspace, face: Face) -> Image:
     _mend_approval(workspace, face)
     with workspace.transaction() as transaction:
         settle_plan(transaction)
-    _record_late(workspace, face)
+    _record_deferred(workspace, face)
     with workspace.transaction() as transaction:
         settled = save_statuses(workspace, transaction)
         transaction.sweep()
@@ -54,14 +55,22 @@ def repair(workspace: Workspace, face: Face) -> Image:
     return settled.image
 
 
-def _record_late(workspace: Workspace, face: Face) -> None:
-    """Record the commits for which their hook did not wait."""
-    try:
-        for text in record_late(workspace):
-            face.notify(Notice(Weight.INFO, text))
-    except UnusableError as error:
-        text = f"commits of yours cannot be recorded yet: {error.message}"
-        face.notify(Notice(Weight.WARNING, text, error.hint))
+def _record_deferred(workspace: Workspace, face: Face) -> None:
+    """Record the commits that their hooks did not record, and say what became of each."""
+    for text in record_deferred(workspace):
+        face.notify(Notice(Weight.INFO, text))
+
+
+def is_work_deferred(workspace: Workspace, face: Face, task_id: TaskId) -> bool:
+    """Whether a commit that does a task was written down since the last repair; it is recorded now.
+
+    Raises NoLongerReadyError where it cannot be.
+    """
+    if deferred_commit_of(workspace, task_id) is None:
+        return False
+    _record_deferred(workspace, face)
+    require_recorded(workspace, task_id)
+    return True
 
 
 def _mend_approval(workspace: Workspace, face: Face) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from git_blackbird.controller.agents import agent_of, chosen_agent, probe
 from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.decide import record_decision, require_requestable
+from git_blackbird.controller.deferred_commits import record_deferred
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.in_hand import require_idle
 from git_blackbird.controller.loop import Loop, Opening
@@ -244,6 +245,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = OVERTAKEN_BY_RETRY)
     Raises RequestError when it is in no state to be reset.
     """
     workspace.require_person("reset a task")
+    record_deferred(workspace)
     with workspace.transaction() as transaction:
         plan = transaction.plan()
         task = find_task(plan, task_id)
@@ -268,6 +270,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
     Raises RequestError while an agent works on the task.
     """
     workspace.require_person("set a status")
+    record_deferred(workspace)
     with workspace.transaction() as transaction:
         plan = transaction.plan()
         task = find_task(plan, task_id)

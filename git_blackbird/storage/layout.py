@@ -78,11 +78,6 @@ class Layout:
         return self.private / "approval.json"
 
     @property
-    def late_commits(self) -> Path:
-        """A file for each commit of a person's that is still to be recorded."""
-        return self.private / "late-commits"
-
-    @property
     def drafts(self) -> Path:
         """What a person is writing, until it has become what it is for."""
         return self.private / "drafts"

@@ -55,6 +55,10 @@ class Hooked:
             return []
         return [(words[0], words[1]) for words in map(str.split, path.read_text().splitlines())]
 
+    def deferred(self) -> list[str]:
+        """The entries of commits that are to be recorded; no Python that would is here."""
+        return sorted(path.name for path in (self.repo / ".git").glob("blackbird/deferred-commit-*"))
+
     def calls(self) -> list[str]:
         return self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
 
@@ -251,7 +255,9 @@ def test_python_is_started_when_a_person_names_a_task(hooked: Hooked, message: s
     write(hooked.repo, {"../message": message})
     said = said_by(hooked.repo, "commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "../message")
     entry = hooked.repo.parent / "the entry"
-    assert hooked.calls() == ([f"-I {entry} .git"] if MESSAGES[message] else [])
+    deferred = f"deferred-commit-{head_of(hooked.repo)}"
+    assert hooked.calls() == ([f"-I {entry} .git {deferred}"] if MESSAGES[message] else [])
+    assert hooked.deferred() == ([deferred] if MESSAGES[message] else [])
     assert said == ""
 
 
@@ -275,6 +281,30 @@ def test_an_agent_starts_no_python(hooked: Hooked) -> None:
     git(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a")
     assert hooked.calls() == []
     assert len(hooked.notes()) == 1
+
+
+@pytest.mark.parametrize(
+    "step", ["rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "no plan"]
+)
+def test_in_the_middle_of_several_steps_or_without_a_plan_nothing_is_written_down(
+    hooked: Hooked, step: str
+) -> None:
+    git(hooked.repo, "commit", "-q", "--allow-empty", "-m", "X\n\nBlackbird-Task: a")
+    (entry,) = (hooked.repo / ".git" / "blackbird").glob("deferred-commit-*")
+    entry.unlink()
+    hooked.calls_file.unlink()
+    if step == "no plan":
+        (hooked.repo / "blackbird.plan.json").unlink()
+    else:
+        (hooked.repo / ".git" / step).mkdir()
+    subprocess.run([hooked.repo / ".git" / "hooks" / "post-commit"], cwd=hooked.repo, check=True)
+    assert (hooked.deferred(), hooked.calls()) == ([], [])
+
+
+def test_a_bisection_is_written_down_with_the_commit(hooked: Hooked) -> None:
+    (hooked.repo / ".git" / "BISECT_LOG").touch()
+    git(hooked.repo, "commit", "-q", "--allow-empty", "-m", "X\n\nBlackbird-Task: a")
+    assert hooked.deferred() == [f"deferred-commit-{head_of(hooked.repo)}-bisect"]
 
 
 def test_steps_of_a_rebase_start_no_python(hooked: Hooked) -> None:
@@ -315,6 +345,18 @@ def test_the_text_as_it_comes_is_a_hook_that_does_nothing(hooked: Hooked) -> Non
     assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Blackbird-Task: a") == ""
     assert hooked.notes() == []
     assert os.access(text, os.X_OK)
+
+
+@pytest.mark.usefixtures("agent")
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_an_agent_put_in_the_place_of_the_list_is_not_written_to(hooked: Hooked, kind: str) -> None:
+    victim = hooked.repo.parent / "victim"
+    victim.touch()
+    path = hooked.repo / ".git" / "blackbird" / "commits"
+    path.parent.mkdir()
+    path.symlink_to(victim) if kind == "link" else os.mkfifo(path)
+    assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "x") == ""
+    assert victim.read_bytes() == b""
 
 
 @pytest.mark.usefixtures("agent")

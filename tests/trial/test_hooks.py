@@ -169,10 +169,12 @@ def test_no_commit_waits_and_the_next_decision_finds_it(trial: Trial) -> None:
             "the next `git blackbird decide` or `execute` records it\n"
         )
         assert trial.records("a") == []
+    told = trial.expect(0, "status")
+    assert f"commits of yours that are still to be recorded\n  {head[:10]}\n" in told
     assert trial.expect(0, "decide", "a", "--approve").startswith("approved a\n")
     (record,) = trial.records("a")
     assert record["commits"] == [head]
-    assert list((trial.repo / ".git/blackbird/late-commits").iterdir()) == []
+    assert list((trial.repo / ".git/blackbird").glob("deferred-*")) == []
 
 
 def test_commits_that_were_kept_are_recorded_in_their_order(trial: Trial) -> None:

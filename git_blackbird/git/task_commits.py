@@ -1,0 +1,152 @@
+"""Whether a commit is work that a person did on a task, and no repetition of an earlier commit.
+
+Judged by the commit itself and by git's log of HEAD, so that the answer is the same whenever it is asked.
+Only the standard library, and little of it: the hook loads this for every commit that names a task.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable
+
+TASK = "Blackbird-Task"
+RUN = "Blackbird-Run"
+PREFIX = "deferred-commit-"
+"""How the hook's files are named: this, the commit's id, and ``BISECT`` during a bisection."""
+BISECT = "-bisect"
+Git = Callable[..., str]
+"""Runs git with some words and gives what it prints; raises where it fails."""
+
+# Moves of HEAD that a person's own `git commit` makes, as git's messages for them begin.
+_OWN = ("commit", "commit (initial)", "commit (amend)")
+_AMEND = "commit (amend)"
+# Those that carry over a commit of before, with a message that nobody wrote anew.
+_REPEATS = frozenset({"am", "cherry-pick", "rebase", "revert"})
+_TAIL_BYTES = 4 * 1024 * 1024
+_HEX = frozenset("0123456789abcdef")
+_LOOK = ("log", "-1", "--no-walk", "--ignore-missing", "--no-show-signature", "--encoding=UTF-8")
+_FORMAT = (
+    f"--format=%H %P%x00%(trailers:key={TASK},valueonly,separator=%x1f)%x00%(trailers:key={RUN},valueonly)"
+)
+
+
+class Verdict:
+    """What is to be done with a commit.
+
+    It is to be recorded where it has ``tasks`` or replaces a commit that had (``replaced``), and there is no
+    ``reason`` against it; without either it is no business of ours.
+    """
+
+    __slots__ = ("reason", "replaced", "tasks")
+
+    def __init__(
+        self, tasks: list[str] | None = None, replaced: str | None = None, reason: str | None = None
+    ) -> None:
+        self.tasks = tasks or []
+        self.replaced = replaced
+        self.reason = reason
+
+    @property
+    def is_work(self) -> bool:
+        """Whether the commit is to be recorded."""
+        return self.reason is None and bool(self.tasks or self.replaced)
+
+    @property
+    def remark(self) -> str | None:
+        """The line that says why a commit which names tasks is not recorded; None for others."""
+        return None if self.reason is None else f"no manual run of {', '.join(self.tasks)}: {self.reason}"
+
+
+def parse_name(name: str) -> tuple[str, bool] | None:
+    """Read the name of one of the hook's files: the commit, and whether a bisection was under way.
+
+    None for what is none of them: an agent may have put anything there.
+    """
+    if not name.startswith(PREFIX):
+        return None
+    oid = name.removeprefix(PREFIX).removesuffix(BISECT)
+    return (oid, name.endswith(BISECT)) if len(oid) in {40, 64} and _HEX.issuperset(oid) else None
+
+
+def list_names(private: str) -> list[str]:
+    """Give the names of the hook's files in a folder, the oldest first; there may be no folder."""
+    try:
+        with os.scandir(private) as entries:
+            files = [one for one in entries if parse_name(one.name) and one.is_file(follow_symlinks=False)]
+            return [one.name for one in sorted(files, key=lambda one: one.stat().st_mtime_ns)]
+    except OSError:
+        return []
+
+
+def list_deferred(private: str) -> tuple[str, ...]:
+    """Give the commits that have a file, the oldest first; what they say is not looked at."""
+    return tuple(dict.fromkeys(parsed[0] for name in list_names(private) if (parsed := parse_name(name))))
+
+
+def drop(private: str, name: str) -> None:
+    """Remove the file of a commit that is dealt with; another process may have done so already.
+
+    Raises OSError.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(private, name))  # noqa: PTH108, PTH118  # pathlib is slow
+
+
+def load_moves(git_dir: str) -> bytes:
+    """Give the end of git's log of where HEAD was moved; nothing where there is none."""
+    try:
+        with open(os.path.join(git_dir, "logs", "HEAD"), "rb") as log:  # noqa: PTH118, PTH123  # pathlib is slow
+            log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            return log.read()
+    except OSError:
+        return b""
+
+
+def find_move(moves: bytes, oid: str) -> tuple[int, str, str]:
+    """Say where a commit first was HEAD, what HEAD was before, and how that came about.
+
+    Later moves to it only came back. ``(-1, "", "")`` where the log does not know.
+    """
+    named = f" {oid} ".encode()
+    place = moves.find(named)
+    while place >= 0:
+        start = moves.rfind(b"\n", 0, place) + 1
+        old = moves[start:place].decode(errors="replace")
+        if len(old) == len(oid) and _HEX.issuperset(old):
+            line = moves[start:].partition(b"\n")[0].decode(errors="replace")
+            return start, old, line.partition("\t")[2].partition(":")[0]
+        place = moves.find(named, place + 1)
+    return -1, "", ""
+
+
+def judge(git: Git, moves: bytes, oid: str, *, in_bisect: bool) -> Verdict:
+    """Say what is to be done with a commit that HEAD named when its hook ran."""
+    _, old, action = find_move(moves, oid)
+    if action == "commit (cherry-pick)" or action.partition(" ")[0] in _REPEATS:
+        return Verdict()
+    (_, *parents), tasks = _names_in(git, oid)
+    replaced = old if action == _AMEND else None
+    if not tasks and not (replaced and _names_in(git, replaced)[1]):
+        return Verdict()
+    return Verdict(tasks, replaced, _obstacle(action, parents, in_bisect=in_bisect) if tasks else None)
+
+
+def _obstacle(action: str, parents: list[str], *, in_bisect: bool) -> str | None:
+    """Say why a commit is none that a person made to do a task; None when it is one."""
+    if in_bisect:
+        return "a bisection is under way"
+    if len(parents) > 1:
+        return "the commit is a merge"
+    return None if action in ("", *_OWN) else f"the commit came of `{action}`"
+
+
+def _names_in(git: Git, oid: str) -> tuple[list[str], list[str]]:
+    """Give the ids of a commit and its parents, and the tasks of its trailers; none for one of our own.
+
+    A commit that is not there any more, or never was, has none either.
+    """
+    said = git(*_LOOK, _FORMAT, oid, "--")
+    oids, _, rest = said.partition("\0")
+    tasks, _, run = rest.partition("\0")
+    return oids.split() or [""], [] if run.strip() else [
+        task.strip() for task in tasks.split("\x1f") if task.strip()
+    ]
