@@ -44,10 +44,13 @@ _WAY_PAST_EDITS = (
 class ApprovalRefusedError(RequestError):
     """The change of an approval cannot be committed as things stand; the decision stays pending."""
 
-    def __init__(self, task: Task, why: str, way: str = "settle that") -> None:
+    def __init__(self, task: Task, why: str, way: str | None = "settle that") -> None:
+        without = approve_without_commit(task.id)
         hint = (
             f"{way} and approve again; what HEAD has as the change left it is not committed again\n"
-            f"or commit by hand, and approve without: {approve_without_commit(task.id)}"
+            f"or commit by hand, and approve without: {without}"
+            if way is not None
+            else f"commit by hand what is still wanted of it, then approve without: {without}"
         )
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
 
@@ -77,17 +80,19 @@ def commits_approvals(workspace: Workspace) -> bool:
     return workspace.settings.text("execution.commit") == "approved"
 
 
-def foresee(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> CommitOutlook | None:
+def foresee(
+    workspace: Workspace, pair: TreePair | None, worktree: str | None, began: str | None
+) -> CommitOutlook | None:
     """Say what approving would commit as things stand; None where it makes no commit.
 
-    ``worktree`` is a fresh snapshot, None when none could be taken.
+    ``worktree`` is a fresh snapshot, None when none could be taken; ``began`` as in an Approval.
     """
     if not commits_approvals(workspace) or (pair is not None and pair.is_empty):
         return None
     if pair is None or worktree is None:
         return CommitOutlook(obstacles=("the snapshots that it would be made from are missing",))
     try:
-        plan = plan_commit(workspace.repo, pair, worktree)
+        plan = plan_commit(workspace.repo, pair, worktree, began)
     except BlackbirdError as error:
         return CommitOutlook(obstacles=(error.message,))
     return CommitOutlook(len(plan.edits), plan.head.branch, plan.obstacles if plan.edits else ())
@@ -123,7 +128,7 @@ def _plan(workspace: Workspace, approval: Approval) -> tuple[CommitPlan, tuple[s
         raise ApprovalRefusedError(task, "its change is not known, so it cannot be committed")
     try:
         worktree = snapshot(workspace, since=pair.head).tree
-        plan = plan_commit(workspace.repo, pair, worktree)
+        plan = plan_commit(workspace.repo, pair, worktree, approval.began)
         moved = differs(workspace.repo, worktree, pair)
         if plan.edits:
             # What would keep the index from following is better known before there is a commit.
@@ -132,7 +137,8 @@ def _plan(workspace: Workspace, approval: Approval) -> tuple[CommitPlan, tuple[s
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
     if plan.edits and plan.obstacles:
-        raise ApprovalRefusedError(task, _listed(plan.obstacles), plan.way or _WAY_PAST_EDITS)
+        way = None if plan.has_moved_on else plan.way or _WAY_PAST_EDITS
+        raise ApprovalRefusedError(task, _listed(plan.obstacles), way)
     return plan, moved
 
 

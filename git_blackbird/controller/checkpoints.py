@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.approval_commits import foresee
+from git_blackbird.controller.outside_moves import joined_outside, own_legs
 from git_blackbird.controller.pending import find_pending
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -42,7 +43,7 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         runs=len(runs),
         cost_usd=total_cost(runs),
         no_request=request_obstacle(workspace, image.history(task.id), run),
-        commit=foresee(workspace, pair, worktree),
+        commit=foresee(workspace, pair, worktree, runs[0].head_commit if runs else None),
         merged=merged,
         suggestion=render_fix_request(merged) if merged is not None and merged.findings else None,
         reasons=reasons_to_ask(workspace, image.history(task.id), run),
@@ -85,13 +86,13 @@ def change_of(
     if not legs:
         return None, run.review_summary or Summary(minimal="no snapshots of this run are left")
     try:
-        pair = compose(workspace.repo, legs)
+        pair = compose(workspace.repo, own_legs(workspace, runs))
         summary = summarize(workspace.repo, pair)
         between = tuple(_between(workspace, image, runs, pair))
     except BlackbirdError as error:
         return None, Summary(minimal=error.message)
     own = run.review_summary.left_out if run.review_summary is not None else ()
-    return pair, replace(summary, between=between, left_out=own)
+    return pair, replace(summary, between=between, left_out=own, outside=joined_outside(runs))
 
 
 def _between(workspace: Workspace, image: Image, runs: Sequence[Run], pair: TreePair) -> Iterator[Between]:

@@ -8,14 +8,18 @@ from git_blackbird.agents.runner import EndCause, Ended
 from git_blackbird.controller.claims import list_noted
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.orders import Order
+from git_blackbird.controller.outside_moves import OwnChange, own_change
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.statuses import save_status
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.errors import BlackbirdError
+from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.changes import summarize
+from git_blackbird.git.head_moves import log_size
 from git_blackbird.git.program import GitStoppedError
 from git_blackbird.git.refs import save_run_ref
+from git_blackbird.git.repository import head
+from git_blackbird.git.snapshot import Snapshot
 from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.conversation import Reading, Refusal
 from git_blackbird.model.events import Notice, Weight
@@ -35,6 +39,8 @@ LIMIT_REASONS = {
     EndCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
     EndCause.INTERRUPTED: TerminalReason.INTERRUPTED,
 }
+# How often a snapshot is taken once more since HEAD was moved meanwhile.
+_TRIES = 3
 _GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 
 
@@ -94,11 +100,11 @@ def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> R
     A summary that fails never blocks: the record says that it is minimal. Raises SaveError.
     """
     try:
-        summary, head_tree = summarize_leg(workspace, face, run)
+        trees = summarize_leg(workspace, face, run)
     except GitStoppedError as error:
-        summary, head_tree = Summary(minimal=error.message), None
+        trees = {"head_tree": None, "review_summary": Summary(minimal=error.message)}
     usage = closing.ended.reading.usage
-    changed = head_tree is None or head_tree != run.base_tree
+    changed = trees["head_tree"] is None or trees["head_tree"] != trees.get("base_tree", run.base_tree)
     asked_model = usage is not None and usage.output_tokens > 0
     outcome = judge(closing, Traces(changed, worked=changed or asked_model))
     now = workspace.world.timestamp()
@@ -106,8 +112,7 @@ def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> R
         **ending_fields(closing.ended, outcome, now),
         "provider_session_ref": _session(run, closing),
         "questions": closing.ended.reading.questions if outcome.status is RunStatus.WAITING_USER else (),
-        "head_tree": head_tree,
-        "review_summary": summary,
+        **trees,
     }
     if outcome.status is RunStatus.SUCCESS and workspace.reviews_changes:
         # Whoever ends the reviews says what is to be decided.
@@ -173,27 +178,55 @@ def _leftovers(ended: Ended) -> tuple[str, ...]:
     return (f"{ended.leftovers_stopped} process(es) the agent left behind were stopped",)
 
 
-def summarize_leg(workspace: Workspace, face: Face, run: Run) -> tuple[Summary, str | None]:
-    """Take the head snapshot and compare; gives the summary and the head tree, or a minimal one and None.
+def summarize_leg(workspace: Workspace, face: Face, run: Run) -> dict[str, Any]:
+    """Take the head snapshot and compare; gives the fields of the record that tell of the change.
 
-    Raises GitStoppedError where a person did not wait for it.
+    What others committed meanwhile is no part of it. Without a snapshot the summary is minimal. Raises
+    GitStoppedError where a person did not wait for it.
     """
-    head_tree: str | None = None
+    fields: dict[str, Any] = {"head_tree": None}
     try:
-        after = snapshot(workspace, since=run.base_tree)
-        head_tree = after.tree
+        fields["end_commit"] = head(workspace.repo).commit
+        after, log_end = _last_snapshot(workspace, run)
+        fields["head_tree"] = after.tree
         if run.base_tree is None:
-            return Summary(minimal="the snapshot from before the run is missing"), head_tree
-        save_run_ref(workspace.repo, run.id, run.base_tree, head_tree)
-        summary = summarize(workspace.repo, TreePair(run.base_tree, head_tree))
-        return replace(summary, left_out=after.left_out), head_tree
+            return fields | {"review_summary": Summary(minimal="the snapshot from before the run is missing")}
+        own = _own_change(workspace, face, run, TreePair(run.base_tree, after.tree), log_end)
+        save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
+        summary = replace(summarize(workspace.repo, own.pair), left_out=after.left_out, outside=own.outside)
+        return fields | {"base_tree": own.pair.base, "review_summary": summary}
     except GitStoppedError:
         raise
     except BlackbirdError as error:
-        face.notify(
-            Notice(Weight.WARNING, f"no summary of run {run.id}: {error.message}", task_id=run.task_id)
-        )
-        return Summary(minimal=error.message), head_tree
+        _warn(face, run, f"no summary of run {run.id}: {error.message}")
+        return fields | {"review_summary": Summary(minimal=error.message)}
+
+
+def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:
+    """Take the head snapshot; gives the size of git's log of HEAD as well, which says what is in it."""
+    for _ in range(_TRIES):
+        size = log_size(workspace.repo)
+        after = snapshot(workspace, since=run.base_tree)
+        if log_size(workspace.repo) == size:
+            break
+    return after, size
+
+
+def _own_change(workspace: Workspace, face: Face, run: Run, pair: TreePair, log_end: int) -> OwnChange:
+    """Leave in the change what cannot be told from it, and say so."""
+    try:
+        return own_change(workspace, run, pair, log_end)
+    except GitStoppedError:
+        raise
+    except (UnusableError, OSError) as error:
+        why = error.message if isinstance(error, UnusableError) else error.strerror
+        text = f"what you committed during run {run.id} is in its change: the moves of HEAD are not known"
+        _warn(face, run, f"{text}: {why}")
+        return OwnChange(pair)
+
+
+def _warn(face: Face, run: Run, text: str) -> None:
+    face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
 
 
 def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, Any]) -> Run:
@@ -216,12 +249,11 @@ def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, An
         transaction.forget_plan()
         save_status(workspace, transaction, run.task_id)
     for was, aside in replaced:
-        text = f"{was} was replaced during the run: what is there now is kept as {aside.name}"
-        face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
+        _warn(face, run, f"{was} was replaced during the run: what is there now is kept as {aside.name}")
     if check.warning:
-        face.notify(Notice(Weight.WARNING, check.warning, task_id=run.task_id))
+        _warn(face, run, check.warning)
     for change in check.changes:
-        face.notify(Notice(Weight.WARNING, f"the plan changed during the run: {change}", task_id=run.task_id))
+        _warn(face, run, f"the plan changed during the run: {change}")
     return closed
 
 

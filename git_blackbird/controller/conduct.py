@@ -1,8 +1,8 @@
 """Taking an agent's process through its run: held at the gate, let go, followed to its end."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.environment import child_environ
@@ -37,10 +37,11 @@ class Crew:
 
 @dataclass(frozen=True)
 class Post:
-    """Where an agent works, and the private folder of its run."""
+    """Where an agent works, the private folder of its run, and its variables beyond the usual ones."""
 
     cwd: Path
     folder: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def hold_agent(crew: Crew, assignment: Assignment, post: Post) -> HeldChild:
@@ -57,7 +58,7 @@ def hold_agent(crew: Crew, assignment: Assignment, post: Post) -> HeldChild:
         task_id=task_id,
         run_id=run_id,
         tmp_dir=post.folder / "tmp",
-        extra={},
+        extra=post.variables,
     )
     return hold(
         crew.agent.launch(assignment, environ),

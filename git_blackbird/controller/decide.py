@@ -1,16 +1,18 @@
 """Recording a decision: under the store lock, from anywhere, once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from git_blackbird.controller.approval_commits import Approval, commits_approvals, committed
 from git_blackbird.controller.checkpoints import change_of, moved_paths, request_obstacle
 from git_blackbird.controller.deferred_commits import record_deferred
 from git_blackbird.controller.drafts import drop_arrived
+from git_blackbird.controller.outside_moves import changed_by_others, without_paths
 from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.changes import restore_command
+from git_blackbird.git.changes import restore_command, touched
 from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit
@@ -18,8 +20,9 @@ from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.history import History, since_done
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.run import APPROVALS, DecisionState, Run, TerminalReason
+from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunType, TerminalReason
 from git_blackbird.model.task_review import readable_merged
+from git_blackbird.model.text import clean_line
 from git_blackbird.storage.store import Image
 
 _UNDO_IS_LOST = "the snapshots of the change are gone: no command is known that takes it back"
@@ -77,7 +80,7 @@ def record_decision(
     moved = moved_paths(workspace, pair)
     decided = _save(workspace, run, decision, pair)
     try:
-        return Recorded(decided, moved, _undo(workspace, decision, pair))
+        return Recorded(decided, moved, _undo(workspace, decision, runs, pair))
     except BlackbirdError:
         # The snapshots of the change are gone; what is rejected does not need them.
         return Recorded(decided, moved, undo_is_lost=True)
@@ -92,11 +95,27 @@ def _with_findings(run: Run, decision: Decision) -> Decision:
     return replace(decision, feedback=render_fix_request(merged))
 
 
-def _undo(workspace: Workspace, decision: Decision, pair: TreePair | None) -> tuple[str, ...]:
-    """Give the commands that take a rejected change back; a person runs them, never this program."""
+def _undo(
+    workspace: Workspace, decision: Decision, runs: Sequence[Run], pair: TreePair | None
+) -> tuple[str, ...]:
+    """Give the commands that take a rejected change back; a person runs them, never this program.
+
+    No command is for a file that the person has committed: what they did is in it as well.
+    """
     if decision.state is not DecisionState.REJECTED or pair is None or pair.is_empty:
         return ()
-    return restore_command(workspace.repo, pair, workspace.world.cwd)
+    if all(run.run_type is RunType.MANUAL for run in runs):
+        return tuple(f"git revert {oid}" for run in reversed(runs) for oid in reversed(run.commits[-1:]))
+    touched_paths = touched(workspace.repo, pair)
+    kept = {path: oid for path, oid in changed_by_others(workspace, runs).items() if path in touched_paths}
+    left = without_paths(workspace, pair, kept) if kept else pair
+    commands = () if left.is_empty else restore_command(workspace.repo, left, workspace.world.cwd)
+    return (*commands, *(_by_hand(path, oid) for path, oid in sorted(kept.items())))
+
+
+def _by_hand(path: bytes, oid: str) -> str:
+    name = clean_line(path.decode(errors="replace"))
+    return f"# {name}: commits here since then have it as well ({oid[:10]}): that is for you to take back"
 
 
 def _check_request(workspace: Workspace, image: Image, run: Run, decision: Decision) -> None:

@@ -12,10 +12,12 @@ from git_blackbird.controller.closing import Closing, close_run
 from git_blackbird.controller.conduct import Crew, Post, begin_recorded, follow_agent, hold_agent, open_run
 from git_blackbird.controller.holding import hold_session
 from git_blackbird.controller.orders import Order
+from git_blackbird.controller.outside_moves import forget_trace, keep_trace_short, trace_git
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.readying import NoLongerReadyError, require_recorded
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.work_folders import remove_litter, work_folder
+from git_blackbird.git.head_moves import log_size
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.snapshot import Snapshot
 from git_blackbird.model.change import LeftOut
@@ -35,9 +37,11 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     same. Raises SaveError, SnapshotError, AgentUnavailableError, LockedError or RequestError with nothing
     left running.
     """
+    # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
+    size = log_size(crew.workspace.repo)
     base = await run_in_thread(lambda: snapshot(crew.workspace))
     _name_left_out(crew, base.left_out)
-    opening = _opening(crew, order, base)
+    opening = _opening(crew, order, base).with_fields(head_log=size)
     with hold_session(crew.workspace, crew.face, opening), work_folder(crew.workspace.layout) as folder:
         return await _Leg(crew, order, opening, folder).run(hurry)
 
@@ -73,7 +77,7 @@ class _Leg:
     def __init__(self, crew: Crew, order: Order, opening: Run, folder: Path) -> None:
         self._crew = crew
         self._order = order
-        self._post = Post(crew.workspace.repo.top, folder)
+        self._post = Post(crew.workspace.repo.top, folder, trace_git(crew.workspace))
         self._run = opening
         self._recorded_in: tuple[int, int] | None = None
         self._assignment = self._assign()
@@ -96,7 +100,11 @@ class _Leg:
         child = hold_agent(self._crew, self._assignment, self._post)
         begin_recorded(child, lambda: self._record(child), lambda: self._tell_start(child))
         crew, run = self._crew, self._run
-        ended = await follow_agent(crew, self._assignment, child, hurry)
+        shortening = asyncio.ensure_future(keep_trace_short(crew.workspace))
+        try:
+            ended = await follow_agent(crew, self._assignment, child, hurry)
+        finally:
+            shortening.cancel()
         remove_litter(crew.workspace.repo.top, run, crew.agent.litter)
         if self._records_folder() != self._recorded_in:
             crew.face.notify(Notice(Weight.WARNING, _RECORDS_GONE, task_id=run.task_id))
@@ -107,6 +115,7 @@ class _Leg:
             lambda: close_run(crew.workspace, crew.face, self._run, closing), hurry
         )
         forget_noted(crew.workspace)
+        forget_trace(crew.workspace)
         if closed.review_summary is not None:
             _name_left_out(crew, closed.review_summary.left_out)
         crew.face.notify(RunEnded(closed, self._order.task.title, ended.duration_seconds))

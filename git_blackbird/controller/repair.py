@@ -14,6 +14,7 @@ from git_blackbird.controller.closing import save_closed, summarize_leg
 from git_blackbird.controller.deferred_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.liveness import processes_at_work
+from git_blackbird.controller.outside_moves import forget_trace
 from git_blackbird.controller.plan_guard import settle_plan
 from git_blackbird.controller.readying import require_recorded
 from git_blackbird.controller.statuses import save_statuses
@@ -41,6 +42,7 @@ def repair(workspace: Workspace, face: Face) -> Image:
     for run in [*running_records(histories), *_running_reviews(workspace, histories)]:
         _close_lost(workspace, face, run)
     forget_noted(workspace)
+    forget_trace(workspace)
     _mend_approval(workspace, face)
     with workspace.transaction() as transaction:
         settle_plan(transaction)
@@ -109,7 +111,6 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
     reading, files = read_log(workspace, run), _saved_streams(workspace, run)
     session = reading.session or (run.provider_session_ref if run.resumes else None)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
-    summary, head_tree = summarize_leg(workspace, face, run)
     save_closed(
         workspace,
         face,
@@ -120,10 +121,9 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
             "terminal_reason": TerminalReason.CONTROLLER_LOST,
             "error": "the program that ran it ended first",
             "provider_session_ref": session,
-            "head_tree": head_tree,
+            **summarize_leg(workspace, face, run),
             "head_late": True,
             "notes": ("it was cut off; what was edited before that was found is in its summary",),
-            "review_summary": summary,
             "result": reading.final_text or None,
             "usage": reading.usage,
             "cost_usd": reading.cost_usd,

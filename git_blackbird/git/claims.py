@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,6 +49,18 @@ def list_commits(repo: Repository, run_id: str, since: str | None) -> tuple[str,
             settled = settle(claims, _load_made(repo, _moves_since(git_dir, claims, since)))
             found |= dict.fromkeys(one.oid for one in settled if one.owner == run_id)
     return tuple(found)
+
+
+def list_owners(repo: Repository, since: str | None) -> Mapping[str, str]:
+    """Say who made the commits of this worktree that the hook noted; ``since`` as above.
+
+    Raises GitError, OSError.
+    """
+    claims = _read_list(repo.git_dir)
+    if not claims:
+        return {}
+    settled = settle(claims, _load_made(repo, _moves_since(repo.git_dir, claims, since)))
+    return {one.oid: one.owner for one in settled}
 
 
 def mark_active(repo: Repository) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from git_blackbird.git.commit_log import find_commit
 from git_blackbird.git.private_index import private_index
 from git_blackbird.git.program import revisions
 from git_blackbird.git.repository import Head, Repository, head
@@ -40,6 +41,7 @@ _UNDER_WAY = {
 }
 _RESOLVE = "resolve what is in conflict first (`git status` names it)"
 _TAKE_MARKS_AWAY = "take the marks away by the commands above first"
+_MOVED_ON = "HEAD has moved on there since the change began"
 _IN_THE_WAY = "{} has it, and it cannot stay beside the change"
 
 
@@ -49,7 +51,8 @@ class CommitPlan:
 
     ``base_tree`` is what HEAD holds now, ``tree`` what the commit would hold, ``edits`` the paths that are
     still to be committed; what HEAD has already is none of them. With ``obstacles`` it must not be made;
-    ``way`` says how they go, None where they are edits of the user's.
+    ``way`` says how they go, None where they are edits of the user's. ``has_moved_on``: HEAD gained a
+    version of its own at one of the paths, and no commit can hold exactly the change any more.
     """
 
     head: Head
@@ -58,22 +61,33 @@ class CommitPlan:
     edits: Mapping[bytes, Entry | None]
     obstacles: tuple[str, ...] = ()
     way: str | None = None
+    has_moved_on: bool = False
 
 
-def plan_commit(repo: Repository, pair: TreePair, worktree: str) -> CommitPlan:
+def plan_commit(repo: Repository, pair: TreePair, worktree: str, began: str | None = None) -> CommitPlan:
     """See what a commit of the change ``pair`` would be; writes nothing but objects.
 
-    ``worktree`` is a fresh snapshot. Raises UnusableError when the repository cannot be read.
+    ``worktree`` is a fresh snapshot, ``began`` the commit that HEAD named when work on the change began.
+    Raises UnusableError when the repository cannot be read.
     """
     at = head(repo)
     trees = Trees(repo)
     base_tree = trees.save({}) if at.commit is None else tree_of(repo, at.commit)
     with private_index(repo, "plan") as index:
         staged = read_staged(repo, index)
-    planning = _Planning(trees, pair, base_tree, worktree, staged)
+    began_tree = None if began is None or find_commit(repo, began) is None else tree_of(repo, began)
+    planning = _Planning(trees, pair, base_tree, worktree, staged, began_tree)
     operation = _under_way(repo)
     said, way = ((operation.said,), operation.way) if operation else ((), planning.way())
-    return CommitPlan(at, base_tree, planning.tree, planning.edits, (*said, *planning.obstacles()), way)
+    return CommitPlan(
+        at,
+        base_tree,
+        planning.tree,
+        planning.edits,
+        (*said, *planning.obstacles()),
+        way,
+        planning.has_moved_on(),
+    )
 
 
 def tree_of(repo: Repository, commit: str) -> str:
@@ -95,6 +109,7 @@ class _Planning:
     base_tree: str
     worktree: str
     staged: Staged
+    began_tree: str | None
 
     @cached_property
     def edits(self) -> Mapping[bytes, Entry | None]:
@@ -139,13 +154,21 @@ class _Planning:
         """Say which marks keep git from looking at this path."""
         return _kept_back(path, self.staged.tags.get(path, b""))
 
+    def has_moved_on(self) -> bool:
+        """Whether HEAD gained a version of its own at a path of the change."""
+        return any(self.obstacle(path) == _MOVED_ON for path in self.edits)
+
+    def moved_on(self, path: bytes) -> bool:
+        """Whether HEAD has another version than when the change began; else it differed by edits then."""
+        return self.began_tree is not None and self.trees.entry(self.began_tree, path) != self.now(path)
+
     def obstacle(self, path: bytes) -> str | None:
         """Say why this path cannot be committed; None when it can."""
         before, now, after = self.trees.entry(self.pair.base, path), self.now(path), self.after(path)
         if any(entry is not None and entry.mode == SUBMODULE for entry in (before, now, after)):
             return "it is or was a repository of its own"
         if now != before:
-            return "HEAD has another version than the change began with"
+            return _MOVED_ON if self.moved_on(path) else "HEAD has another version than the change began with"
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
             return "something else is staged there"

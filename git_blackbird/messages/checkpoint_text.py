@@ -8,7 +8,7 @@ from git_blackbird.messages.amounts import render_cost, render_path, render_tota
 from git_blackbird.messages.event_text import render_reason
 from git_blackbird.messages.merged_review import render_merged_text
 from git_blackbird.messages.review_text import overall_word
-from git_blackbird.model.change import MAX_FILES, FileChange, Summary
+from git_blackbird.model.change import MAX_FILES, FileChange, OutsideMove, Summary
 from git_blackbird.model.checkpoint import Checkpoint, CommitOutlook
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.findings import Overall
@@ -16,6 +16,8 @@ from git_blackbird.model.run import Run
 from git_blackbird.model.text import clean, clean_line, visible
 
 TITLE = "Task review checkpoint"
+OUTSIDE = "Meanwhile in HEAD, not by this run, and not in the change:"
+OUTSIDE_UNKNOWN = "Meanwhile in HEAD, and in the change, since whose they are is not known:"
 _MAX_LISTED = 10
 _MAX_RESULT_LINES = 4
 _MAX_REVIEW_LINES = 60
@@ -149,6 +151,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
     yield from _listed("Not all is shown:", cut, Tone.FAINT)
     yield from _listed("Left out of the snapshot:", left_out, Tone.WARNING)
     yield from _listed("Also touched by another task in between:", between, Tone.WARNING)
+    yield from _listed(OUTSIDE, outside_lines(summary, in_change=False), Tone.WARNING)
+    yield from _listed(OUTSIDE_UNKNOWN, outside_lines(summary, in_change=True), Tone.WARNING)
     yield from _listed(
         "The worktree differs from the change by now in:", map(render_path, checkpoint.moved), Tone.WARNING
     )
@@ -156,6 +160,22 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
     yield from _listed("Notes:", map(clean_line, run.notes), Tone.WARNING)
     if checkpoint.commit is not None:
         yield from _outlook(checkpoint.commit)
+
+
+def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
+    """Name what others did to HEAD during the run, in git's words, and where the change is in it as well."""
+    return [
+        f"{one.new[:10]} {clean_line(one.text)}{_also_changed(one)}"
+        for one in summary.outside
+        if one.in_change is in_change
+    ]
+
+
+def _also_changed(one: OutsideMove) -> str:
+    if not one.paths:
+        return ""
+    more = f" and {len(one.paths) - _MAX_LISTED} more" if len(one.paths) > _MAX_LISTED else ""
+    return f"; also changed by it: {', '.join(map(render_path, one.paths[:_MAX_LISTED]))}{more}"
 
 
 def _outlook(commit: CommitOutlook) -> Iterator[Line]:

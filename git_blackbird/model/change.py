@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from git_blackbird.model.ids import ObjectId
 from git_blackbird.model.recorded import Recorded
 
 MAX_FILES = 25
@@ -12,6 +13,7 @@ MAX_SNIPPETS = 3
 MAX_SNIPPET_LINES = 20
 MAX_SNIPPET_BYTES = 800
 MAX_CHANGES = 1000
+MAX_OUTSIDE = 200
 
 
 class FileStatus(StrEnum):
@@ -78,6 +80,22 @@ class Between(Recorded):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutsideMove(Recorded):
+    """A move of HEAD during a run that is not known to be the run's: a commit, a pull, another branch.
+
+    ``text`` is git's own word for it, ``old`` what HEAD named before, None if nothing. What it brought is no
+    part of the change, unless it is not known whose it was (``in_change``). ``paths`` are those of the
+    change that it changed as well.
+    """
+
+    old: ObjectId | None = None
+    new: ObjectId
+    text: str
+    paths: tuple[str, ...] = ()
+    in_change: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Summary(Recorded):
     """``review_summary`` of a run record (spec 2), bounded; ``cut`` says what was left away."""
 
@@ -89,6 +107,7 @@ class Summary(Recorded):
     cut: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     between: tuple[Between, ...] = ()
+    outside: tuple[OutsideMove, ...] = ()
     minimal: str | None = None
 
 

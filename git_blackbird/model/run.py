@@ -95,6 +95,8 @@ class Run(Recorded):
     ``commits`` are the commits made in the run or by its approval, oldest first. ``merged_review`` and
     ``review_result`` are those of ``model.findings`` as they are written; ``reviewed_run`` is the run whose
     change a spec or code review looked at, ``requested_by`` says who asked for changes if no person did.
+    ``head_log`` is the size of git's log of HEAD, in bytes, when the run began, ``end_commit`` what HEAD
+    named when it ended. ``base_tree`` has what others committed meanwhile: it is no part of the change.
     """
 
     id: RunId
@@ -133,6 +135,8 @@ class Run(Recorded):
     repo_root: str | None = None
     branch: str | None = None
     head_commit: ObjectId | None = None
+    head_log: int | None = None
+    end_commit: ObjectId | None = None
     base_tree: ObjectId | None = None
     head_tree: ObjectId | None = None
     head_late: bool | None = None

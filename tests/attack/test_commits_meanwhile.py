@@ -1,0 +1,231 @@
+"""Commits that a person makes while an agent works: the agent's change is what the agent did."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit, git, wait_until, write
+from tests.trial.program import PATIENCE_SECONDS, Trial
+
+LINES = [f"line {number}\n" for number in range(1, 21)]
+
+
+@pytest.fixture(params=["with the hook", "without the hook"])
+def trial(repo: Path, request: pytest.FixtureRequest) -> Trial:
+    files = {
+        "old.txt": "old\n",
+        "long.txt": "".join(LINES),
+        ".gitignore": ".blackbird\nblackbird.plan.json\n",
+    }
+    commit(repo, files, "start")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    trial.configure({"execution.stopAfterEachTask": "true", "execution.commit": "approved"})
+    if request.param == "with the hook":
+        trial.expect(0, "hooks", "install")
+    return trial
+
+
+def changed(number: int, text: str) -> str:
+    """The long file with one line another."""
+    return "".join(f"{text}\n" if place == number else line for place, line in enumerate(LINES, start=1))
+
+
+def work(trial: Trial, before: str, meanwhile: Callable[[], object], after: str = "") -> str:
+    """Let an agent do something, wait for what a person does meanwhile, and do more; gives what is said."""
+    go = trial.repo.parent / "go"
+    os.mkfifo(go)
+    trial.command(f"{before or ':'}; touch ../ready; read -r _ <../go; {after or ':'}")
+    process = trial.start("execute", "--no-input")
+    wait_until((trial.repo.parent / "ready").exists)
+    meanwhile()
+    go.write_text("go\n")
+    said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 3, said
+    return said
+
+
+def files_of(trial: Trial) -> list[str]:
+    """The paths of the change that is to be decided on, as they are recorded."""
+    return [str(path) for path in trial.records("a")[-1]["review_summary"].get("files", ())]
+
+
+def approve(trial: Trial) -> list[str]:
+    """Approve, and give the paths that its commit has."""
+    before = git(trial.repo, "rev-parse", "HEAD")
+    trial.expect(0, "decide", "a", "--approve")
+    assert git(trial.repo, "rev-parse", "HEAD~1") == before
+    return git(trial.repo, "show", "--format=", "--name-only", "HEAD").splitlines()
+
+
+def test_a_commit_of_another_file_is_no_part_of_the_change(trial: Trial) -> None:
+    mine: list[str] = []
+    said = work(
+        trial,
+        "echo agent >new.txt",
+        lambda: mine.append(commit(trial.repo, {"mine.txt": "mine\n", "old.txt": "mine\n"}, "of mine")),
+    )
+    assert files_of(trial) == ["new.txt"]
+    assert f"  {mine[0][:10]} commit: of mine\n" in trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
+    assert "mine.txt" not in said
+    assert approve(trial) == ["new.txt"]
+
+
+def test_reject_names_no_file_of_mine(trial: Trial) -> None:
+    work(trial, "echo agent >new.txt", lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"))
+    said = trial.expect(0, "decide", "a", "--reject")
+    assert "rm -f -- new.txt\n" in said
+    assert "mine.txt" not in said
+
+
+def test_what_the_agent_did_after_my_commit_to_my_file_is_its_change(trial: Trial) -> None:
+    work(trial, "", lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"), "echo agent >>mine.txt")
+    diff = trial.expect(0, "runs", "a", trial.records("a")[0]["id"], "--diff")
+    assert ("+agent" in diff, "+mine" in diff) == (True, False)
+    said = trial.expect(0, "decide", "a", "--reject")
+    assert "rm -f" not in said
+    assert "git restore" not in said
+    assert "# mine.txt" in said
+
+
+def test_both_committed_the_same_file_elsewhere_in_it(trial: Trial) -> None:
+    """The agent's commit first, mine over it: the change is the agent's lines alone."""
+    write(trial.repo.parent, {"agent.txt": changed(2, "agent")})
+    both = changed(2, "agent").replace("line 19\n", "mine\n")
+    work(
+        trial,
+        "cp ../agent.txt long.txt; git commit -q -a -m agent",
+        lambda: commit(trial.repo, {"long.txt": both}, "of mine"),
+    )
+    diff = trial.expect(0, "runs", "a", trial.records("a")[0]["id"], "--diff")
+    lines = [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in {"+++", "---"}]
+    assert lines == ["-line 2", "+agent"]
+    assert "also changed by it: long.txt" in trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
+
+
+def test_the_agents_own_commits_stay_in_its_change(trial: Trial) -> None:
+    work(
+        trial,
+        "echo one >one.txt; git add .; git commit -q -m one",
+        lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"),
+        "echo two >two.txt; git add .; git commit -q -m two; git commit -q --amend -m 'two again'",
+    )
+    assert files_of(trial) == ["one.txt", "two.txt"]
+    (only,) = trial.records("a")[0]["review_summary"]["outside"]
+    assert only["text"] == "commit: of mine"
+
+
+def test_a_pull_and_another_branch_are_no_part_of_the_change(trial: Trial) -> None:
+    other = trial.repo.parent / "other"
+    git(trial.repo, "clone", "-q", ".", str(other))
+    git(trial.repo, "remote", "add", "origin", str(other))
+    for number in range(5):
+        commit(other, {f"pulled-{number}.txt": "pulled\n"}, f"pulled {number}")
+
+    def pull_and_switch() -> None:
+        git(trial.repo, "pull", "-q", "--ff-only", "origin", "main")
+        git(trial.repo, "switch", "-q", "-c", "side")
+        commit(trial.repo, {"side.txt": "side\n"}, "side")
+        git(trial.repo, "switch", "-q", "main")
+
+    work(trial, "echo agent >new.txt", pull_and_switch)
+    assert files_of(trial) == ["new.txt"]
+    texts = [one["text"] for one in trial.records("a")[0]["review_summary"]["outside"]]
+    assert texts[0] == "pull -q --ff-only origin main: Fast-forward"
+    assert approve(trial) == ["new.txt"]
+
+
+def test_edits_of_mine_from_before_stay_mine_where_i_commit_a_part(trial: Trial) -> None:
+    write(trial.repo, {"long.txt": changed(2, "mine").replace("line 19\n", "mine too\n")})
+
+    def commit_a_part() -> None:
+        write(trial.repo.parent, {"part.txt": changed(2, "mine")})
+        blob = git(trial.repo, "hash-object", "-w", "../part.txt")
+        git(trial.repo, "update-index", "--cacheinfo", f"100644,{blob},long.txt")
+        git(trial.repo, "commit", "-q", "-m", "a part")
+
+    work(trial, "echo agent >new.txt", commit_a_part)
+    assert files_of(trial) == ["new.txt"]
+
+
+def test_commits_taken_back_meanwhile(trial: Trial) -> None:
+    commit(trial.repo, {"old.txt": "newer\n"}, "second")
+
+    def take_back() -> None:
+        git(trial.repo, "reset", "-q", "--soft", "HEAD~1")
+        git(trial.repo, "commit", "-q", "-m", "second, better said")
+
+    work(trial, "echo agent >new.txt", take_back)
+    assert files_of(trial) == ["new.txt"]
+
+
+def test_a_run_that_was_cut_off_has_only_its_own_change(trial: Trial) -> None:
+    trial.command("echo agent >new.txt; git add new.txt; git commit -q -m agent; touch ../ready; sleep 600")
+    process = trial.start("execute", "--no-input")
+    wait_until((trial.repo.parent / "ready").exists)
+    commit(trial.repo, {"mine.txt": "mine\n"}, "of mine")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=PATIENCE_SECONDS)
+    trial.command("true")
+    trial.run("execute", "--no-input")
+    assert [str(path) for path in trial.records("a")[0]["review_summary"]["files"]] == ["new.txt"]
+
+
+def test_a_later_run_of_the_task_does_not_bring_my_commits_back(trial: Trial) -> None:
+    work(trial, "echo agent >long.txt.new; cp long.txt.new new.txt; rm long.txt.new", lambda: None)
+    write(trial.repo, {"new.txt": "agent\nmine\n"})
+    git(trial.repo, "add", "new.txt")
+    git(trial.repo, "commit", "-q", "-m", "took it over")
+    trial.command("echo more >more.txt")
+    trial.expect(3, "restart", "a", "--no-input")
+    assert files_of(trial) == ["more.txt"]
+
+
+def test_a_refusal_names_a_way_that_helps(trial: Trial) -> None:
+    work(trial, "echo agent >new.txt; echo agent >other.txt", lambda: None)
+    mine = commit(trial.repo, {"new.txt": "agent\nmine\n"}, "after the run")
+    said = trial.expect(1, "decide", "a", "--approve")
+    assert "- new.txt: HEAD has moved on there since the change began\n" in said
+    assert "git commit -p" not in said
+    told = trial.expect(0, "decide", "a", "--reject")
+    assert "rm -f -- other.txt\n" in told
+    assert f"# new.txt: commits here since then have it as well ({mine[:10]})" in told
+
+
+def test_the_users_own_trace_stays_theirs(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
+    trial = Trial(repo, {"GIT_TRACE2_EVENT": str(tmp_path / "trace")})
+    trial.plan({"a": ()})
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    work(
+        trial,
+        "echo agent >new.txt; git add .; git commit -q -m agent",
+        lambda: commit(repo, {"mine.txt": "mine\n"}, "of mine"),
+    )
+    assert (tmp_path / "trace").stat().st_size > 0
+    assert files_of(trial) == ["mine.txt", "new.txt"]
+    told = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
+    assert "whose they are is not known" in told
+
+
+def test_nothing_is_left_in_the_git_directory(trial: Trial) -> None:
+    work(trial, "git status >/dev/null", lambda: None)
+    left = sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir())
+    assert left == ["controller.lock", "store.lock"]
+
+
+def test_many_git_processes_of_the_agent_do_not_fill_the_disk(trial: Trial) -> None:
+    seen = trial.repo.parent / "seen"
+    work(
+        trial,
+        "for n in $(seq 40); do git status >/dev/null; done; "
+        f"wc -c <.git/blackbird/git-trace >{seen}; git commit -q --allow-empty -m agent",
+        lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"),
+    )
+    assert 0 < int(seen.read_text()) < 400_000
+    assert files_of(trial) == []
+    subprocess.run(["git", "fsck"], cwd=trial.repo, check=True, capture_output=True)
