@@ -228,7 +228,7 @@ def test_overlaps_leave_the_decision_pending(waiting: Path) -> None:
     )
     git(waiting, "commit", "-q", "-m", "by hand", "x.txt")
     write(waiting, {"d/y.txt": "2\n"})
-    assert "- x.txt: HEAD has another version than the change began with" in refused(waiting).message
+    assert "- x.txt: HEAD has moved on there since the change began" in refused(waiting).message
 
 
 @pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick", "revert"])

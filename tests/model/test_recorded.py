@@ -75,5 +75,6 @@ def test_a_part_goes_back_to_json_with_what_is_unknown_and_without_what_is_none(
         "cut": [],
         "left_out": [],
         "between": [],
+        "outside": [],
         "own": {"x": [None]},
     }
