@@ -1,0 +1,76 @@
+"""Whose a move of HEAD was."""
+
+import pytest
+
+from git_blackbird.model.head_moves import GitProcess, HeadMove, Mover, attribute
+
+RUN = "0123456789abcdef"
+SECOND = 1_000_000_000
+AN_HOUR = 3600 * SECOND
+
+
+def move(message: str, at: float, new: str = "1" * 40) -> HeadMove:
+    """One at an exact moment, in seconds."""
+    moment = int(at * SECOND)
+    return HeadMove("0" * 39 + "1", new, message, moment, moment)
+
+
+def process(verb: str, start: float, end: float | None, *, failed: bool = False) -> GitProcess:
+    return GitProcess(verb, int(start * SECOND), None if end is None else int(end * SECOND), failed)
+
+
+@pytest.mark.parametrize(
+    ("message", "verb"),
+    [
+        ("commit: x", "commit"),
+        ("commit (amend): x", "commit"),
+        ("checkout: moving from a to b", "switch"),
+        ("pull -q: Fast-forward", "pull"),
+        ("rebase (pick): x", "pull"),
+        ("merge side: Fast-forward", "merge"),
+        ("reset: moving to HEAD~1", "reset"),
+        ("a message of update-ref's", "update-ref"),
+    ],
+)
+def test_a_move_is_the_runs_whose_command_was_at_work(message: str, verb: str) -> None:
+    own, late = move(message, 10), move(message, 20)
+    assert attribute([own, late], {}, [process(verb, 9, 11)], RUN) == [Mover.RUN, Mover.OTHER]
+
+
+def test_another_command_or_a_failed_one_made_nothing() -> None:
+    made = move("commit: x", 10)
+    assert attribute([made], {}, [process("checkout", 9, 11)], RUN) == [Mover.OTHER]
+    assert attribute([made], {}, [process("commit", 9, 11, failed=True)], RUN) == [Mover.OTHER]
+
+
+def test_a_commit_takes_the_latest_move_of_its_time_and_only_one() -> None:
+    """Its hooks may take long before: whoever commits meanwhile is faster."""
+    found = attribute([move("commit: a", 10), move("commit: b", 15)], {}, [process("commit", 9, 15)], RUN)
+    assert found == [Mover.OTHER, Mover.RUN]
+
+
+def test_a_rebase_takes_all_of_its_time_and_one_without_an_end_goes_on() -> None:
+    moves = [move("rebase (start): x", 10), move("rebase (pick): x", 11), move("rebase (finish): x", 12)]
+    assert attribute(moves, {}, [process("rebase", 9, None)], RUN) == [Mover.RUN] * 3
+
+
+def test_what_the_hook_noted_counts_before_the_trace() -> None:
+    mine, own = move("commit: mine", 10, "a" * 40), move("commit: own", 10, "b" * 40)
+    owners = {"a" * 40: "-", "b" * 40: RUN}
+    assert attribute([mine, own], owners, [process("commit", 9, 11)], RUN) == [Mover.OTHER, Mover.RUN]
+    assert attribute([mine, own], {"b" * 40: RUN}, [process("commit", 9, 11)], RUN) == [
+        Mover.OTHER,
+        Mover.RUN,
+    ]
+
+
+def test_where_nobody_looked_nothing_is_known() -> None:
+    moves = [move("commit: a", 10, "a" * 40), move("checkout: moving", 11)]
+    assert attribute(moves, {"a" * 40: "-"}, None, RUN) == [Mover.OTHER, Mover.UNKNOWN]
+    assert attribute([], {}, None, RUN) == []
+
+
+def test_a_command_that_was_told_a_date_is_known_by_its_kind() -> None:
+    dated = GitProcess("checkout", AN_HOUR, AN_HOUR + SECOND, is_dated=True)
+    assert attribute([move("checkout: moving", 10)], {}, [dated], RUN) == [Mover.RUN]
+    assert attribute([move("commit: x", 10)], {}, [dated._replace(verb="commit")], RUN) == [Mover.OTHER]
