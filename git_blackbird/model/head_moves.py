@@ -89,7 +89,17 @@ class GitProcess(NamedTuple):
             return False
         if self.is_dated and not move.makes_commit:
             return True
-        return move.last >= self.start - _TICK and (self.end is None or move.first <= self.end + _TICK)
+        return move.last >= self.start - _TICK and (self.end is None or move.first <= self.end)
+
+    def chosen_among(self, places: Sequence[int], moves: Sequence[HeadMove]) -> Sequence[int]:
+        """Give what this command made of the moves that it may have made.
+
+        One that moves HEAD once made the first since its start: git lets no commit be made where someone
+        else moved HEAD meanwhile, and what comes later came while its hooks were at work.
+        """
+        if self.verb not in _ONCE:
+            return places
+        return [*(place for place in places if moves[place].last >= self.start), *places][:1]
 
 
 class Mover(Enum):
@@ -128,17 +138,17 @@ def _noted(move: HeadMove, owners: Mapping[str, str], run_id: str) -> Mover | No
 def _traced(
     moves: Sequence[HeadMove], found: Sequence[Mover | None], processes: Iterable[GitProcess]
 ) -> Iterator[int]:
-    """Give the places of moves that the run's commands made; one that moves once takes the latest it can."""
+    """Give the places of moves that the run's commands made."""
     left = [place for place, mover in enumerate(found) if mover is None]
     noted = [place for place, mover in enumerate(found) if mover is Mover.RUN]
     # Those that can have made one move only choose first.
-    for process in sorted(processes, key=lambda one: (one.verb not in _ONCE, one.end or one.start)):
+    for process in sorted(processes, key=lambda one: (one.verb not in _ONCE, one.start)):
         if process.verb in _ONCE:
             own = next((place for place in noted if process.may_have_made(moves[place])), None)
             if own is not None:
                 noted.remove(own)
                 continue
         made = [place for place in left if process.may_have_made(moves[place])]
-        taken = made[-1:] if process.verb in _ONCE else made
+        taken = process.chosen_among(made, moves)
         yield from taken
         left = [place for place in left if place not in taken]

@@ -43,10 +43,21 @@ def test_another_command_or_a_failed_one_made_nothing() -> None:
     assert attribute([made], {}, [process("commit", 9, 11, failed=True)], RUN) == [Mover.OTHER]
 
 
-def test_a_commit_takes_the_latest_move_of_its_time_and_only_one() -> None:
-    """Its hooks may take long before: whoever commits meanwhile is faster."""
-    found = attribute([move("commit: a", 10), move("commit: b", 15)], {}, [process("commit", 9, 15)], RUN)
-    assert found == [Mover.OTHER, Mover.RUN]
+def test_a_commit_takes_the_first_move_of_its_time_and_only_one() -> None:
+    """Git refuses it where HEAD was moved before; its hooks may take long after it."""
+    before, own, after = move("commit: a", 8.99), move("commit: b", 9.005), move("commit: c", 15)
+    found = attribute([before, own, after], {}, [process("commit", 9, 15)], RUN)
+    assert found == [Mover.OTHER, Mover.RUN, Mover.OTHER]
+
+
+def test_a_commit_just_before_or_after_is_not_taken_for_the_one_between() -> None:
+    own = move("commit: b", 9.005)
+    after = attribute([own, move("commit: c", 9.012)], {}, [process("commit", 9, 9.01)], RUN)
+    assert after == [Mover.RUN, Mover.OTHER]
+
+
+def test_the_clock_of_files_may_be_a_tick_behind() -> None:
+    assert attribute([move("commit: a", 8.99)], {}, [process("commit", 9, 10)], RUN) == [Mover.RUN]
 
 
 def test_a_rebase_takes_all_of_its_time_and_one_without_an_end_goes_on() -> None:
