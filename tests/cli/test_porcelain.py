@@ -41,7 +41,7 @@ def busy(repo: Path) -> Path:
         [
             run("a", **pending, cost_usd=0.25, exitCode=0),
             run("failed", status=RunStatus.FAILED, error="no", exitCode=7, superseded_at=None),
-            run("works", status=RunStatus.RUNNING, provider_session_ref="odd\tsession", **own),
+            run("works", status=RunStatus.RUNNING, **{**own, "provider": "odd\tprovider"}),
             run("drifts", status=RunStatus.PAUSED, terminal_reason="wall_limit"),
             run("elsewhere", **pending),
         ],
@@ -100,7 +100,7 @@ def test_records_that_end_with_nul_quote_nothing(busy: Path) -> None:
 def test_only_the_last_field_of_a_record_holds_tabs(busy: Path) -> None:
     records = printed(busy, "runs", "-z").decode().split("\0")[:-1]
     assert {record.count("\t") for record in records} == {13}
-    assert any("odd\ufffdsession" in record for record in records)
+    assert any("odd\ufffdprovider" in record for record in records)
 
 
 def test_nul_in_a_text_ends_no_record(repo: Path) -> None:
