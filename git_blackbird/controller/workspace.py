@@ -18,6 +18,7 @@ from git_blackbird.model.owed_feedback import owed_feedback
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.settings import Given, Layer, Problem, Settings, merge_layers
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.text import quoted
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
@@ -155,5 +156,5 @@ def find_task(plan: Plan, task_id: str) -> Task:
 
         close = get_close_matches(task_id, plan.tasks, n=1)
         hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
-        raise RequestError(f'unknown id "{task_id}"', hint=hint)
+        raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
     return task

@@ -8,14 +8,20 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Annotated, NamedTuple, NewType
 
+from git_blackbird.model.text import find_hidden
+
 TaskId = NewType("TaskId", str)
 RunId = NewType("RunId", str)
 
 MAX_TASK_ID_BYTES = 128
 TASK_ID_RULE = (
-    "use 1 to 128 bytes without '/', '\\', control characters or spaces at the ends, not starting with '.'"
+    "use 1 to 128 bytes without '/', '\\', control or invisible characters, or spaces at the ends, "
+    "not starting with '.'"
 )
 
+# Control, surrogate, private use and unassigned characters: what they look like is not known.
+_REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK = "\u2800"
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
@@ -23,11 +29,12 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 def task_id_fault(text: str) -> str | None:
     """Say why ``text`` cannot name a task; None when it can.
 
-    Task ids become file names, so one that could leave its folder, hide itself or break a line is refused.
+    Task ids become file names and are shown everywhere, so one that could leave its folder, hide itself,
+    break a line or read as another one is refused.
     """
     if _PLAIN_ID.fullmatch(text):
         return None
-    bad = next((char for char in text if char in "/\\" or unicodedata.category(char) in {"Cc", "Cs"}), None)
+    bad = next(filter(_is_refused, text), None)
     found = {
         "is empty": not text,
         "has white space at an end": text != text.strip(),
@@ -36,6 +43,11 @@ def task_id_fault(text: str) -> str | None:
         f"is longer than {MAX_TASK_ID_BYTES} bytes": len(text.encode(errors="replace")) > MAX_TASK_ID_BYTES,
     }
     return next((what for what, holds in found.items() if holds), None)
+
+
+def _is_refused(char: str) -> bool:
+    is_unseen = char == _BLANK or find_hidden(char) is not None
+    return is_unseen or char in "/\\" or unicodedata.category(char) in _REFUSED_CATEGORIES
 
 
 def fold_task_id(text: str) -> str:

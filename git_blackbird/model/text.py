@@ -1,24 +1,38 @@
 """Text from agents and files, made harmless for a terminal."""
 
+import json
 import re
 
+# What joins, breaks and varies signs: no two terminals agree how wide they are then.
+_JOINING = "\u00ad\u200c\u200d\ufe00-\ufe0f"
+# Everything else that is not seen itself: format characters, direction marks, tags, fillers, separators. All of
+# Unicode's category Cf is in it, all that its Default_Ignorable_Code_Point names, and the two line separators.
+_FORMAT = (
+    "\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u115f-\u1160\u17b4-\u17b5\u180b-\u180f"
+    "\u200b\u200e-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
 _CONTROL = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, clipboard, links
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device control and other strings
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor, modes
     r"|\x1b[ -/]*[0-~]"  # other escapes
     r"|\r(?=\n)"
-    "|[\u200d\ufe00-\ufe0f]"  # what joins and varies signs: no two terminals agree how wide they are then
+    f"|[{_JOINING}]"
 )
+_JOINERS = re.compile(f"[{_JOINING}]")
+_HIDDEN = re.compile(f"[{_JOINING}{_FORMAT}]")
 _SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_REST = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_REST = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_FORMAT}\ud800-\udfff]")
+_UNSEEN = re.compile(f"{_JOINERS.pattern}|{_REST.pattern}")
 
 
 def clean(text: str) -> str:
     """Take terminal control sequences out; what is left of control characters becomes U+FFFD.
 
-    Line ends and tabs stay. Marks that turn the direction of writing go as well: they can make a path or
-    a diff read as another one. So do joiners: what is painted beside them would stand elsewhere.
+    Line ends and tabs stay. Marks that turn the direction of writing go as well, and all else that is not
+    seen itself: they can make a path or a diff read as another one. So do joiners: what is painted beside
+    them would stand elsewhere.
     """
     return _REST.sub("\ufffd", _CONTROL.sub("", text))
 
@@ -26,7 +40,19 @@ def clean(text: str) -> str:
 def visible(text: str) -> str:
     """Make control characters visible as ``^[`` and the like: in a change they are part of what it does."""
     shown = _SHOWN.sub(lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
-    return clean(shown.replace("\u200d", "\ufffd"))
+    return clean(_JOINERS.sub("\ufffd", shown))
+
+
+def find_hidden(text: str) -> str | None:
+    """Give the first character that is not seen itself, control characters aside; None when there is none."""
+    match = _HIDDEN.search(text)
+    return None if match is None else match[0]
+
+
+def quoted(text: str) -> str:
+    """Give the text in quotes and on one line as JSON writes it, with all that is not seen escaped."""
+    whole = json.dumps(text, ensure_ascii=False)
+    return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], whole)
 
 
 def clean_line(text: str, limit: int = 200) -> str:
@@ -35,7 +61,7 @@ def clean_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
-_BREAKING = re.compile(rf'^"|[\t\n]|{_REST.pattern}')
+_BREAKING = re.compile(rf'^"|[\t\n]|{_UNSEEN.pattern}')
 
 
 def quoted_field(text: str) -> str:
@@ -52,7 +78,7 @@ def escaped_text(text: str) -> str:
     A surrogate that stands for a byte, as in names of files, becomes that byte.
     """
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("\n", "\\n")
-    return _REST.sub(_octal, escaped)
+    return _UNSEEN.sub(_octal, escaped)
 
 
 def _octal(match: re.Match[str]) -> str:

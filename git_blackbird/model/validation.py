@@ -1,12 +1,12 @@
 """What makes a plan valid: every fault in one go, in a stable order, each with its place and its mend."""
 
-import json
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from git_blackbird.model.graph import find_cycle
 from git_blackbird.model.ids import TASK_ID_RULE, TaskId, folding_clashes, task_id_fault
 from git_blackbird.model.plan import Plan, Task
+from git_blackbird.model.text import quoted
 from git_blackbird.model.timestamps import parse_timestamp
 
 
@@ -19,11 +19,6 @@ class Fault(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.place}: {self.what} ({self.fix})"
-
-
-def quoted(text: str) -> str:
-    """Give the text in quotes and on one line, as JSON writes it."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 def item_place(task_id: str) -> str:
@@ -129,6 +124,10 @@ def _id_faults(known: Collection[str]) -> Iterator[Fault]:
         yield Fault(item_place(task_id), what, "rename one: some file systems take them for one")
 
 
+def _bare(task_id: str) -> str:
+    return quoted(task_id)[1:-1]
+
+
 def _cycle_faults(plan: Plan) -> Iterator[Fault]:
     deps = {
         key: tuple(dep for dep in task.deps if dep != key) if key in task.deps else task.deps
@@ -136,10 +135,10 @@ def _cycle_faults(plan: Plan) -> Iterator[Fault]:
     }
     cycle = find_cycle(deps)
     if cycle is not None:
-        what = f"dependency cycle detected: {' -> '.join(cycle)}"
+        what = f"dependency cycle detected: {' -> '.join(map(_bare, cycle))}"
         yield Fault(f"{item_place(cycle[0])}.deps", what, "remove one of these deps")
     parents = {key: () if task.parent is None else (task.parent,) for key, task in plan.tasks.items()}
     cycle = find_cycle(parents)
     if cycle is not None:
-        what = f"hierarchy cycle detected: {' -> '.join(cycle)}"
+        what = f"hierarchy cycle detected: {' -> '.join(map(_bare, cycle))}"
         yield Fault(f"{item_place(cycle[0])}.parentId", what, "set one of these parentIds to null")

@@ -81,7 +81,7 @@ def load_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise _not_editable(path, "it is not UTF-8") from error
     if clean(text) != text:
-        raise _not_editable(path, "it holds control characters")
+        raise _not_editable(path, "it holds control or invisible characters")
     return text
 
 

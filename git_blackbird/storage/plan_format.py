@@ -8,7 +8,8 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.collector import collector_paused
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import SCHEMA_VERSION, Plan, Status, Task
-from git_blackbird.model.validation import Fault, item_place, plan_faults, quoted
+from git_blackbird.model.text import quoted
+from git_blackbird.model.validation import Fault, item_place, plan_faults
 from git_blackbird.storage.json_text import JsonFault, dump_json, load_json, render_json
 
 
@@ -203,7 +204,7 @@ def _value_faults(place: str, value: object, fits: _Fits) -> Iterator[Fault]:
 
 
 def _field(place: str, name: str) -> str:
-    return f"{place}.{name}" if name.isidentifier() else f"{place}[{quoted(name)}]"
+    return f"{place}.{name}" if name.isascii() and name.isidentifier() else f"{place}[{quoted(name)}]"
 
 
 def _shown(value: object) -> str:

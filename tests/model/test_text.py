@@ -1,13 +1,15 @@
 """Text of agents and files is harmless on a terminal."""
 
+import json
 import re
+import sys
 import unicodedata
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.text import clean, clean_line, quoted_field, shell_word, visible
+from git_blackbird.model.text import clean, clean_line, find_hidden, quoted, quoted_field, shell_word, visible
 from tests.support import examples
 
 
@@ -33,6 +35,11 @@ from tests.support import examples
         ("one\r\ntwo\rthree", "one\ntwo\ufffdthree"),
         ("a\u202eb\u2066c\u200fd\u061ce", "a\ufffdb\ufffdc\ufffdd\ufffde"),
         ("lone \ud800", "lone \ufffd"),
+        ("co\u00adop, 👩\u200d👦, می\u200cخواهم, ❤\ufe0f", "coop, 👩👦, میخواهم, ❤"),
+        ("a\u200bb\u2060c\ufeffd\u034fe", "a\ufffdb\ufffdc\ufffdd\ufffde"),
+        ("\u115f\u3164\uffa0\U000e0041\U000e0101", "\ufffd\ufffd\ufffd\ufffd\ufffd"),
+        ("a\u2028b\u2029c", "a\ufffdb\ufffdc"),
+        ("مرحبا שלום", "مرحبا שלום"),
         ("\x1b]52;c;never ends", "52;c;never ends"),
     ],
 )
@@ -54,15 +61,21 @@ ANY = st.text(st.characters(), max_size=40)
 def test_no_control_character_survives_but_line_ends_and_tabs(text: str) -> None:
     shown = clean(text)
     assert all(char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cs"} for char in shown)
-    turning = {"L", "R", "AL"}
-    assert all(
-        unicodedata.category(char) != "Cf" or unicodedata.bidirectional(char) not in turning for char in shown
-    )
-    assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+    assert find_hidden(shown) is None
     assert clean(shown) == shown
 
 
-@given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf"]), max_size=40))
+def test_every_format_character_and_line_separator_of_unicode_is_hidden() -> None:
+    everything = map(chr, range(sys.maxunicode + 1))
+    found = [char for char in everything if unicodedata.category(char) in {"Cf", "Zl", "Zp"}]
+    assert [char for char in found if find_hidden(char) is None] == []
+    assert find_hidden("plain äöü 任务 🐦 مرحبا שלום e\u0301 \u00a0\t\n") is None
+
+
+ORDINARY = st.characters(exclude_categories=["Cc", "Cs"]).filter(lambda char: find_hidden(char) is None)
+
+
+@given(st.text(ORDINARY, max_size=40))
 @settings(max_examples=examples(200), deadline=None)
 def test_ordinary_text_is_left_as_it_is(text: str) -> None:
     assert clean(text) == text
@@ -98,6 +111,14 @@ def test_shell_words(text: str, word: str) -> None:
 
 def test_what_a_change_holds_is_made_visible() -> None:
     assert visible("+\x1b[31mred\x07\x00\ttab") == "+^[[31mred^G^@\ttab"
+    assert visible("+x = 'a\u200d\ufe01\u00ad\u200b\U000e0141'") == "+x = 'a" + "\ufffd" * 5 + "'"
+
+
+def test_quoted_text_is_json_of_what_is_seen() -> None:
+    for text in ("a", 'say "no"', "été 日本 \\", "a\u202eb\u200d\ufe0f\U000e0041", "\x1b\x9b\n\ud800"):
+        assert json.loads(quoted(text)) == text
+        assert clean(quoted(text)) == quoted(text)
+    assert quoted("été \u202e\u200d\U000e0041\x9b") == '"été \\u202e\\u200d\\udb40\\udc41\\u009b"'
 
 
 def test_a_field_is_quoted_only_where_it_would_break_its_line() -> None:
