@@ -10,7 +10,7 @@ from git_blackbird.cli.troubles import warn_problems
 from git_blackbird.controller.config_edits import Scope, Written, require_key, unset_key, write_key
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.config_text import layer_lines, overruled_text, saved_text, shown_value, type_text
+from git_blackbird.messages.config_text import key_text, layer_lines, overruled_text, saved_text, shown_value
 from git_blackbird.model.keys import Kind
 from git_blackbird.model.layers import KeyLayers, layers_of
 from git_blackbird.model.settings import Setting
@@ -32,7 +32,8 @@ def config(
     """Show every key, or read or write one.
 
     What counts is, in this order: a flag, the environment, this repository's git config, the project's
-    file, your git config, your file, the default.
+    file, your git config, your file, the default. Of keys that protect you (stops, reviews, limits) the
+    stricter of the project's and your own counts.
     """
     writes = unset or value is not None
     scope = _one_place(places)
@@ -90,7 +91,7 @@ def _say_settings(call: Invocation, workspace: Workspace, name: str | None) -> N
 def _layer_lines(layers: KeyLayers) -> Iterator[str]:
     """Say what a key is, and what each layer says of it."""
     if layers.key is not None:
-        yield f"  {layers.key.says}; {type_text(layers.key)}"
+        yield f"  {key_text(layers.key)}"
     rows = [
         (Cell(one.standing), Cell(one.value), Cell(one.origin, dim=bool(one.origin)))
         for one in layer_lines(layers)

@@ -14,6 +14,7 @@ from git_blackbird.model.settings import (
     Layer,
     Setting,
     find_key,
+    merge_layers,
     nearest_key,
     quoted_for_git,
     read_value,
@@ -81,7 +82,7 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Writt
             hint=f"to use it in this clone: git config blackbird.{key.name} {quoted_for_git(value)}",
         )
     place = _save(workspace, key, value, text, scope)
-    return Written(key.name, value, place, _stronger(workspace, key, scope))
+    return Written(key.name, value, place, _stronger(workspace, key, value, scope, place))
 
 
 def unset_key(workspace: Workspace, name: str, scope: Scope) -> Written:
@@ -176,9 +177,12 @@ def config_file(workspace: Workspace, scope: Scope) -> Path:
     return path
 
 
-def _stronger(workspace: Workspace, key: Key, scope: Scope) -> Setting | None:
-    """Find the setting that counts instead of one in this place."""
-    setting = workspace.settings.values[key.name]
-    # A worktree's own configuration, and `git -c`, are of the same layer as the clone's, and stronger.
-    is_beside = scope is Scope.LOCAL and setting.layer is Layer.GIT_LOCAL and setting.origin != LOCAL_PLACE
-    return setting if setting.layer < LAYERS[scope] or is_beside else None
+def _stronger(workspace: Workspace, key: Key, value: Value, scope: Scope, place: str) -> Setting | None:
+    """Find the setting that counts instead of one that was just written to this place."""
+    raw = list(value) if isinstance(value, tuple) else value
+    written = Given(key.name, raw, LAYERS[scope], place)
+    told = (one.given for one in workspace.settings.told)
+    others = [one for one in told if (one.key.lower(), one.origin) != (key.name.lower(), place)]
+    # Of one layer the last counts: a worktree's own configuration, or `git -c`, is stronger than the clone's.
+    setting = merge_layers([written, *others]).values[key.name]
+    return None if setting.origin == place else setting

@@ -66,6 +66,12 @@ def type_text(key: Key) -> str:
     return f"{key.kind} from {key.low} to {key.high}" if key.kind is Kind.INTEGER else key.kind.value
 
 
+def key_text(key: Key) -> str:
+    """Say what a key is, what it takes, and whether a project may loosen it."""
+    care = "" if key.stricter is None else "; a project may tighten what you set, not loosen it"
+    return f"{key.says}; {type_text(key)}{care}"
+
+
 def layer_lines(layers: KeyLayers) -> Iterator[LayerLine]:
     """Say what each layer says of a key, the strongest first, and the default last."""
     for one, standing in layers.standings():

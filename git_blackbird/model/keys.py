@@ -17,11 +17,22 @@ class Kind(StrEnum):
     WORDS = "list of texts"
 
 
+class Stricter(StrEnum):
+    """Which of two values of a key that protects its user is the stricter.
+
+    ``HIGHER``: true over false, the larger number, the later choice; ``LOWER``: the other way round.
+    """
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
 class Key(NamedTuple):
     """One configuration key.
 
     ``clone_safe`` is false for what a cloned repository must not choose: programs, flags, permissions.
     ``fault`` says why a text cannot be its value, None when it can.
+    ``stricter`` is set for keys that protect: a project may tighten what its user set, and not loosen it.
     """
 
     name: str
@@ -34,6 +45,23 @@ class Key(NamedTuple):
     clone_safe: bool = True
     choices: tuple[str, ...] = ()
     fault: Callable[[str], str | None] | None = None
+    stricter: Stricter | None = None
+
+    def is_stricter(self, value: Value, other: Value) -> bool:
+        """Whether ``value`` protects more than ``other`` does; false where the key protects from nothing."""
+        ranks = self._rank(value), self._rank(other)
+        match self.stricter:
+            case Stricter.HIGHER:
+                return ranks[0] > ranks[1]
+            case Stricter.LOWER:
+                return ranks[0] < ranks[1]
+            case None:
+                return False
+
+    def _rank(self, value: Value) -> int:
+        if self.choices:
+            return self.choices.index(str(value))
+        return int(value) if isinstance(value, int) else 0
 
 
 _MODEL = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,199})?")
@@ -113,6 +141,7 @@ KEYS: Mapping[str, Key] = {
             Kind.BOOLEAN,
             default=False,
             says="stop for a decision after each task",
+            stricter=Stricter.HIGHER,
         ),
         Key(
             "execution.commit",
@@ -120,17 +149,43 @@ KEYS: Mapping[str, Key] = {
             "never",
             "what is committed when a change is approved",
             choices=("never", "approved"),
+            stricter=Stricter.LOWER,
         ),
         Key(
             "execution.parentReviewEnabled",
             Kind.BOOLEAN,
             default=True,
             says="review a parent when all its children are done",
+            stricter=Stricter.HIGHER,
         ),
-        Key("execution.timeoutMinutes", Kind.INTEGER, 60, "longest run", 1, 1440),
-        Key("execution.idleMinutes", Kind.INTEGER, 20, "longest silence of an agent", 1, 1440),
-        Key("execution.logMegabytes", Kind.INTEGER, 256, "kept of each output stream of a run", 1, 4096),
-        Key("execution.stopGraceSeconds", Kind.INTEGER, 5, "an agent's time to stop by itself", 0, 120),
+        Key("execution.timeoutMinutes", Kind.INTEGER, 60, "longest run", 1, 1440, stricter=Stricter.LOWER),
+        Key(
+            "execution.idleMinutes",
+            Kind.INTEGER,
+            20,
+            "longest silence of an agent",
+            1,
+            1440,
+            stricter=Stricter.LOWER,
+        ),
+        Key(
+            "execution.logMegabytes",
+            Kind.INTEGER,
+            256,
+            "kept of each output stream of a run",
+            1,
+            4096,
+            stricter=Stricter.LOWER,
+        ),
+        Key(
+            "execution.stopGraceSeconds",
+            Kind.INTEGER,
+            5,
+            "an agent's time to stop by itself",
+            0,
+            120,
+            stricter=Stricter.LOWER,
+        ),
         Key(
             "notify.command",
             Kind.TEXT,
@@ -144,8 +199,17 @@ KEYS: Mapping[str, Key] = {
             "off",
             "review what each task changed: spec and code side by side",
             choices=("off", "parallel"),
+            stricter=Stricter.HIGHER,
         ),
-        Key("reviews.maxIterations", Kind.INTEGER, 3, "most rounds of reviews and fixes", 1, 20),
+        Key(
+            "reviews.maxIterations",
+            Kind.INTEGER,
+            3,
+            "most rounds of reviews and fixes",
+            1,
+            20,
+            stricter=Stricter.LOWER,
+        ),
         Key(
             "reviews.diffThresholdLines",
             Kind.INTEGER,
@@ -154,7 +218,15 @@ KEYS: Mapping[str, Key] = {
             0,
             10_000,
         ),
-        Key("reviews.timeoutSeconds", Kind.INTEGER, 180, "a reviewer's time for one try", 1, 3600),
+        Key(
+            "reviews.timeoutSeconds",
+            Kind.INTEGER,
+            180,
+            "a reviewer's time for one try",
+            1,
+            3600,
+            stricter=Stricter.LOWER,
+        ),
         Key(
             "reviews.spec.agent",
             Kind.TEXT,
@@ -171,7 +243,15 @@ KEYS: Mapping[str, Key] = {
             choices=AGENT_NAMES,
         ),
         Key("reviews.code.model", Kind.TEXT, None, "the model of that reviewer", fault=model_fault),
-        Key("snapshot.timeoutSeconds", Kind.INTEGER, 60, "longest time for one snapshot", 1, 3600),
+        Key(
+            "snapshot.timeoutSeconds",
+            Kind.INTEGER,
+            60,
+            "longest time for one snapshot",
+            1,
+            3600,
+            stricter=Stricter.HIGHER,
+        ),
         Key(
             "snapshot.maxUntrackedBytes",
             Kind.INTEGER,
@@ -179,6 +259,7 @@ KEYS: Mapping[str, Key] = {
             "largest untracked file a snapshot keeps",
             0,
             2**40,
+            stricter=Stricter.HIGHER,
         ),
         Key(
             "tui.theme",

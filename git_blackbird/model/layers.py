@@ -14,10 +14,14 @@ EVERYWHERE = frozenset({Layer.GIT_GLOBAL, Layer.GLOBAL})
 
 
 class Standing(StrEnum):
-    """What becomes of a value: it counts, a stronger one does, or it is not what the key takes from there."""
+    """What becomes of a value: it counts, a stronger one does, or it is not what the key takes from there.
+
+    ``WEAKER``: it would take away a protection that the user set for all projects.
+    """
 
     APPLIED = "applied"
     OVERRULED = "overruled"
+    WEAKER = "weaker"
     IGNORED = "ignored"
 
 
@@ -36,8 +40,7 @@ class KeyLayers(NamedTuple):
         """Say of each layer what becomes of its value."""
         applied = self._strongest(self.told)
         for one in self.told:
-            overruled = Standing.IGNORED if one.value is None else Standing.OVERRULED
-            yield one, Standing.APPLIED if one is applied else overruled
+            yield one, Standing.APPLIED if one is applied else _passed_over(one)
 
     def of(self, layers: frozenset[Layer]) -> Told | None:
         """Give what the strongest of these layers says: one that counts, if there is one."""
@@ -51,7 +54,13 @@ class KeyLayers(NamedTuple):
 
     @staticmethod
     def _strongest(told: tuple[Told, ...]) -> Told | None:
-        return next((one for one in told if one.key is not None and one.value is not None), None)
+        return next((one for one in told if one.is_valid), None)
+
+
+def _passed_over(told: Told) -> Standing:
+    if told.value is None:
+        return Standing.IGNORED
+    return Standing.WEAKER if told.is_weaker else Standing.OVERRULED
 
 
 def layers_of(settings: Settings, name: str) -> KeyLayers:

@@ -64,12 +64,19 @@ class Told(NamedTuple):
     """What one layer says of a key: the value as it would count, or in ``problem`` why it does not.
 
     ``key`` is None where no key is of that name. A value that was out of range has both, for it is clamped.
+    So has one that ``is_weaker`` than what the user set for all projects, and does not count for that.
     """
 
     given: Given
     key: Key | None
     value: Value | None
     problem: Problem | None = None
+    is_weaker: bool = False
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it counts unless a stronger layer says something."""
+        return self.key is not None and self.value is not None and not self.is_weaker
 
 
 class Settings(NamedTuple):
@@ -120,9 +127,9 @@ def nearest_key(name: str) -> str:
 def merge_layers(given: Iterable[Given]) -> Settings:
     """Let the strongest layer win for each key; name what is unknown, mistyped, out of range, not trusted."""
     chosen = {name: Setting(key, key.default, Layer.DEFAULT, "default") for name, key in KEYS.items()}
-    told = tuple(map(_told, sorted(given, key=lambda given: given.layer, reverse=True)))
+    told = _restrained(list(map(_told, sorted(given, key=lambda given: given.layer, reverse=True))))
     for one in told:
-        if one.key is not None and one.value is not None:
+        if one.key is not None and one.is_valid:
             chosen[one.key.name] = Setting(one.key, one.value, one.given.layer, one.given.origin)
     return Settings(chosen, tuple(one.problem for one in told if one.problem is not None), told)
 
@@ -136,12 +143,47 @@ def _told(one: Given) -> Told:
     return Told(one, key, *read_value(key, one))
 
 
+_FOR_THIS_CLONE = frozenset({Layer.FLAG, Layer.ENVIRONMENT, Layer.GIT_LOCAL})
+_OF_THE_USER = frozenset({Layer.GIT_GLOBAL, Layer.GLOBAL})
+
+
+def _restrained(told: Sequence[Told]) -> tuple[Told, ...]:
+    """Mark what a project says that protects less than what its user set for all projects.
+
+    What the user said for this call or this clone is their last word, and needs no such care.
+    """
+    settled = {one.key for one in told if one.is_valid and one.given.layer in _FOR_THIS_CLONE}
+    own = {one.key: one for one in told if one.is_valid and one.given.layer in _OF_THE_USER}
+    open_keys = own.keys() - settled
+    return tuple(
+        _compared(one, own[one.key]) if one.given.layer is Layer.PROJECT and one.key in open_keys else one
+        for one in told
+    )
+
+
+def _compared(one: Told, own: Told) -> Told:
+    key, value, stricter = one.key, one.value, own.value
+    if key is None or value is None or stricter is None or not key.is_stricter(stricter, value):
+        return one
+    what = f"{_written(value)} is not used: your own {_written(stricter)} in {own.given.origin} is stricter"
+    problem = Problem(one.given.origin, key.name, what, _for_this_clone(key, value), fatal=False)
+    return one._replace(problem=problem, is_weaker=True)
+
+
+def _written(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _for_this_clone(key: Key, value: object) -> str:
+    return f"to use it in this clone: git config blackbird.{key.name} {quoted_for_git(value)}"
+
+
 def _distrusted(one: Given, key: Key) -> Problem:
     return Problem(
         one.origin,
         key.name,
         "ignored: a repository's own file must not choose what runs on this machine",
-        f"to use it in this clone: git config blackbird.{key.name} {quoted_for_git(one.value)}",
+        _for_this_clone(key, one.value),
         fatal=False,
     )
 

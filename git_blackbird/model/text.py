@@ -5,8 +5,8 @@ import re
 
 # What joins, breaks and varies signs: no two terminals agree how wide they are then.
 _JOINING = "\u00ad\u200c\u200d\ufe00-\ufe0f"
-# Everything else that is not seen itself: format characters, direction marks, tags, fillers, separators. All of
-# Unicode's category Cf is in it, all that its Default_Ignorable_Code_Point names, and the two line separators.
+# All else that is not seen itself: direction marks, tags, fillers, separators. It is Unicode's category Cf,
+# what has its property Default_Ignorable_Code_Point, and the two separators of lines.
 _FORMAT = (
     "\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u115f-\u1160\u17b4-\u17b5\u180b-\u180f"
     "\u200b\u200e-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"

@@ -11,7 +11,7 @@ from textual.widgets.option_list import Option
 from git_blackbird.controller.config_edits import NOT_OF_A_CLONE
 from git_blackbird.controller.config_views import BrokenFile, SettingsView
 from git_blackbird.messages.checkpoint_text import Line, Tone
-from git_blackbird.messages.config_text import UNSET, layer_lines, told_text, type_text, value_text
+from git_blackbird.messages.config_text import UNSET, key_text, layer_lines, told_text, value_text
 from git_blackbird.model.layers import EVERYWHERE, HERE, KeyLayers, Standing
 from git_blackbird.model.settings import Layer, Setting, Told
 from git_blackbird.model.text import clean_line
@@ -90,7 +90,7 @@ def _told_cell(told: Told | None) -> Content:
     if told is None:
         return Content.styled(_NOTHING, "dim")
     value = told_text(told)
-    return Content(f"{_SIGNS[told.given.layer]} {value if told.value is not None else f'({value})'}")
+    return Content(f"{_SIGNS[told.given.layer]} {value if told.is_valid else f'({value})'}")
 
 
 def _applied_cell(applied: Setting | None) -> Content:
@@ -166,7 +166,7 @@ def about(row: Row, near: Callable[[str], str]) -> Iterator[Line]:
     yield Line(clean_line(row.name), Tone.HEADING)
     if row.key is not None:
         trust = "" if row.key.clone_safe else f"; {NOT_OF_A_CLONE}"
-        yield Line(f"{row.key.says}; {type_text(row.key)}{trust}")
+        yield Line(f"{key_text(row.key)}{trust}")
     lines = list(layer_lines(row))
     widest = min(max((len(line.value) for line in lines), default=0), _VALUE_COLUMNS[1])
     for line in lines:

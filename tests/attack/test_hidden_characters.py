@@ -17,7 +17,9 @@ HIDDEN = {
     "private": ("t\ue000", "\ue000"),
     "parted": ("t\u20281", "\\u2028"),
 }
-SEEN_AS_NOTHING = {char for task_id, _ in HIDDEN.values() for char in task_id if not char.isascii()} - {"\ue000"}
+SEEN_AS_NOTHING = {char for task_id, _ in HIDDEN.values() for char in task_id if not char.isascii()} - {
+    "\ue000"
+}
 
 
 @pytest.fixture

@@ -38,6 +38,29 @@ def test_reading_and_writing(program: Program, repo: Path) -> None:
     program.check("config")
 
 
+def test_a_project_takes_no_protection_away(program: Program, repo: Path) -> None:
+    key = "execution.stopAfterEachTask"
+    save(repo, [task("t1", prompt="write a.txt x")])
+    program.run("config", key, "true", "--global")
+    program.run("config", key, "false", "--project")
+    program.run("config", "reviews.timeoutSeconds", "60", "--project")
+    git(repo, "config", "--global", "blackbird.reviews.timeoutSeconds", "120")
+    program.run("config", key)
+    program.run("config", key, "--json")
+    program.run("config", "reviews.timeoutSeconds")
+    program.run("status")
+    program.run("execute", "--agent", "demo", "--no-input")
+    program.remark("what the user says for this clone, or this call, is their word")
+    program.run("execute", "--no-stop", "--dry-run")
+    program.run("config", key, "false")
+    program.run("config", key)
+    program.run("status")
+    program.run("config", "--unset", key)
+    program.run("config", "--unset", key, "--global")
+    program.run("config", key)
+    program.check("config_stricter")
+
+
 def test_what_is_refused(program: Program, repo: Path) -> None:
     for args in (
         ["exection.stopAfterEachTask", "true"],

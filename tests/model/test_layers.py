@@ -7,7 +7,7 @@ MINUTES, PATH = "execution.timeoutMinutes", "claude.path"
 def settings() -> Settings:
     return merge_layers(
         [
-            Given(MINUTES, "30", Layer.GIT_GLOBAL, "git global"),
+            Given(MINUTES, "1440", Layer.GIT_GLOBAL, "git global"),
             Given(MINUTES.upper(), "soon", Layer.GIT_LOCAL, "git local"),
             Given(MINUTES, 9999, Layer.PROJECT, "project"),
             Given(MINUTES, 7, Layer.GLOBAL, "mine"),
@@ -29,12 +29,27 @@ def test_layers_of_a_key_come_strongest_first_with_what_becomes_of_them() -> Non
     assert standings(layers) == [
         ("git local", None, Standing.IGNORED),
         ("project", 1440, Standing.APPLIED),
-        ("git global", 30, Standing.OVERRULED),
+        ("git global", 1440, Standing.OVERRULED),
         ("mine", 7, Standing.OVERRULED),
     ]
     assert layers.applied is not None
     assert (layers.applied.value, layers.applied.origin) == (1440, "project")
     assert layers.is_faulty
+
+
+def test_what_takes_a_protection_away_is_weaker() -> None:
+    given = [Given(MINUTES, 60, Layer.PROJECT, "project"), Given(MINUTES, 7, Layer.GLOBAL, "mine")]
+    layers = layers_of(merge_layers(given), MINUTES)
+    assert standings(layers) == [("project", 60, Standing.WEAKER), ("mine", 7, Standing.APPLIED)]
+    here = layers.of(HERE)
+    assert here is not None
+    assert (here.given.origin, here.is_valid, layers.is_faulty) == ("project", False, True)
+    layers = layers_of(merge_layers([*given, Given(MINUTES, "90", Layer.GIT_LOCAL, "clone")]), MINUTES)
+    assert standings(layers) == [
+        ("clone", 90, Standing.APPLIED),
+        ("project", 60, Standing.OVERRULED),
+        ("mine", 7, Standing.OVERRULED),
+    ]
 
 
 def test_of_two_values_in_one_layer_the_later_counts() -> None:

@@ -16,6 +16,7 @@ from git_blackbird.model.settings import (
     flatten,
     merge_layers,
     nearest_key,
+    quoted_for_git,
 )
 from tests.support import examples
 
@@ -261,3 +262,81 @@ def test_whatever_is_configured_every_key_keeps_a_usable_value(
             case Kind.WORDS:
                 assert all(isinstance(word, str) for word in found.words(name))
     assert all(str(problem) and problem.hint for problem in found.problems)
+
+
+# What protects its user: a loose value, and a strict one.
+PROTECTING = {
+    "execution.stopAfterEachTask": (False, True),
+    "execution.commit": ("approved", "never"),
+    "execution.parentReviewEnabled": (False, True),
+    "execution.timeoutMinutes": (1440, 10),
+    "execution.idleMinutes": (60, 2),
+    "execution.logMegabytes": (4096, 1),
+    "execution.stopGraceSeconds": (120, 0),
+    "reviews.mode": ("off", "parallel"),
+    "reviews.maxIterations": (20, 2),
+    "reviews.timeoutSeconds": (3600, 60),
+    "snapshot.timeoutSeconds": (1, 300),
+    "snapshot.maxUntrackedBytes": (0, 10**9),
+}
+
+
+def test_every_key_that_protects_is_known_to() -> None:
+    assert {name for name, key in KEYS.items() if key.stricter is not None} == PROTECTING.keys()
+    assert all(KEYS[name].clone_safe for name in PROTECTING)
+
+
+@pytest.mark.parametrize("layer", [Layer.GIT_GLOBAL, Layer.GLOBAL])
+@pytest.mark.parametrize("name", PROTECTING)
+def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, layer: Layer) -> None:
+    loose, strict = PROTECTING[name]
+
+    def merged(project: object, user: object, *more: Given) -> Settings:
+        said = str(user).lower() if layer is Layer.GIT_GLOBAL else user
+        return merge_layers([Given(name, project, Layer.PROJECT, "p"), Given(name, said, layer, "u"), *more])
+
+    weaker, stricter, same = merged(loose, strict), merged(strict, loose), merged(strict, strict)
+    assert (weaker.values[name].value, weaker.values[name].origin) == (strict, "u")
+    (problem,) = weaker.problems
+    assert str(problem) == (
+        f"p: {name}: {quoted_for_git(loose)} is not used: your own {quoted_for_git(strict)} in u is stricter"
+    )
+    assert problem.hint == f"to use it in this clone: git config blackbird.{name} {quoted_for_git(loose)}"
+    assert not problem.fatal
+    for settings in (stricter, same):
+        assert (settings.values[name].value, settings.values[name].origin) == (strict, "p")
+        assert settings.problems == ()
+    for here in (Layer.FLAG, Layer.GIT_LOCAL):
+        said = str(loose).lower() if here is Layer.GIT_LOCAL else loose
+        settled = merged(loose, strict, Given(name, said, here, "here"))
+        assert (settled.values[name].value, settled.values[name].origin) == (loose, "here")
+        assert settled.problems == ()
+
+
+def test_where_the_user_set_nothing_the_project_counts() -> None:
+    for name, (loose, _) in PROTECTING.items():
+        settings = merge_layers([Given(name, loose, Layer.PROJECT, "p")])
+        assert (settings.values[name].value, settings.problems) == (loose, ())
+
+
+def test_of_the_users_own_values_the_stronger_one_is_compared_whatever_the_weaker_says() -> None:
+    settings = merge_layers(
+        [
+            Given("reviews.mode", "off", Layer.PROJECT, "p"),
+            Given("reviews.mode", "off", Layer.GIT_GLOBAL, "git"),
+            Given("reviews.mode", "parallel", Layer.GLOBAL, "file"),
+        ]
+    )
+    assert (settings.values["reviews.mode"].origin, settings.problems) == ("p", ())
+
+
+def test_of_two_spellings_in_a_project_the_one_that_is_not_weaker_counts() -> None:
+    settings = merge_layers(
+        [
+            Given("reviews.timeoutSeconds", 30, Layer.PROJECT, "p"),
+            Given("REVIEWS.timeoutSeconds", 3600, Layer.PROJECT, "p"),
+            Given("reviews.timeoutSeconds", 60, Layer.GLOBAL, "u"),
+        ]
+    )
+    assert settings.values["reviews.timeoutSeconds"].value == 30
+    assert len(settings.problems) == 1
