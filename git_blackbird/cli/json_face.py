@@ -162,6 +162,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "trees": None if checkpoint.pair is None else checkpoint.pair._asdict(),
         "moved": list(checkpoint.moved),
         "planChanges": list(run.plan_changes),
+        "configChanges": list(run.config_changes),
         "notes": list(run.notes),
         "runs": checkpoint.runs,
         "costUsd": checkpoint.cost_usd,

@@ -89,6 +89,9 @@ def run_lines(
     yield from render_section("changed", list(_change_lines(run.review_summary)))
     yield from render_section("committed", commits)
     yield from render_section("the plan changed meanwhile", list(map(clean_line, run.plan_changes)))
+    yield from render_section(
+        "the configuration changed meanwhile", list(map(clean_line, run.config_changes))
+    )
     yield from render_section("notes", list(map(clean_line, run.notes)))
     yield from render_section("more", list(_more(run, logs)))
 

@@ -6,6 +6,7 @@ from typing import Any
 from git_blackbird.agents.protocol import Abilities
 from git_blackbird.agents.runner import EndCause, Ended
 from git_blackbird.controller.claims import list_noted
+from git_blackbird.controller.config_guard import ConfigCheck, check_config, forget_config
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.outside_moves import OwnChange, own_change
@@ -235,12 +236,20 @@ def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, An
     The record names the commits that were made in the run.
     """
     commits = list_noted(workspace, face, run)
+    config = check_config(workspace)
+    if config.is_loosened and not run.is_review:
+        fields = fields | _due_in_any_case(fields)
     with workspace.transaction() as transaction:
         replaced = transaction.clear_way(run)
         check = check_plan(transaction, run.id)
         stored = transaction.history(run.task_id).find(run.id) or run
         notes = (*fields.get("notes", ()), *((check.warning,) if check.warning else ()))
-        ours = {"notes": notes, "plan_changes": check.changes, "commits": commits}
+        ours = {
+            "notes": notes,
+            "plan_changes": check.changes,
+            "config_changes": config.changes,
+            "commits": commits,
+        }
         closed = run.with_fields(**{**fields, **ours})
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
@@ -248,13 +257,33 @@ def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, An
         # The plan is what it must be, and no agent is at work that could break it.
         transaction.forget_plan()
         save_status(workspace, transaction, run.task_id)
+    forget_config(workspace)
     for was, aside in replaced:
         _warn(face, run, f"{was} was replaced during the run: what is there now is kept as {aside.name}")
     if check.warning:
         _warn(face, run, check.warning)
     for change in check.changes:
         _warn(face, run, f"the plan changed during the run: {change}")
+    tell_config_changes(face, closed, config)
     return closed
+
+
+def tell_config_changes(face: Face, run: Run, check: ConfigCheck) -> None:
+    """Name what became another of the configuration."""
+    for change in check.changes:
+        text = f"the configuration changed during the run: {change}"
+        face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
+
+
+def _due_in_any_case(fields: dict[str, Any]) -> dict[str, Any]:
+    """Give what makes a decision due though none would be: a stop may be what was switched off.
+
+    A run that is not over, or is to be reviewed first, hands this on to what follows it.
+    """
+    if "superseded_at" in fields:
+        return {}
+    is_over = fields["status"] in _GATED and "review_state" not in fields
+    return pending_fields(fields["completed_at"]) if is_over else {"decision_required": True}
 
 
 def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from git_blackbird.controller.config_guard import follow_own_change
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.settings import unset_setting, write_setting
@@ -82,6 +83,7 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Writt
             hint=f"to use it in this clone: git config blackbird.{key.name} {quoted_for_git(value)}",
         )
     place = _save(workspace, key, value, text, scope)
+    follow_own_change(workspace, place, key.name.lower())
     return Written(key.name, value, place, _stronger(workspace, key, value, scope, place))
 
 
@@ -102,6 +104,7 @@ def unset_key(workspace: Workspace, name: str, scope: Scope) -> Written:
     if not removed:
         known = require_key(name)
         raise RequestError(f"{known.name} is not set in {place}", hint=f"git blackbird config {known.name}")
+    follow_own_change(workspace, place, name.lower())
     key = find_key(name)
     return Written(name if key is None else key.name, None, place)
 
@@ -129,6 +132,7 @@ def write_file(workspace: Workspace, scope: Scope, before: str, text: str) -> No
                 f"{path} was changed meanwhile", hint="leave, and begin with what is there now"
             )
         _write(workspace, path, data, scope)
+    follow_own_change(workspace, str(path))
 
 
 def _save(workspace: Workspace, key: Key, value: Value, text: str, scope: Scope) -> str:

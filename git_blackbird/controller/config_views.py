@@ -64,15 +64,6 @@ def places_of(workspace: Workspace, layers: KeyLayers) -> tuple[Place, ...]:
     return tuple(_place(workspace, layers, scope) for scope in Scope)
 
 
-def near(workspace: Workspace, origin: str) -> str:
-    """Shorten the name of a place: from the top of the worktree, or from the home of the user."""
-    home = workspace.world.environ.get("HOME")
-    for folder, sign in ((workspace.layout.state_root, ""), (home, "~/")):
-        if folder and origin.startswith(f"{folder}/"):
-            return sign + origin.removeprefix(f"{folder}/")
-    return origin
-
-
 def _place(workspace: Workspace, layers: KeyLayers, scope: Scope) -> Place:
     told = next((one for one in layers.told if _is_from(one, scope)), None)
     try:

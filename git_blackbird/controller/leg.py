@@ -10,6 +10,7 @@ from git_blackbird.controller.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.claims import forget_noted, note_commits
 from git_blackbird.controller.closing import Closing, close_run
 from git_blackbird.controller.conduct import Crew, Post, begin_recorded, follow_agent, hold_agent, open_run
+from git_blackbird.controller.config_guard import remember_config
 from git_blackbird.controller.holding import hold_session
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.outside_moves import forget_trace, keep_trace_short, trace_git
@@ -139,6 +140,7 @@ class _Leg:
         self._run = self._run.with_fields(pid=child.pid, process_identity=child.identity)
         assert self._run.base_tree is not None  # noqa: S101  # set where the record was made
         save_run_ref(workspace.repo, self._run.id, self._run.base_tree, None)
+        remember_config(workspace)
         with workspace.transaction() as transaction:
             plan = transaction.plan()
             task = plan.tasks.get(self._run.task_id)

@@ -8,6 +8,7 @@ from git_blackbird.agents.runner import Ended
 from git_blackbird.controller.blocking import run_in_thread
 from git_blackbird.controller.closing import ending_fields
 from git_blackbird.controller.conduct import Crew, open_run
+from git_blackbird.controller.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.reviewers import (
@@ -93,6 +94,9 @@ async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Ru
     for change in closed.plan_changes:
         text = f"the plan changed during the review: {change}"
         crew.face.notify(Notice(Weight.INFO, text, task_id=closed.task_id))
+    for change in closed.config_changes:
+        text = f"the configuration changed during the review: {change}"
+        crew.face.notify(Notice(Weight.WARNING, text, task_id=closed.task_id))
     crew.face.notify(RunEnded(closed, order.parent.title, ended.duration_seconds))
     return closed
 
@@ -107,6 +111,7 @@ def _save(workspace: Workspace, order: ReviewOrder, run: Run) -> None:
     """Write the record, then the plan, under one lock, if the children are still as they were."""
     if run.base_tree is not None:
         save_run_ref(workspace.repo, run.id, run.base_tree, run.base_tree)
+    remember_config(workspace)
     with workspace.transaction() as transaction:
         if present_signature(transaction.plan(), order.parent) != order.signature:
             raise ReviewMovedError(f"the children of {order.parent.id} have changed meanwhile")
@@ -133,6 +138,7 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
     ``head_tree`` is the worktree after a review in it, where the reviewer should have written nothing. A
     verdict on children that have changed meanwhile is kept and counts for nothing. Raises SaveError.
     """
+    config = check_config(workspace)
     with workspace.transaction() as transaction:
         check = check_plan(transaction, run.id)
         transaction.forget_plan()
@@ -144,6 +150,7 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
             fields["notes"] = (*fields["notes"], "the worktree changed during the review")
         fields["notes"] = (*fields["notes"], *((check.warning,) if check.warning else ()))
         fields["plan_changes"] = check.changes
+        fields["config_changes"] = config.changes
         fields["head_tree"] = head_tree or run.base_tree
         closed = run.with_fields(**fields)
         moved = parent is None or present_signature(transaction.plan(), parent) != (
@@ -157,6 +164,7 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
             _overtake_verdicts(transaction, closed, now)
         finish_reviews(transaction)
         save_statuses(workspace, transaction)
+    forget_config(workspace)
     return closed
 
 

@@ -11,6 +11,7 @@ from git_blackbird.controller.approval_commits import mend_cut_off
 from git_blackbird.controller.assignments import recorded_assignment
 from git_blackbird.controller.claims import forget_noted
 from git_blackbird.controller.closing import save_closed, summarize_leg
+from git_blackbird.controller.config_guard import forget_config
 from git_blackbird.controller.deferred_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.liveness import processes_at_work
@@ -43,6 +44,7 @@ def repair(workspace: Workspace, face: Face) -> Image:
         _close_lost(workspace, face, run)
     forget_noted(workspace)
     forget_trace(workspace)
+    forget_config(workspace)
     _mend_approval(workspace, face)
     with workspace.transaction() as transaction:
         settle_plan(transaction)

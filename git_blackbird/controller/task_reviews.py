@@ -9,6 +9,7 @@ from git_blackbird.controller.blocking import run_in_thread
 from git_blackbird.controller.checkpoints import change_of, reasons_to_ask, request_obstacle
 from git_blackbird.controller.closing import ending_fields, pending_fields
 from git_blackbird.controller.conduct import Crew, open_run
+from git_blackbird.controller.config_guard import ConfigCheck, check_config, forget_config, remember_config
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.reviewers import (
     Errand,
@@ -146,6 +147,9 @@ def _context(order: ChangeReview, source: Source, prompt: str, fault: str | None
 
 
 def _keep(workspace: Workspace, run: Run) -> None:
+    if run.status is RunStatus.RUNNING and not workspace.layout.known_config.exists():
+        # The other reviewer is not at work yet, or both began with what is kept.
+        remember_config(workspace)
     with workspace.transaction() as transaction:
         transaction.save_run(run)
         if run.status is RunStatus.RUNNING and transaction.known_plan() is None:
@@ -199,6 +203,7 @@ def end_reviews(workspace: Workspace, run: Run, found: Found) -> Run:
     """
     most = workspace.settings.number("reviews.maxIterations")
     follows = next_after(found.merged, round_number=found.round_number, max_rounds=most)
+    config = check_config(workspace)
     with workspace.transaction() as transaction:
         check_plan(transaction, run.id)
         transaction.forget_plan()
@@ -209,6 +214,7 @@ def end_reviews(workspace: Workspace, run: Run, found: Found) -> Run:
             noted = stored.with_fields(**found.fields)
             transaction.save_run(noted)
             return noted
+        stored = _with_config_changes(stored, config)
         if follows is Next.FIX and not (
             workspace.reviews_changes and request_obstacle(workspace, history, stored) is None
         ):
@@ -218,7 +224,16 @@ def end_reviews(workspace: Workspace, run: Run, found: Found) -> Run:
         ended = stored.with_fields(review_state=ReviewState.DONE, **found.fields, **decision)
         transaction.save_run(ended)
         save_status(workspace, transaction, run.task_id)
+    forget_config(workspace)
     return ended
+
+
+def _with_config_changes(run: Run, check: ConfigCheck) -> Run:
+    """Note what became another of the configuration while the change was reviewed."""
+    return run.with_fields(
+        config_changes=(*run.config_changes, *check.changes),
+        decision_required=run.decision_required or check.is_loosened or None,
+    )
 
 
 def _decision(run: Run, follows: Next, merged: MergedReview, now: str) -> dict[str, Any]:

@@ -114,12 +114,16 @@ def open_workspace(world: World, flags: Iterable[Given] = ()) -> Workspace:
     """
     repo = discover(world.cwd, world.environ)
     layout = Layout(repo.top, repo.private_dir)
-    given, problems = _read_layers(world, repo, layout)
+    given, problems = read_layers(world, repo, layout)
     settings = merge_layers([*given, *flags])
     return Workspace(world, repo, Store(layout), settings, (*problems, *settings.problems))
 
 
-def _read_layers(world: World, repo: Repository, layout: Layout) -> tuple[list[Given], list[Problem]]:
+def read_layers(world: World, repo: Repository, layout: Layout) -> tuple[list[Given], list[Problem]]:
+    """Read what all layers but flags say, and what is wrong with files as wholes.
+
+    Raises GitError when git's cannot be read.
+    """
     project, project_problems = load_layer(layout.config, Layer.PROJECT)
     everywhere, global_problems = load_layer(global_config_path(world.environ), Layer.GLOBAL)
     from_git = [_from_git(setting) for setting in read_settings(repo)]
@@ -143,6 +147,15 @@ def _from_environment(world: World) -> list[Given]:
         found = [one for one in found if one.key != "agent"]
         found.append(Given("agent", "command", Layer.ENVIRONMENT, "BLACKBIRD_AGENT_CMD"))
     return found
+
+
+def near(workspace: Workspace, origin: str) -> str:
+    """Shorten the name of a place: from the top of the worktree, or from the home of the user."""
+    home = workspace.world.environ.get("HOME")
+    for folder, sign in ((workspace.layout.state_root, ""), (home, "~/")):
+        if folder and origin.startswith(f"{folder}/"):
+            return sign + origin.removeprefix(f"{folder}/")
+    return origin
 
 
 def find_task(plan: Plan, task_id: str) -> Task:

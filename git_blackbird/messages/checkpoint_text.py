@@ -157,6 +157,9 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
         "The worktree differs from the change by now in:", map(render_path, checkpoint.moved), Tone.WARNING
     )
     yield from _listed("The plan changed during the run:", map(clean_line, run.plan_changes), Tone.WARNING)
+    yield from _listed(
+        "The configuration changed during the run:", map(clean_line, run.config_changes), Tone.WARNING
+    )
     yield from _listed("Notes:", map(clean_line, run.notes), Tone.WARNING)
     if checkpoint.commit is not None:
         yield from _outlook(checkpoint.commit)

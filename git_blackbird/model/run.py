@@ -153,6 +153,7 @@ class Run(Recorded):
     not_kept: StreamCut | None = None
     commits: tuple[ObjectId, ...] = ()
     plan_changes: tuple[str, ...] = ()
+    config_changes: tuple[str, ...] = ()
     decided_trees: dict[str, ObjectId] | None = None
     parent_review_dismissed: Dismissal | None = None
     review_state: ReviewState | None = None

@@ -73,6 +73,11 @@ class Layout:
         return self.private / "plan-known.place"
 
     @cached_property
+    def known_config(self) -> Path:
+        """What the configuration was before the agent that is at work."""
+        return self.private / "config-known.json"
+
+    @cached_property
     def approval_note(self) -> Path:
         """What an approval is about to commit, for as long as that is not finished."""
         return self.private / "approval.json"

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.config_edits import Scope, edited_file, unset_key, write_file, write_key
-from git_blackbird.controller.config_views import near, places_of, view_settings
-from git_blackbird.controller.workspace import Workspace
+from git_blackbird.controller.config_views import places_of, view_settings
+from git_blackbird.controller.workspace import Workspace, near
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.model.layers import layers_of
 from tests.controller.support import open_at

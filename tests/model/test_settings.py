@@ -303,9 +303,9 @@ def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, lay
     )
     assert problem.hint == f"to use it in this clone: git config blackbird.{name} {quoted_for_git(loose)}"
     assert not problem.fatal
-    for settings in (stricter, same):
-        assert (settings.values[name].value, settings.values[name].origin) == (strict, "p")
-        assert settings.problems == ()
+    for found in (stricter, same):
+        assert (found.values[name].value, found.values[name].origin) == (strict, "p")
+        assert found.problems == ()
     for here in (Layer.FLAG, Layer.GIT_LOCAL):
         said = str(loose).lower() if here is Layer.GIT_LOCAL else loose
         settled = merged(loose, strict, Given(name, said, here, "here"))

@@ -35,7 +35,7 @@ from tests.support import examples
         ("one\r\ntwo\rthree", "one\ntwo\ufffdthree"),
         ("a\u202eb\u2066c\u200fd\u061ce", "a\ufffdb\ufffdc\ufffdd\ufffde"),
         ("lone \ud800", "lone \ufffd"),
-        ("co\u00adop, 👩\u200d👦, می\u200cخواهم, ❤\ufe0f", "coop, 👩👦, میخواهم, ❤"),
+        ("co\u00adop, 👩\u200d👦, \u0645\u06cc\u200c\u062e, ❤\ufe0f", "coop, 👩👦, \u0645\u06cc\u062e, ❤"),
         ("a\u200bb\u2060c\ufeffd\u034fe", "a\ufffdb\ufffdc\ufffdd\ufffde"),
         ("\u115f\u3164\uffa0\U000e0041\U000e0101", "\ufffd\ufffd\ufffd\ufffd\ufffd"),
         ("a\u2028b\u2029c", "a\ufffdb\ufffdc"),

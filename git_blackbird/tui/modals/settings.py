@@ -15,12 +15,11 @@ from git_blackbird.controller.config_views import (
     BrokenFile,
     Place,
     SettingsView,
-    near,
     places_of,
     view_settings,
 )
 from git_blackbird.controller.config_watch import ConfigWatch
-from git_blackbird.controller.workspace import Workspace
+from git_blackbird.controller.workspace import Workspace, near
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.checkpoint_text import Line, Tone
 from git_blackbird.messages.config_text import UNSET, overruled_text, saved_text, shown_value, told_text
