@@ -9,6 +9,7 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit_plan import CommitPlan, tree_of
 from git_blackbird.git.private_index import held_index, install_index, private_index
+from git_blackbird.git.private_objects import publish
 from git_blackbird.git.program import Completed, operands, revisions, run_for_user, run_git
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.staged import Staged, read_staged
@@ -63,6 +64,7 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
     with private_index(repo, "commit") as index:
         variables = {"GIT_INDEX_FILE": os.fspath(index)}
         _bring_to(repo, index, plan.tree)
+        publish(repo, (entry.oid for entry in plan.edits.values() if entry is not None))
         text = index.with_name("message")
         text.write_text(message, encoding="utf-8")
         options = () if _is_found(repo) else repo.git_options

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.private_index import QUIET, private_index
+from git_blackbird.git.private_objects import is_owners_alone, writing_privately
 from git_blackbird.git.program import Completed, GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.trees import SUBMODULE, Trees, parents
@@ -55,6 +56,7 @@ class _Worklist:
     """What git must bring into the private index, and what cannot be brought."""
 
     update: list[bytes] = field(default_factory=list)
+    private: list[bytes] = field(default_factory=list)
     remove: list[bytes] = field(default_factory=list)
     kept: list[bytes] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -210,10 +212,12 @@ class _Session:
         if is_tracked and stat.S_ISDIR(status.st_mode):
             return True
         reason = self.obstacle(full, path, status, is_tracked=is_tracked)
-        if reason is None:
-            work.update.append(path)
-        else:
+        if reason is not None:
             work.leave_out(path, reason)
+        elif not is_tracked and is_owners_alone(status):
+            work.private.append(path)
+        else:
+            work.update.append(path)
         return False
 
     def obstacle(self, full: bytes, path: bytes, status: os.stat_result, *, is_tracked: bool) -> str | None:
@@ -276,16 +280,23 @@ class _Session:
             self.drop([path for path in paths if 0 in entries.get(path, ())])
 
     def update(self, work: _Worklist) -> None:
-        """Bring paths into the private index; those that git refuses are left out, with its words.
+        """Bring paths into the private index; those that git refuses are left out, with its words."""
+        self.update_paths(work, work.update)
+        if work.private:
+            with writing_privately(self.repo) as options:
+                self.update_paths(work, work.private, options)
+
+    def update_paths(self, work: _Worklist, paths: list[bytes], options: Sequence[str] = ()) -> None:
+        """Bring some of them in.
 
         Git stops at the first bad path and then keeps nothing, so the list is halved until each bad
         path stands alone.
         """
-        pending = [work.update] if work.update else []
+        pending = [paths] if paths else []
         while pending:
             part = pending.pop()
             try:
-                self.git(*_UPDATE, stdin=_joined(part))
+                self.git(*options, *_UPDATE, stdin=_joined(part))
             except (GitStoppedError, GitTimeoutError):
                 raise
             except GitError as error:

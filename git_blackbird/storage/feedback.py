@@ -13,7 +13,7 @@ from git_blackbird.model.recorded import parse_part, plain
 from git_blackbird.model.review import Feedback
 from git_blackbird.storage.atomic import SaveError, write_atomic
 from git_blackbird.storage.json_text import dump_json, load_bounded_json
-from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.layout import IGNORE_NAME, Layout
 from git_blackbird.storage.reading import load_bytes
 
 MAX_FEEDBACK_BYTES = 16 << 20
@@ -35,7 +35,7 @@ class FeedbackFiles:
         """Give what is owed to each leaf. What is no feedback is named, and the others are read."""
         folder = self._layout.feedback
         try:
-            names = sorted(os.listdir(folder))
+            names = sorted(name for name in os.listdir(folder) if name != IGNORE_NAME)
         except FileNotFoundError:
             return {}, ()
         except OSError as error:

@@ -1,7 +1,9 @@
 """Where everything lies: the state under ``.blackbird/``, the plan, the private files in the git folder."""
 
+import contextlib
 import os
 import stat
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +15,9 @@ PLAN_NAME = "blackbird.plan.json"
 STATE_NAME = ".blackbird"
 OVERVIEW_NAME = "snapshot.md"
 HIDDEN = (STATE_NAME, PLAN_NAME)
+IGNORE_NAME = ".gitignore"
 _IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
+_EVERYTHING = b"*\n"
 
 
 @dataclass(frozen=True)
@@ -138,17 +142,19 @@ class Layout:
     def make_folder(self, folder: Path) -> None:
         """Make a folder at or below ``.blackbird/``, and its ``.gitignore`` with the first.
 
-        Raises UnusableError when a link stands in the way: state is never written elsewhere, whatever a
-        cloned repository holds.
+        What is kept below it stays out of commits whatever rules a cloned repository brings. Raises
+        UnusableError when a link stands in the way: state is never written elsewhere, either.
         """
         steps = folder.relative_to(self.state_root).parts
         here = self.state_root
         for step in steps:
             here = here / step
             _make_one(here)
-        ignore = self.state / ".gitignore"
+        ignore = self.state / IGNORE_NAME
         if not os.path.lexists(ignore):
             ignore.write_text(_IGNORED, encoding="utf-8")
+        for inner in steps[1:2]:
+            _ignore_all(self.state / inner)
 
     def clear_way(self, folder: Path, name: str) -> Path | None:
         """Rename what stands in the way of a folder at or below ``.blackbird/``; gives its new place.
@@ -167,6 +173,29 @@ def _check_name(task_id: TaskId, what: str) -> None:
     fault = task_id_fault(task_id)
     if fault is not None:
         raise UnusableError(f"task id {task_id!a} cannot name a {what}: it {fault}")
+
+
+def _ignore_all(folder: Path) -> None:
+    """Let git ignore all that is in a folder of ours: of all rules those in the folder itself are the strongest."""
+    ignore = folder / IGNORE_NAME
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with contextlib.suppress(OSError):
+        descriptor = os.open(ignore, os.O_RDONLY | flags)
+        try:
+            if os.read(descriptor, len(_EVERYTHING) + 1) == _EVERYTHING:
+                return
+        finally:
+            os.close(descriptor)
+    if ignore.is_dir() and not ignore.is_symlink():
+        ignore.rename(folder / f"{IGNORE_NAME}.set-aside-{time.time_ns():x}")
+    ignore.unlink(missing_ok=True)
+    # Another process may do the same at this moment.
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(ignore, os.O_WRONLY | os.O_CREAT | os.O_EXCL | flags, 0o644)
+        try:
+            os.write(descriptor, _EVERYTHING)
+        finally:
+            os.close(descriptor)
 
 
 def _make_one(folder: Path) -> None:
