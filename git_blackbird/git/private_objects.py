@@ -1,4 +1,4 @@
-"""Objects of files that only their owner reads: nobody else can read those either, until they are committed."""
+"""Objects of files that only their owner reads: nobody else reads those either, until they are committed."""
 
 import contextlib
 import os

@@ -176,7 +176,7 @@ def _check_name(task_id: TaskId, what: str) -> None:
 
 
 def _ignore_all(folder: Path) -> None:
-    """Let git ignore all that is in a folder of ours: of all rules those in the folder itself are the strongest."""
+    """Let git ignore all that is in a folder of ours: rules in the folder itself are stronger than others."""
     ignore = folder / IGNORE_NAME
     flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with contextlib.suppress(OSError):

@@ -16,7 +16,13 @@ def make_layout(folder: Path) -> Layout:
 
 
 def all_files(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
+    """Every file, less the rules by which folders of state keep all that is in them out of commits."""
+    files = (path for path in folder.rglob("*") if not path.is_dir() and not is_rule(path))
+    return sorted(str(path.relative_to(folder)) for path in files)
+
+
+def is_rule(path: Path) -> bool:
+    return path.name == ".gitignore" and path.is_file() and path.read_text() == "*\n"
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:

@@ -245,7 +245,8 @@ def test_an_image_holds_what_is_owed(layout: Layout) -> None:
 
 def test_it_goes_with_the_state(layout: Layout) -> None:
     save(layout, A, OWED)
-    sizes = [layout.feedback_file(A).stat().st_size, (layout.state / ".gitignore").stat().st_size]
+    rules = layout.state.rglob(".gitignore")
+    sizes = [path.stat().st_size for path in (layout.feedback_file(A), *rules)]
     assert measure_state(layout, None).size == sum(sizes)
     remove_state(layout, None)
     assert (layout.state.exists(), owed(layout)) == (False, {})

@@ -7,7 +7,7 @@ import pytest
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.storage.layout import Layout
-from tests.storage.building import all_files, make_layout
+from tests.storage.building import all_files, is_rule, make_layout
 
 IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
 
@@ -44,6 +44,31 @@ def test_the_ignore_file_is_written_with_the_first_folder_and_never_again(layout
     ignore.write_text("")
     layout.make_folder(layout.tmp)
     assert ignore.read_text() == ""
+
+
+BROUGHT = ["", "!*\n", "!a\n", "*\nx", "a folder", "a link"]
+
+
+@pytest.mark.parametrize("brought", BROUGHT)
+def test_each_folder_has_a_rule_of_its_own_whatever_was_brought(
+    layout: Layout, tmp_path: Path, brought: str
+) -> None:
+    ignore = layout.runs / ".gitignore"
+    layout.runs.mkdir(parents=True)
+    if brought == "a folder":
+        (ignore / "inner").mkdir(parents=True)
+    elif brought == "a link":
+        (tmp_path / "elsewhere").write_text("theirs\n")
+        ignore.symlink_to(tmp_path / "elsewhere")
+    else:
+        ignore.write_text(brought)
+    layout.make_folder(layout.task_runs(TaskId("t")))
+    assert is_rule(ignore)
+    assert not ignore.is_symlink()
+    written = ignore.stat().st_mtime_ns
+    layout.make_folder(layout.task_runs(TaskId("t")) / "logs")
+    assert ignore.stat().st_mtime_ns == written
+    assert brought != "a link" or (tmp_path / "elsewhere").read_text() == "theirs\n"
 
 
 def test_a_state_of_the_go_program_gets_the_ignore_file_too(layout: Layout) -> None:
