@@ -4,9 +4,14 @@ The files are the child's own standard output and error (PERF.md 5): nothing it 
 us on its way to the disk, and no descendant that keeps a stream open can hold us up.
 """
 
+import contextlib
+import io
 import os
+import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from git_blackbird.agents.protocol import OutputReader
 from git_blackbird.model.conversation import Reading
@@ -110,22 +115,32 @@ class FollowedLog:
 def read_saved(reader: OutputReader, files: LogFiles, exit_code: int | None) -> Reading:
     """Read a run's saved streams as if they had just been printed, after a crash of ours.
 
-    Missing files read as empty ones.
+    Missing files read as empty ones, and so does what an agent put in their place.
     """
-    try:
-        with files.stdout.open("rb") as stream:
-            while data := stream.read(CHUNK_BYTES):
-                reader.feed(data)
-    except FileNotFoundError:
-        reader.feed(b"")
+    with _saved(files.stdout) as stream:
+        while data := stream.read(CHUNK_BYTES):
+            reader.feed(data)
     return reader.finish(exit_code, read_tail(files.stderr))
 
 
 def read_tail(path: Path) -> str:
     """Give the last of a saved stream, U+FFFD where it is not UTF-8; "" when there is no such file."""
+    with _saved(path) as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES))
+        return stream.read(TAIL_BYTES).decode(errors="replace")
+
+
+@contextlib.contextmanager
+def _saved(path: Path) -> Iterator[IO[bytes]]:
+    """Open a saved stream; an empty one where there is none, or a link, a pipe, a folder in its place."""
     try:
-        with path.open("rb") as stream:
-            stream.seek(max(0, os.fstat(stream.fileno()).st_size - TAIL_BYTES))
-            return stream.read(TAIL_BYTES).decode(errors="replace")
-    except FileNotFoundError:
-        return ""
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        yield io.BytesIO()
+        return
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        yield io.BytesIO()
+        return
+    with os.fdopen(descriptor, "rb") as stream:
+        yield stream

@@ -114,7 +114,7 @@ def edited_file(workspace: Workspace, scope: Scope) -> str:
 
     Raises UnusableError when it is no text.
     """
-    return load_text(config_file(workspace, scope))
+    return load_text(config_file(workspace, scope), _top(workspace, scope))
 
 
 def write_file(workspace: Workspace, scope: Scope, before: str, text: str) -> None:
@@ -127,7 +127,7 @@ def write_file(workspace: Workspace, scope: Scope, before: str, text: str) -> No
     path = config_file(workspace, scope)
     data = check_text(text)
     with workspace.store.transaction():
-        if load_text(path) != before:
+        if load_text(path, _top(workspace, scope)) != before:
             raise RequestError(
                 f"{path} was changed meanwhile", hint="leave, and begin with what is there now"
             )
@@ -141,23 +141,23 @@ def _save(workspace: Workspace, key: Key, value: Value, text: str, scope: Scope)
         return LOCAL_PLACE
     path = config_file(workspace, scope)
     with workspace.store.transaction():
-        spelled = next(_spellings(path, key.name, scope), key.name)
+        spelled = next(_spellings(workspace, path, key.name, scope), key.name)
         as_json = list(value) if isinstance(value, tuple) else value
-        _write(workspace, path, with_key(path, spelled, as_json), scope)
+        _write(workspace, path, with_key(path, spelled, as_json, _top(workspace, scope)), scope)
     return str(path)
 
 
 def _remove(workspace: Workspace, path: Path, name: str, scope: Scope) -> bool:
     with workspace.store.transaction():
-        spelled = next(_spellings(path, name, scope), None)
+        spelled = next(_spellings(workspace, path, name, scope), None)
         if spelled is not None:
-            _write(workspace, path, with_key(path, spelled, None), scope)
+            _write(workspace, path, with_key(path, spelled, None, _top(workspace, scope)), scope)
     return spelled is not None
 
 
-def _spellings(path: Path, name: str, scope: Scope) -> Iterator[str]:
+def _spellings(workspace: Workspace, path: Path, name: str, scope: Scope) -> Iterator[str]:
     """Give the key as the file spells it; letter case does not count."""
-    given, _ = load_layer(path, LAYERS[scope])
+    given, _ = load_layer(path, LAYERS[scope], _top(workspace, scope))
     return (one.key for one in given if one.key.lower() == name.lower())
 
 
@@ -166,6 +166,11 @@ def _write(workspace: Workspace, path: Path, data: bytes, scope: Scope) -> None:
         write_global_config(path, data)
     else:
         write_atomic(workspace.layout, path, data)
+
+
+def _top(workspace: Workspace, scope: Scope) -> Path | None:
+    """Say in which folder a file of this scope must really be; None for the user's own."""
+    return workspace.layout.state_root if scope is Scope.PROJECT else None
 
 
 def config_file(workspace: Workspace, scope: Scope) -> Path:

@@ -29,6 +29,7 @@ from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.standing import Standing
 from git_blackbird.storage.layout import OVERVIEW_NAME, STATE_NAME
+from git_blackbird.storage.reading import load_beginning
 
 _OF_ONE_RUN = frozenset({"questions", "answers", "feedback", "parentReviewFeedback"})
 _SNAPSHOT_FILES = (f"{STATE_NAME}/{OVERVIEW_NAME}", "OVERVIEW.md", "README.md")
@@ -118,13 +119,11 @@ def _earlier(owed: OwedWords, said_now: str | None) -> str:
 def load_snapshot(workspace: Workspace) -> str | None:
     """Read the project snapshot for the context pack: the first of three files, bounded."""
     for name in _SNAPSHOT_FILES:
-        path = workspace.layout.state_root / name
+        top = workspace.layout.state_root
         try:
-            if not path.is_file():
-                continue
-            with path.open("rb") as file:
-                data = file.read(4 * SNAPSHOT_BYTES)
+            data = load_beginning(top, top / name, 4 * SNAPSHOT_BYTES)
         except OSError:
+            # There is none, or none that a repository may have an agent read.
             continue
         text = bound_snapshot(data.decode(errors="replace"))
         if text:

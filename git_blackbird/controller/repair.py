@@ -1,5 +1,6 @@
 """Repair: what a crash left half done is finished, and each thing done is said in one line (DESIGN.md 5)."""
 
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -199,7 +200,7 @@ def read_log(workspace: Workspace, run: Run) -> Reading:
     except RequestError:
         return Reading(succeeded=False)
     files = _saved_streams(workspace, run)
-    if not all(path.is_file() or not path.exists() for path in (files.stdout, files.stderr)):
+    if not all(_is_log(path) for path in (files.stdout, files.stderr)):
         # An agent put something else in its place, which might never end.
         return Reading(succeeded=False)
     return read_saved(agent.reader(recorded_assignment(workspace, run)), files, None)
@@ -211,4 +212,11 @@ def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
 
 
 def _tail(path: Path) -> str | None:
-    return (read_tail(path) or None) if path.is_file() else None
+    return read_tail(path) or None
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return True

@@ -1,8 +1,8 @@
 """Sending a reviewer to look at work: it is to write nothing, and keeps no session (DESIGN.md 7 and 8)."""
 
 import asyncio
-import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +26,7 @@ from git_blackbird.model.run import (
     RunStatus,
     TerminalReason,
 )
+from git_blackbird.storage.reading import load_inside
 
 T = TypeVar("T")
 
@@ -102,10 +103,10 @@ def _place(crew: Crew, errand: Errand, folder: Path) -> Path:
     seconds = workspace.settings.number("snapshot.timeoutSeconds")
     checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
     for name in errand.records:
-        source = workspace.layout.state_root / name
-        if source.is_file():
+        with suppress(OSError):  # it is gone, or is none of this worktree
+            data = load_inside(workspace.layout.state_root, workspace.layout.state_root / name)
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, checkout / name)
+            (checkout / name).write_bytes(data)
     return checkout
 
 

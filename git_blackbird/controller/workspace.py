@@ -124,10 +124,10 @@ def read_layers(world: World, repo: Repository, layout: Layout) -> tuple[list[Gi
 
     Raises GitError when git's cannot be read.
     """
-    project, project_problems = load_layer(layout.config, Layer.PROJECT)
+    project, project_problems = load_layer(layout.config, Layer.PROJECT, layout.state_root)
     everywhere, global_problems = load_layer(global_config_path(world.environ), Layer.GLOBAL)
     from_git = [_from_git(setting) for setting in read_settings(repo)]
-    go_choice = load_agent_choice(layout.agent_choice)
+    go_choice = load_agent_choice(layout.agent_choice, layout.state_root)
     given = [*_from_environment(world), *from_git, *project, *everywhere, *go_choice]
     return given, [*project_problems, *global_problems]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.reading import require_inside
 
 _counter = iter(range(1 << 62))
 
@@ -37,14 +38,14 @@ def write_atomic(layout: Layout, path: Path, data: bytes, *, mode: int = 0o644) 
 
 
 def _replace(layout: Layout, path: Path, data: bytes, mode: int) -> None:
-    # The plan may be a link to where its owner keeps it; a link inside the state is a trap and is replaced.
-    target = path if path.is_relative_to(layout.state) else Path(os.path.realpath(path))
+    # The plan may be a link to elsewhere in the worktree; a link inside the state is a trap and is replaced.
+    target = path if path.is_relative_to(layout.state) else Path(require_inside(layout.state_root, path))
     try:
         _write_and_rename(layout.tmp / _temporary_name(target), target, data, mode)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        # A plan that is a link to another file system cannot be renamed to from here.
+        # Another file system, mounted in the worktree, cannot be renamed to from here.
         _replace_beside(target, data, mode)
 
 

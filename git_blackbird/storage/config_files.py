@@ -10,7 +10,7 @@ from git_blackbird.model.settings import Given, Layer, Problem, flatten
 from git_blackbird.model.text import clean
 from git_blackbird.storage.atomic import replace_durably
 from git_blackbird.storage.json_text import JsonFault, dump_json, load_bounded_json
-from git_blackbird.storage.reading import load_bytes
+from git_blackbird.storage.reading import load_bytes, load_inside
 
 GO_AGENTS = ("claude", "codex")
 WHOLE_FILE = "the file"
@@ -24,15 +24,15 @@ def global_config_path(environ: Mapping[str, str]) -> Path | None:
     return Path(home) / ".blackbird" / "config.json" if home else None
 
 
-def load_layer(path: Path | None, layer: Layer) -> tuple[list[Given], list[Problem]]:
-    """Read one configuration file; a missing one gives nothing.
+def load_layer(path: Path | None, layer: Layer, top: Path | None = None) -> tuple[list[Given], list[Problem]]:
+    """Read one configuration file, of the worktree at ``top`` or the user's own; a missing one gives nothing.
 
     A file that cannot be read whole is a fatal problem: dropping it would turn gates off unseen.
     """
     if path is None:
         return [], []
     try:
-        document = _load_document(path)
+        document = _load_document(path, top)
     except (OSError, JsonFault) as error:
         what = getattr(error, "strerror", None) or str(error)
         return [], [Problem(str(path), WHOLE_FILE, what, "mend it or remove it")]
@@ -47,9 +47,14 @@ def _version_fault(document: Mapping[str, object]) -> str | None:
     return None if is_known else f"is {shown_value(version)}, not 1"
 
 
-def _load_document(path: Path) -> dict[str, Any]:
+def _load_data(path: Path, top: Path | None) -> bytes:
+    """Read the file: only the user's own may be a link to anywhere."""
+    return load_bytes(path) if top is None else load_inside(top, path)
+
+
+def _load_document(path: Path, top: Path | None) -> dict[str, Any]:
     try:
-        data = load_bytes(path)
+        data = _load_data(path, top)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     return _parse_document(data)
@@ -67,13 +72,13 @@ def is_unreadable(problem: Problem) -> bool:
     return problem.key in {WHOLE_FILE, _VERSION}
 
 
-def load_text(path: Path) -> str:
-    """Give a configuration file as a text to be edited; a missing one is empty.
+def load_text(path: Path, top: Path | None = None) -> str:
+    """Give a configuration file as a text to be edited, as ``load_layer`` reads it; a missing one is empty.
 
     Raises UnusableError when it is no file, no text, or one that cannot be shown as it is.
     """
     try:
-        text = load_bytes(path).decode()
+        text = _load_data(path, top).decode()
     except FileNotFoundError:
         return ""
     except OSError as error:
@@ -104,26 +109,28 @@ def check_text(text: str) -> bytes:
     return data
 
 
-def load_agent_choice(path: Path) -> list[Given]:
+def load_agent_choice(path: Path, top: Path) -> list[Given]:
     """Read the Go program's ``agent.json``; a file that is wrong counts as no choice, as there.
 
     Its other agent, codex, is a choice all the same: another agent must not silently take its place.
     """
     try:
-        document = _load_document(path)
+        document = _load_document(path, top)
     except (OSError, JsonFault):
         return []
     name = document.get("selectedAgent")
     return [Given("agent", name, Layer.AGENT_CHOICE, str(path))] if name in GO_AGENTS else []
 
 
-def with_key(path: Path, dotted: str, value: object | None) -> bytes:
+def with_key(path: Path, dotted: str, value: object | None, top: Path | None = None) -> bytes:
     """Give the file's content with one key set, or removed when ``value`` is None; all else is kept.
+
+    The file is one of the worktree at ``top``, or the user's own.
 
     Raises UnusableError when the file is no configuration.
     """
     try:
-        document = _load_document(path)
+        document = _load_document(path, top)
     except (OSError, JsonFault) as error:
         raise UnusableError(f"{path}: {error}", hint="mend it or remove it") from error
     document.setdefault(_VERSION, 1)

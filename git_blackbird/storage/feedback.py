@@ -14,7 +14,7 @@ from git_blackbird.model.review import Feedback
 from git_blackbird.storage.atomic import SaveError, write_atomic
 from git_blackbird.storage.json_text import dump_json, load_bounded_json
 from git_blackbird.storage.layout import IGNORE_NAME, Layout
-from git_blackbird.storage.reading import load_bytes
+from git_blackbird.storage.reading import load_inside, require_inside
 
 MAX_FEEDBACK_BYTES = 16 << 20
 _ENDING = ".json"
@@ -33,19 +33,20 @@ class FeedbackFiles:
 
     def load_all(self) -> tuple[dict[TaskId, Feedback], tuple[RecordFault, ...]]:
         """Give what is owed to each leaf. What is no feedback is named, and the others are read."""
-        folder = self._layout.feedback
+        folder, top = self._layout.feedback, self._layout.state_root
+        if folder.is_symlink():
+            return {}, (RecordFault(str(folder), "a symbolic link, not a folder"),)
         try:
+            require_inside(top, folder)
             names = sorted(name for name in os.listdir(folder) if name != IGNORE_NAME)
         except FileNotFoundError:
             return {}, ()
         except OSError as error:
             return {}, (RecordFault(str(folder), error.strerror or str(error)),)
-        if folder.is_symlink():
-            return {}, (RecordFault(str(folder), "a symbolic link, not a folder"),)
         found: dict[TaskId, Feedback] = {}
         faults: list[RecordFault] = []
         for name in names:
-            one = _load_named(folder / name)
+            one = _load_named(top, folder / name)
             if isinstance(one, Feedback):
                 found[TaskId(name.removesuffix(_ENDING))] = one
             else:
@@ -58,7 +59,7 @@ class FeedbackFiles:
         Raises UnusableError for an id that could leave the folder, SaveError.
         """
         path = self._layout.feedback_file(task_id)
-        former = _load_named(path)
+        former = _load_named(self._layout.state_root, path)
         if isinstance(former, Feedback):
             unknown = {**former.unknown, **feedback.unknown}
             feedback = replace(feedback, created_at=former.created_at, unknown=unknown)
@@ -79,25 +80,25 @@ class FeedbackFiles:
             raise SaveError(path, error) from error
 
 
-def _load_named(path: Path) -> Feedback | RecordFault:
+def _load_named(top: Path, path: Path) -> Feedback | RecordFault:
     task_id = path.name.removesuffix(_ENDING)
     if task_id == path.name or task_id_fault(task_id) is not None:
         return RecordFault(str(path), f"not named as a task's feedback, TASK{_ENDING}")
     try:
-        return _load(path)
+        return _load(top, path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         quoted = json.dumps(task_id, ensure_ascii=False)
         return RecordFault(str(path), f"pending parent-review feedback for {quoted} is invalid: {reason}")
 
 
-def _load(path: Path) -> Feedback:
+def _load(top: Path, path: Path) -> Feedback:
     found = path.lstat()
     if not stat.S_ISREG(found.st_mode):
         raise ValueError("not a regular file")
     if found.st_size > MAX_FEEDBACK_BYTES:
         raise ValueError(f"larger than {MAX_FEEDBACK_BYTES} bytes")
-    raw = load_bounded_json(load_bytes(path))
+    raw = load_bounded_json(load_inside(top, path))
     if isinstance(raw, dict):
         raw = dict.fromkeys(_TIMES, _NO_TIME) | raw
         _check_required(raw)

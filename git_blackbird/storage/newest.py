@@ -45,7 +45,10 @@ def load_newest(layout: Layout, limit: int, now: int) -> tuple[list[Run], list[R
         if newer:
             best = heapq.nlargest(limit, [*best, *newer])
             least = best[-1].stamp if len(best) == limit else ""
-    found = [load_record(Path(one.folder, one.name), TaskId(Path(one.folder).name)) for one in best]
+    found = [
+        load_record(layout.state_root, Path(one.folder, one.name), TaskId(Path(one.folder).name))
+        for one in best
+    ]
     runs = [one for one in found if isinstance(one, Run)]
     runs.sort(key=lambda run: run.sort_key, reverse=True)
     return runs, [one for one in found if isinstance(one, RecordFault)]

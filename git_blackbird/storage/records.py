@@ -14,7 +14,7 @@ from git_blackbird.model.recorded import known_fields, parse_part
 from git_blackbird.model.run import Run
 from git_blackbird.storage.json_text import dump_json, load_bounded_json
 from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.reading import load_bytes
+from git_blackbird.storage.reading import folder_inside, load_entry, load_inside
 
 _NOTHING: tuple[object, ...] = ([], "", {})
 _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
@@ -74,7 +74,7 @@ class Records:
             return kept.history
         folder = self._layout.task_runs(task_id)
         try:
-            history = _read_folder(folder, task_id)
+            history = self._read_folder(folder, task_id)
         except (FileNotFoundError, NotADirectoryError):
             return NO_HISTORY
         except OSError as error:
@@ -96,11 +96,23 @@ class Records:
         """Give the spec and code reviews of one task's changes."""
         folder = self._layout.task_reviews(task_id)
         try:
-            return _read_folder(folder, task_id)
+            return self._read_folder(folder, task_id)
         except (FileNotFoundError, NotADirectoryError):
             return NO_HISTORY
         except OSError as error:
             return History(faults=(RecordFault(str(folder), _reason(error)),))
+
+    def _read_folder(self, folder: Path, task_id: TaskId) -> History:
+        """Read all records of a folder, wherever in the worktree it is."""
+        top = self._layout.state_root
+        with folder_inside(top, folder) as descriptor:
+            names = _record_names(descriptor)
+            found = [
+                _parsed(folder / name, task_id, lambda path: load_entry(top, path, descriptor))
+                for name in names
+            ]
+        runs = sorted((one for one in found if isinstance(one, Run)), key=lambda run: run.sort_key)
+        return History(tuple(runs), tuple(one for one in found if isinstance(one, RecordFault)))
 
 
 def _is_named(folder: "os.DirEntry[str]") -> bool:
@@ -120,31 +132,25 @@ def _is_settled(changed: int) -> bool:
     return time.time_ns() - changed > tick
 
 
-def _read_folder(folder: Path, task_id: TaskId) -> History:
-    runs: list[Run] = []
-    faults: list[RecordFault] = []
+def _record_names(folder: int) -> list[str]:
     with os.scandir(folder) as entries:
-        names = sorted(entry.name for entry in entries if entry.name.endswith(".json") and not entry.is_dir())
-    for name in names:
-        found = load_record(folder / name, task_id)
-        if isinstance(found, Run):
-            runs.append(found)
-        else:
-            faults.append(found)
-    runs.sort(key=lambda run: run.sort_key)
-    return History(tuple(runs), tuple(faults))
+        return sorted(entry.name for entry in entries if entry.name.endswith(".json") and not entry.is_dir())
 
 
-def load_record(path: Path, task_id: TaskId) -> Run | RecordFault:
-    """Read one file that must be a record of this task."""
+def load_record(top: Path, path: Path, task_id: TaskId) -> Run | RecordFault:
+    """Read one file of the worktree at ``top`` that must be a record of this task."""
+    return _parsed(path, task_id, lambda path: load_inside(top, path))
+
+
+def _parsed(path: Path, task_id: TaskId, load: Callable[[Path], bytes]) -> Run | RecordFault:
     try:
-        return _read_record(path, task_id)
+        return _parse_record(path, task_id, load(path))
     except (OSError, ValueError) as error:
         return RecordFault(str(path), _reason(error))
 
 
-def _read_record(path: Path, task_id: TaskId) -> Run:
-    run = parse_part(Run, load_bounded_json(load_bytes(path)))
+def _parse_record(path: Path, task_id: TaskId, data: bytes) -> Run:
+    run = parse_part(Run, load_bounded_json(data))
     if run.task_id != task_id:
         raise ValueError(f"it is of task {run.task_id!r}, but lies with {task_id!r}")
     if f"{run.id}.json" != path.name:

@@ -24,7 +24,7 @@ from git_blackbird.storage.locks import (
     store_lock,
 )
 from git_blackbird.storage.plan_format import parse_plan, render_plan
-from git_blackbird.storage.reading import load_bytes
+from git_blackbird.storage.reading import OutsideError, load_inside
 from git_blackbird.storage.records import Records, nothing, record_path, render_record
 
 BROKEN_BY_AGENT = (
@@ -61,15 +61,22 @@ class Store:
         Raises UnusableError when it cannot be read.
         """
         try:
-            return load_bytes(self.layout.plan, self._parsed[0] if self._parsed is not None else b"")
+            known = self._parsed[0] if self._parsed is not None else b""
+            return load_inside(self.layout.state_root, self.layout.plan, known)
         except FileNotFoundError:
             if not self.layout.plan.is_symlink():
                 return None
-            # Saving would write to wherever the link points, which a cloned repository may have chosen.
             raise UnusableError(
                 f"{self.layout.plan} is a symbolic link to nothing",
                 hint="remove the link, or make its target",
             ) from None
+        except OutsideError as error:
+            # Nothing is read or written there: a cloned repository may have chosen the place.
+            raise UnusableError(
+                f"{self.layout.plan} is a link to {error.where}, which is outside the worktree",
+                hint="links out of the worktree are not followed: put the plan itself in the link's place, "
+                "or keep it elsewhere in the worktree",
+            ) from error
         except OSError as error:
             raise UnusableError(f"cannot read {self.layout.plan}: {error.strerror}") from error
 
@@ -243,11 +250,19 @@ class Transaction:
         except FileNotFoundError:
             return None
         if stat.S_ISREG(kind):
-            return None if _is_readable(plan) else "a file that cannot be read"
+            return None if self._is_readable() else "a file that cannot be read"
         if not stat.S_ISLNK(kind):
             return "a folder" if stat.S_ISDIR(kind) else "what is no file"
         where = os.path.realpath(plan)
         return None if where == self._known_place() and plan.is_file() else f"a link to {where}"
+
+    def _is_readable(self) -> bool:
+        layout = self._store.layout
+        try:
+            load_inside(layout.state_root, layout.plan)
+        except OSError:
+            return False
+        return True
 
     def _known_place(self) -> str | None:
         try:
@@ -294,11 +309,3 @@ class Transaction:
     def sweep(self) -> int:
         """Remove what crashed saves left behind; gives how many files."""
         return sweep_temporaries(self._store.layout)
-
-
-def _is_readable(path: Path) -> bool:
-    try:
-        load_bytes(path)
-    except OSError:
-        return False
-    return True

@@ -660,9 +660,13 @@ def test_a_request_that_was_heard_and_approved_is_not_owed_again(gated: Path) ->
 
 def test_a_plan_that_is_a_link_to_nothing_is_not_written_through(demo: Path, tmp_path: Path) -> None:
     (demo / "blackbird.plan.json").symlink_to(tmp_path / "elsewhere.json")
-    with pytest.raises(UnusableError, match="is a symbolic link to nothing"):
+    with pytest.raises(UnusableError, match="which is outside the worktree"):
         init_plan(open_at(demo))
     assert not (tmp_path / "elsewhere.json").exists()
+    (demo / "blackbird.plan.json").unlink()
+    (demo / "blackbird.plan.json").symlink_to("elsewhere.json")
+    with pytest.raises(UnusableError, match="is a symbolic link to nothing"):
+        init_plan(open_at(demo))
 
 
 def test_w28_a_command_by_its_path_that_is_not_there_is_not_charged(demo: Path) -> None:

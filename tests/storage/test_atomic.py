@@ -51,16 +51,24 @@ def test_a_save_is_a_new_file_so_that_readers_of_the_old_one_keep_it_whole(layou
 
 
 @pytest.mark.parametrize("dangling", [False, True])
-def test_a_plan_that_is_a_link_keeps_being_one(layout: Layout, tmp_path: Path, dangling: bool) -> None:
-    kept = tmp_path / "kept"
+def test_a_plan_that_is_a_link_keeps_being_one(layout: Layout, dangling: bool) -> None:
+    kept = layout.state_root / "kept"
     kept.mkdir()
     if not dangling:
         (kept / "plan.json").write_text("old")
-    layout.plan.symlink_to("../kept/plan.json")
+    layout.plan.symlink_to("kept/plan.json")
     write_atomic(layout, layout.plan, b"new")
-    assert layout.plan.readlink() == Path("../kept/plan.json")
+    assert layout.plan.readlink() == Path("kept/plan.json")
     assert (kept / "plan.json").read_bytes() == b"new"
     assert all_files(kept) == ["plan.json"]
+
+
+def test_nothing_is_written_through_a_link_out_of_the_worktree(layout: Layout, tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("theirs")
+    layout.plan.symlink_to("../theirs")
+    with pytest.raises(SaveError, match="leads out of the worktree, to "):
+        write_atomic(layout, layout.plan, b"new")
+    assert (tmp_path / "theirs").read_text() == "theirs"
 
 
 def test_a_link_inside_the_state_is_replaced_not_followed(layout: Layout, tmp_path: Path) -> None:
@@ -170,7 +178,8 @@ def test_a_full_disk_is_reported_and_nothing_is_half_written(full_disk: Path) ->
     assert layout.plan.read_bytes() == b"new"
 
 
-def test_a_plan_on_another_file_system_is_saved_there_as_atomically(full_disk: Path, layout: Layout) -> None:
+def test_a_plan_on_another_file_system_is_saved_there_as_atomically(full_disk: Path, tmp_path: Path) -> None:
+    layout = Layout(full_disk.parent, tmp_path / "git-dir")
     (full_disk / "plan.json").write_text("old")
     layout.plan.symlink_to(full_disk / "plan.json")
     write_atomic(layout, layout.plan, b"new")

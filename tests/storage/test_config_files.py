@@ -98,7 +98,7 @@ def test_anything_wrong_with_the_go_programs_choice_counts_as_none(
 ) -> None:
     if data is not None:
         path.write_bytes(data)
-    assert [one.value for one in load_agent_choice(path)] == chosen
+    assert [one.value for one in load_agent_choice(path, path.parent)] == chosen
 
 
 def written(path: Path, key: str, value: object | None) -> object:

@@ -75,8 +75,9 @@ def test_a_plan_made_unreadable_comes_back(trial: Trial) -> None:
 
 
 def test_a_plan_that_is_its_owners_link_stays_one(trial: Trial) -> None:
-    plan, home = trial.repo / "blackbird.plan.json", trial.repo.parent / "plans.json"
-    plan.rename(home)
+    plan, home = trial.repo / "blackbird.plan.json", Path("plans", "mine.json")
+    (trial.repo / "plans").mkdir()
+    plan.rename(trial.repo / home)
     plan.symlink_to(home)
     trial.command("echo '{' >blackbird.plan.json")
     assert "the plan was made invalid during the run" in trial.expect(0, "execute", "--no-input")
