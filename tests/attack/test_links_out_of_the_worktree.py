@@ -1,4 +1,4 @@
-"""Links that a clone brings or an agent makes: nothing is read or written through them outside the worktree."""
+"""Links that a clone brings or an agent makes: nothing outside the worktree is read or written by them."""
 
 import json
 import os

@@ -115,6 +115,7 @@ def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_o
     assert "  git blackbird execute    # goes on with whatever is due" in done.stdout
     assert git(tmp_path / "blackbird-demo", "ls-files").splitlines() == [
         ".blackbird/.gitignore",
+        ".blackbird/tmp/.gitignore",
         "README.md",
         "blackbird.plan.json",
         "greet.py",
