@@ -144,7 +144,7 @@ class Round:
         assert {item["status"] for item in items.values()} == {"done"}
         left = [record for record in self.records() if record["status"] == "running"]
         assert not left, left
-        for path in (self.repo / ".blackbird" / "tmp").iterdir():
+        for path in (self.repo / ".blackbird" / "tmp").glob("*.tmp"):
             raise AssertionError(f"left behind: {path}")
 
 

@@ -81,13 +81,22 @@ def require_inside(top: Path, path: Path) -> str:
 
 
 def _open_inside(top: Path, path: Path, flags: int) -> int:
-    """Open what a path really is, step by step: a link that someone puts there meanwhile is not followed."""
-    where = Path(require_inside(top, path))
-    inside = Path(os.path.realpath(top))
+    """Open a path without following any link, or what it really is where there is one and that is inside."""
+    try:
+        return _open_stepwise(top, path.relative_to(top).parts, flags)
+    except OSError as error:
+        if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
+            raise
+    where, inside = Path(require_inside(top, path)), Path(os.path.realpath(top))
     if where.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-    *folders, name = where.relative_to(inside).parts or (".",)
-    here = os.open(inside, _FOLDER)
+    return _open_stepwise(inside, where.relative_to(inside).parts, flags)
+
+
+def _open_stepwise(top: Path, steps: tuple[str, ...], flags: int) -> int:
+    """Open what is below ``top`` step by step: a link that someone puts there meanwhile is not followed."""
+    *folders, name = steps or (".",)
+    here = os.open(top, _FOLDER)
     try:
         for step in folders:
             below = os.open(step, _FOLDER | os.O_NOFOLLOW, dir_fd=here)

@@ -62,6 +62,6 @@ def kill_and_wait(pid: int) -> None:
 
 
 def leftover_files(repo: Path) -> list[str]:
-    """Name what lies in the temporary folder."""
+    """Name what lies in the temporary folder, less the rule that keeps it out of commits."""
     folder = repo / ".blackbird" / "tmp"
-    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    return sorted({path.name for path in folder.glob("*")} - {".gitignore"})

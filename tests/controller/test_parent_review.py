@@ -92,7 +92,7 @@ def owed(repo: Path) -> dict[str, str]:
 
 def on_disk(repo: Path) -> list[str]:
     folder = repo / ".blackbird" / "parent-review-feedback"
-    return sorted(path.stem for path in folder.iterdir()) if folder.exists() else []
+    return sorted(path.stem for path in folder.glob("*.json")) if folder.exists() else []
 
 
 def resume(repo: Path, task_id: str, person: Person | None = None, message: str | None = None) -> Stop:
