@@ -144,7 +144,7 @@ def _names_in(git: Git, oid: str) -> tuple[list[str], list[str]]:
 
     A commit that is not there any more, or never was, has none either.
     """
-    said = git(*_LOOK, _FORMAT, oid, "--")
+    said = git(*_LOOK, _FORMAT, "--end-of-options", oid, "--")
     oids, _, rest = said.partition("\0")
     tasks, _, run = rest.partition("\0")
     return oids.split() or [""], [] if run.strip() else [
