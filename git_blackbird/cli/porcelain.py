@@ -108,6 +108,8 @@ def status_records(overview: "Overview") -> Iterator[Record]:
         yield "due", "failed", failed.task.id, None, task_command("retry", failed.task.id)
     for stuck in overview.stuck:
         yield "due", "stuck", stuck.task.id, None, stuck.command
+    for task, faults in overview.stopped.items():
+        yield from (("due", "unreadable", task.id, None, fault.way_out) for fault in faults)
     for task in overview.ready:
         yield "due", "ready", task.id, None, task_command("execute", task.id)
     yield from _odd_records(overview)

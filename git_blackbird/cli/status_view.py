@@ -18,7 +18,8 @@ from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.task_review import readable_merged
-from git_blackbird.model.text import clean_line
+from git_blackbird.model.text import clean, clean_line
+from git_blackbird.model.unreadable import UNREADABLE
 
 BAR_WIDTH = 60
 MAX_LISTED = 8
@@ -127,9 +128,18 @@ def _due(overview: Overview, columns: int | None) -> Iterator[str]:
         yield f"      {stuck.command}"
     if len(overview.stuck) > MAX_LISTED:
         yield f"  and {len(overview.stuck) - MAX_LISTED} more without a run"
+    yield from _stopped(overview, columns)
     if overview.ready:
         yield fit(f"  ready: {_ids(overview.ready)}", columns)
         yield f"      {_execute(overview)}"
+
+
+def _stopped(overview: Overview, columns: int | None) -> Iterator[str]:
+    for task, faults in list(overview.stopped.items())[:MAX_LISTED]:
+        yield _headline(task, UNREADABLE, columns)
+        yield from (f"      {clean(fault.way_out)}" for fault in faults[:MAX_LISTED])
+    if len(overview.stopped) > MAX_LISTED:
+        yield f"  and {len(overview.stopped) - MAX_LISTED} more with such records"
 
 
 def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
@@ -252,6 +262,7 @@ def status_data(overview: Overview) -> dict[str, Any]:
             *map(review_wait_data, overview.unreviewed),
             *_retries(overview),
             *_stuck_data(overview),
+            *_stopped_data(overview),
             *_starts(overview),
         ],
         "blocked": {task_id: list(deps) for task_id, deps in sorted(overview.blocked.items())},
@@ -327,6 +338,13 @@ def _retries(overview: Overview) -> Iterator[dict[str, Any]]:
 def _stuck_data(overview: Overview) -> Iterator[dict[str, Any]]:
     for one in overview.stuck:
         yield {"kind": "stuck", "task": one.task.id, "command": one.command}
+
+
+def _stopped_data(overview: Overview) -> Iterator[dict[str, Any]]:
+    for task, faults in overview.stopped.items():
+        for fault in faults:
+            named = {"kind": "unreadable", "task": task.id, "path": fault.path, "what": fault.what}
+            yield {**named, "command": fault.way_out}
 
 
 def _starts(overview: Overview) -> Iterator[dict[str, Any]]:

@@ -21,6 +21,7 @@ _DECIDED = {
     DecisionState.REJECTED: "rejected {}; no file was changed",
 }
 _MAX_BLOCKED = 8
+_LONGEST_LINE = 2000
 
 
 def show_stop(output: Output, stop: Stop, told: frozenset[RunId] = frozenset()) -> ExitCode:
@@ -34,7 +35,7 @@ def show_stop(output: Output, stop: Stop, told: frozenset[RunId] = frozenset()) 
 
 def _why(stop: Stop, told: frozenset[RunId]) -> Iterator[str]:
     if not stop.held:
-        yield clean_line(stop.text, 400)
+        yield from (clean_line(line, _LONGEST_LINE) for line in stop.text.splitlines())
     for one in stop.held:
         if one.run_id not in told:
             yield from (

@@ -10,7 +10,7 @@ from git_blackbird.model.history import RecordFault
 def warn_faults(output: Output, faults: Iterable[RecordFault]) -> None:
     """Name every file among the records that cannot be read."""
     for fault in faults:
-        output.warn(f"unreadable record: {fault.path}: {fault.what}", "mend it or move it away")
+        output.warn(f"unreadable record: {fault.path}: {fault.what}", fault.way_out)
 
 
 def warn_strays(output: Output, strays: Iterable[str]) -> None:

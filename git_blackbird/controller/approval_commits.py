@@ -215,8 +215,9 @@ def mend_approval(workspace: Workspace) -> str | None:
     oid = commit_of_run(workspace.repo, note.run_id, note.parent)
     if oid is None:
         # Git may still be at work on it, without us, as long as nobody decided otherwise.
-        run = workspace.store.records.history(note.task_id).find(note.run_id)
-        if run is None or not run.is_pending:
+        history = workspace.store.records.history(note.task_id)
+        run = history.find(note.run_id)
+        if (run is None and not history.faults) or (run is not None and not run.is_pending):
             drop_note(workspace.layout)
         return None
     what = f"commit {oid[:12]}, which a cut-off approval of {note.task_id} made"

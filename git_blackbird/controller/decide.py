@@ -10,6 +10,7 @@ from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.outside_moves import changed_by_others, without_paths
 from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import restore_command, touched
@@ -63,6 +64,7 @@ def record_decision(
     record_deferred(workspace)
     image = workspace.store.image()
     task = find_task(image.plan, task_id)
+    require_readable(workspace.standing(image), task)
     run = find_pending(image, task.id, run_id)
     decision = _with_findings(run, decision)
     if decision.state is DecisionState.CHANGES_REQUESTED:

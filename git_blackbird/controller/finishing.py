@@ -1,20 +1,21 @@
 """How a call ends in which nothing is due any more, or whose agent refused."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from git_blackbird.controller.unreadable import unreadable_stop
 from git_blackbird.model.commands import restart_command, task_command
 from git_blackbird.model.due import Call, Nothing
 from git_blackbird.model.findings import MergedReview
-from git_blackbird.model.graph import ready
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person, stuck_tasks
-from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.task_review import Next, next_after
 from git_blackbird.model.text import clean_line
+from git_blackbird.model.unreadable import ready_tasks
 
 _LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
 
@@ -34,12 +35,15 @@ def finish(done: Done, due: Nothing, standing: Standing) -> Stop:
         run = done.lost[0]
         steps = tuple(restart_command(one.task_id) for one in done.lost)
         return Stop(StopReason.AGENT_UNAVAILABLE, refused_session(run), steps, run.task_id, due.blocked)
+    stopped = unreadable_stop(standing, done.call)
+    if stopped is not None:
+        return replace(stopped, blocked=due.blocked)
     failed = [task_id for task_id in sorted(done.touched) if _counts_as_failed(standing, task_id)]
     if failed:
         steps = tuple(task_command("runs", task_id) for task_id in failed)
         return Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps, blocked=due.blocked)
     steps = tuple(_steps_on(done.call, standing))
-    return Stop(StopReason.COMPLETED, _completed_text(standing.plan), steps, blocked=due.blocked)
+    return Stop(StopReason.COMPLETED, _completed_text(standing), steps, blocked=due.blocked)
 
 
 def _steps_on(call: Call, standing: Standing) -> Iterable[str]:
@@ -50,7 +54,7 @@ def _steps_on(call: Call, standing: Standing) -> Iterable[str]:
     for task in standing.plan.leaves():
         if task.status == Status.FAILED and call.covers(task.id):
             yield task_command("retry", task.id)
-    if ready(standing.plan):
+    if ready_tasks(standing):
         yield "git blackbird execute"
 
 
@@ -100,10 +104,11 @@ def _counts_as_failed(standing: Standing, task_id: TaskId) -> bool:
     return hit_limit or (task is not None and task.status == Status.FAILED)
 
 
-def _completed_text(plan: Plan) -> str:
-    if all(task.status == Status.DONE for task in plan.tasks.values()):
-        return "every task is done" if plan.tasks else "the plan has no tasks"
-    left = len(ready(plan))
+def _completed_text(standing: Standing) -> str:
+    tasks = standing.plan.tasks
+    if all(task.status == Status.DONE for task in tasks.values()):
+        return "every task is done" if tasks else "the plan has no tasks"
+    left = len(ready_tasks(standing))
     if left:
         return f"this call is done; {left} {'task is' if left == 1 else 'tasks are'} ready"
     return "no ready tasks remaining"

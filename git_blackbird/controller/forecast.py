@@ -6,15 +6,17 @@ from typing import NamedTuple
 from git_blackbird.controller.agents import require_reviewers
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.review_stops import reviews_required
+from git_blackbird.controller.unreadable import unreadable_stop
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.due import Call, ReviewsRequired, next_due
 from git_blackbird.model.gate import Gate, Moment
-from git_blackbird.model.graph import depth_first, ready
+from git_blackbird.model.graph import depth_first
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import ReviewState
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.status import apply_statuses, settled_parents
 from git_blackbird.model.stop import Stop
+from git_blackbird.model.unreadable import ready_tasks
 
 
 class Forecast(NamedTuple):
@@ -36,7 +38,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     """
     image = workspace.store.image()
     standing = workspace.standing(image)
-    only = frozenset(require_ready(image, find_task(image.plan, task_id)).id for task_id in task_ids)
+    only = frozenset(require_ready(standing, find_task(image.plan, task_id)).id for task_id in task_ids)
     call = Call(only=only or None, starts_left=limit)
     require_reviewers(workspace, standing, call)
     due = next_due(standing, call)
@@ -51,9 +53,10 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     while True:
         if standing.is_gated:
             order += [one for one in _newly_done(before, plan) if call.covers_parent(plan, one)]
-        task = next((one for one in ready(plan) if call.covers(one.id)), None)
+        ready = ready_tasks(standing._replace(plan=plan))
+        task = next((one for one in ready if call.covers(one.id)), None)
         if task is None or starts == limit:
-            return Forecast(tuple(order), changes=changes)
+            return Forecast(tuple(order), unreadable_stop(standing, call), changes)
         order.append(task)
         starts += 1
         before, plan = plan, apply_statuses(plan, {task.id: Status.DONE}, passing)

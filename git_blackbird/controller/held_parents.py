@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 from git_blackbird.model.commands import dismiss_command, task_command
 from git_blackbird.model.gate import GateState
-from git_blackbird.model.held import HeldParent, Unreviewed, owing_below, unreadable_below, unreviewed
+from git_blackbird.model.held import HeldParent, Unreviewed, owing_below, unreviewed
 from git_blackbird.model.plan import Task
 from git_blackbird.model.review import completion_signature, excerpt
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.unreadable import unreadable_below
 
 
 class ReviewWait(StrEnum):
@@ -72,7 +73,7 @@ def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
         )
     if broken := unreadable_below(standing, one.task):
         named = ", ".join(leaf.id for leaf in broken)
-        return HeldParent(one.task.id, None, fault=f"what is owed to {named} cannot be read")
+        return HeldParent(one.task.id, None, fault=f"records of {named} cannot be read")
     if owing := owing_below(standing, one.task):
         named = ", ".join(leaf.id for leaf in owing)
         return HeldParent(one.task.id, None, fault=f"{named} must hear first what a review found")

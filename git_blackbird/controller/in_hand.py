@@ -2,6 +2,7 @@
 
 from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.pending import require_unclaimed
+from git_blackbird.controller.unreadable import require_usable
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import decide_command, task_command
 from git_blackbird.model.ids import TaskId
@@ -15,10 +16,11 @@ _IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 def require_idle(transaction: Transaction, task: Task) -> None:
     """Refuse to change a task while an agent works on it, or its change is being committed.
 
-    Raises RequestError, LockedError.
+    Raises RequestError, LockedError, and UnreadableRecordError where that cannot be known.
     """
     require_unclaimed(transaction, task.id)
     history = transaction.history(task.id)
+    require_usable(task.id, history)
     if history.live is not None and is_alive(history.live):
         raise RequestError(
             f"an agent works on {task.id} (run {history.live.id}, process {history.live.pid})",

@@ -17,6 +17,7 @@ from git_blackbird.controller.outside_moves import forget_trace, keep_trace_shor
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.readying import NoLongerReadyError, require_recorded
 from git_blackbird.controller.snapshots import snapshot
+from git_blackbird.controller.unreadable import require_usable
 from git_blackbird.controller.work_folders import remove_litter, work_folder
 from git_blackbird.git.head_moves import log_size
 from git_blackbird.git.refs import save_run_ref
@@ -146,6 +147,7 @@ class _Leg:
             task = plan.tasks.get(self._run.task_id)
             if task is None:
                 raise NoLongerReadyError(f"{self._run.task_id} was removed from the plan meanwhile")
+            require_usable(task.id, transaction.history(task.id))
             reasons = readiness(plan, task).reasons
             if self._order.resumes is None and reasons:
                 raise NoLongerReadyError(f"{task.id} is no longer ready: {'; '.join(reasons)}")

@@ -40,6 +40,7 @@ from git_blackbird.controller.task_reviews import (
     review_change,
     skip_reviews,
 )
+from git_blackbird.controller.unreadable import name_stopped
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, LockedError
@@ -126,15 +127,17 @@ class Loop:
         except AgentUnavailableError as error:
             stop = Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
         drop_arrived(self._workspace)
-        self._name_what_others_owe(stop)
+        standing = self._workspace.standing()
+        self._name_what_others_owe(standing, stop)
+        name_stopped(self._face, standing, stop)
         self._face.end(stop)
         return stop
 
-    def _name_what_others_owe(self, stop: Stop) -> None:
+    def _name_what_others_owe(self, standing: Standing, stop: Stop) -> None:
         """A call that is about some tasks only names what the others wait for, and asks nothing of it."""
         if self._call.only is None:
             return
-        for owed in owed_by_person(self._workspace.standing()):
+        for owed in owed_by_person(standing):
             if not self._call.covers(owed.task.id) and owed.command not in stop.next_steps:
                 text = f"{owed.task.id} waits for you as well"
                 self._face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))

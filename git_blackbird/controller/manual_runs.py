@@ -9,6 +9,7 @@ from git_blackbird.controller.numbering import number_run
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.pending import require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.unreadable import UnreadableRecordError, require_usable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import summarize
@@ -72,7 +73,7 @@ def record_commit(
         for name in dict.fromkeys(commit.tasks):
             try:
                 one = _record(workspace, transaction, name, work)
-            except RequestError as error:
+            except (RequestError, UnreadableRecordError) as error:
                 said.append(f"no manual run of {name}: {error.message}")
                 continue
             if one is not None:
@@ -135,6 +136,7 @@ def _record(workspace: Workspace, transaction: Transaction, name: str, work: _Wo
     """Write the run of one task, then what follows for the plan; None where it is known already."""
     task = find_task(transaction.plan(), name)
     history = transaction.history(task.id)
+    require_usable(task.id, history)
     latest = history.latest
     if any(work.commit.oid in run.commits for run in history.own):
         return None
@@ -175,11 +177,9 @@ def _amended_run(history: History, work: _Work) -> Run | None:
 
 def _new_run(workspace: Workspace, transaction: Transaction, task: Task, work: _Work) -> Run:
     """Make the run of a task that is ready. Raises RequestError with the reasons why it is not."""
-    faults = transaction.history(task.id).faults
     reasons = readiness(transaction.plan(), task).reasons
-    if faults or reasons:
-        unreadable = tuple(f"unreadable record {fault.path}" for fault in faults)
-        raise RequestError("; ".join((*reasons, *unreadable)))
+    if reasons:
+        raise RequestError("; ".join(reasons))
     run_id, started_at = number_run(workspace, task.id)
     run = Run(
         id=run_id,

@@ -11,16 +11,7 @@ from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.git.task_commits import list_deferred
-from git_blackbird.model.graph import (
-    Readiness,
-    blockers,
-    dependents,
-    depth_first,
-    is_ready,
-    readiness,
-    ready,
-    unmet,
-)
+from git_blackbird.model.graph import Readiness, dependents, depth_first, is_ready, readiness, unmet
 from git_blackbird.model.held import stops_at_review
 from git_blackbird.model.history import History, OwedWords, RecordFault
 from git_blackbird.model.ids import TaskId
@@ -29,6 +20,7 @@ from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.unreadable import blocked_tasks, full_readiness, may_start, ready_tasks
 from git_blackbird.storage.locks import controller_holder, run_being_approved
 from git_blackbird.storage.store import Image
 
@@ -62,7 +54,8 @@ class Overview(NamedTuple):
 
     ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now. ``ways_out`` are
     commands that get tasks on which wait for a skipped one. ``approving`` is a decision that is taken, and
-    whose change is being committed: nobody may decide otherwise meanwhile. ``drift`` is what the plan says
+    whose change is being committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that
+    records stop which cannot be read, ``unreadable`` all such records. ``drift`` is what the plan says
     and what the records say, where that differs; readers only report it.
     """
 
@@ -79,6 +72,7 @@ class Overview(NamedTuple):
     ready: tuple[Task, ...]
     failed: tuple[Failed, ...]
     stuck: tuple[Stuck, ...]
+    stopped: Mapping[Task, tuple[RecordFault, ...]]
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
     skipped: tuple[TaskId, ...]
     ways_out: tuple[str, ...]
@@ -97,7 +91,7 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
     standing = workspace.standing(image)
     owed = owed_by_person(standing)
     approving = _approving(workspace, owed)
-    waits = blockers(plan, leaves)
+    waits = blocked_tasks(standing)
     running = _running(workspace, image)
     asked = {one.task.id for one in owed}
     return Overview(
@@ -113,16 +107,18 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         to_review=tuple(
             DueReview(task, run)
             for task in leaves
+            if task.id not in standing.unreadable
             if (run := _to_review(image.history(task.id))) is not None
             and task.id not in {one.run.task_id for one in running if one.alive}
         ),
-        ready=ready(plan),
+        ready=ready_tasks(standing),
         failed=tuple(
             Failed(task, why_failed(image.history(task.id)))
             for task in leaves
-            if task.status == Status.FAILED and task.id not in asked
+            if task.status == Status.FAILED and task.id not in asked | standing.unreadable.keys()
         ),
         stuck=stuck_tasks(standing),
+        stopped={plan.tasks[task_id]: faults for task_id, faults in standing.unreadable.items()},
         blocked=waits,
         skipped=tuple(sorted({dep for deps in waits.values() for dep in deps if _is_skipped(plan, dep)})),
         ways_out=tuple(
@@ -173,13 +169,7 @@ def _to_review(history: History) -> Run | None:
 def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
     """Give the reviews of a change that is under review; nobody reads those of the others for it."""
     run = history.latest
-    return workspace.store.records.reviews(run.task_id).runs if run and is_under_review(history) else ()
-
-
-def is_under_review(history: History) -> bool:
-    """Whether the change of a task's latest run is being reviewed, or is to be."""
-    run = history.latest
-    return run is not None and run.review_state in {ReviewState.DUE, ReviewState.BY_HAND}
+    return workspace.store.records.reviews(run.task_id).runs if run and history.is_under_review else ()
 
 
 def _is_skipped(plan: Plan, task_id: TaskId) -> bool:
@@ -288,8 +278,8 @@ def view_in(
     plan, history = standing.plan, standing.history(task.id)
     return TaskView(
         task,
-        label(plan, task),
-        readiness(plan, task),
+        label(plan, task) if not is_ready(plan, task) or may_start(standing, task) else "BLOCKED",
+        full_readiness(standing, task),
         dependents(plan, task.id),
         tuple(plan.tasks[dep] for dep in task.deps),
         history,

@@ -1,5 +1,6 @@
 """Finding the run that a decision is about, before and under the store lock."""
 
+from git_blackbird.controller.unreadable import require_usable
 from git_blackbird.errors import LockedError, RequestError
 from git_blackbird.model.decisions import is_decision_alive
 from git_blackbird.model.ids import RunId, TaskId
@@ -10,8 +11,9 @@ from git_blackbird.storage.store import Image, Transaction
 def find_pending(image: Image, task_id: TaskId, run_id: RunId | None) -> Run:
     """Give the run on which a decision is due.
 
-    Raises RequestError when there is none, or another than ``run_id``.
+    Raises RequestError when there is none, or another than ``run_id``, UnreadableRecordError.
     """
+    require_usable(task_id, image.history(task_id))
     run = image.history(task_id).latest
     if run is not None and run_id is not None and run.id != run_id:
         raise RequestError(
@@ -31,9 +33,11 @@ def find_pending(image: Image, task_id: TaskId, run_id: RunId | None) -> Run:
 def require_pending(transaction: Transaction, run: Run) -> Run:
     """Give the record as it is under the lock: someone may have been faster.
 
-    Raises RequestError then.
+    Raises RequestError then, and UnreadableRecordError.
     """
-    stored = transaction.history(run.task_id).find(run.id)
+    history = transaction.history(run.task_id)
+    require_usable(run.task_id, history)
+    stored = history.find(run.id)
     if stored is None or not stored.is_pending:
         raise RequestError(f"run {run.id} of {run.task_id} was decided elsewhere meanwhile")
     return stored

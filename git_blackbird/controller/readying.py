@@ -1,14 +1,15 @@
 """Whether a task that is asked for by name may start, and what to do when it may not."""
 
 from git_blackbird.controller.deferred_commits import deferred_commit_of
+from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import decide_command, task_command
-from git_blackbird.model.graph import readiness
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import DecisionState
-from git_blackbird.storage.store import Image
+from git_blackbird.model.standing import Standing
+from git_blackbird.model.unreadable import full_readiness
 
 _WAYS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
 
@@ -30,15 +31,16 @@ def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
         )
 
 
-def require_ready(image: Image, task: Task) -> Task:
+def require_ready(standing: Standing, task: Task) -> Task:
     """Give the task when it is ready, or a change request to it waits to be carried out.
 
-    Raises RequestError with its reasons and the ways out.
+    Raises RequestError with its reasons and the ways out, UnreadableRecordError.
     """
-    found = readiness(image.plan, task)
+    require_readable(standing, task)
+    found = full_readiness(standing, task)
     if found.is_ready:
         return task
-    run = image.history(task.id).latest
+    run = standing.latest(task.id)
     if run is not None and run.decision_state is DecisionState.CHANGES_REQUESTED:
         return task  # carrying it out is what is due
     ways = [*found.ways_out]

@@ -14,6 +14,7 @@ from git_blackbird.controller.orders import Order, order_answers, order_changes,
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.statuses import save_progress, save_statuses
+from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.answers import match_answers
@@ -29,7 +30,7 @@ from git_blackbird.model.commands import (
 )
 from git_blackbird.model.due import Ask, Call
 from git_blackbird.model.events import Notice, Weight
-from git_blackbird.model.graph import ancestors, ran_after, readiness, unmet
+from git_blackbird.model.graph import ancestors, ran_after
 from git_blackbird.model.held import owing_below
 from git_blackbird.model.history import History, OwedWords, owed_words, since_done
 from git_blackbird.model.ids import TaskId
@@ -45,6 +46,7 @@ from git_blackbird.model.run import (
 )
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.status import apply_statuses, follows_done_children
+from git_blackbird.model.unreadable import full_readiness, waits_for
 from git_blackbird.storage.store import Image, Transaction
 
 
@@ -67,8 +69,9 @@ def execute_loop(
     workspace.require_settings()
 
     def check(image: Image) -> None:
+        standing = workspace.standing(image)
         for task_id in task_ids:
-            require_ready(image, find_task(image.plan, task_id))
+            require_ready(standing, find_task(image.plan, task_id))
 
     only = frozenset(map(TaskId, task_ids)) if task_ids else None
     return Loop(workspace, face, Call(only=only, starts_left=limit)), Opening(check if task_ids else None)
@@ -115,8 +118,10 @@ def _feedback_obstacle(workspace: Workspace, standing: Standing, leaf: Task) -> 
 
 
 def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order | Ask | None:
+    standing = workspace.standing(image)
     task = find_task(image.plan, request.task_id)
-    history, owed = image.history(task.id), workspace.standing(image).owed_words(task.id)
+    require_readable(standing, task)
+    history, owed = standing.history(task.id), standing.owed_words(task.id)
     run = history.latest
     if run is None:
         raise _nothing_to_resume(history, task, owed)
@@ -143,6 +148,7 @@ def require_tellable(workspace: Workspace, task_id: str) -> Run:
     """
     standing = workspace.standing_of(task_id)
     task = find_task(standing.plan, task_id)
+    require_readable(standing, task)
     history = standing.history(task.id)
     run = history.latest
     if run is None:
@@ -221,8 +227,10 @@ def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | 
     workspace.require_settings()
 
     def first(image: Image) -> Order:
+        standing = workspace.standing(image)
         task = find_task(image.plan, task_id)
-        _require_startable(image.plan, task)
+        require_readable(standing, task)
+        _require_startable(standing, task)
         probe(workspace, chosen_agent(workspace))
         if task.status is not Status.TODO:
             reset_task(workspace, task_id, OVERTAKEN_BY_RESTART)
@@ -232,10 +240,9 @@ def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | 
     return Loop(workspace, face, call), Opening(first)
 
 
-def _require_startable(plan: Plan, task: Task) -> None:
-    waits = unmet(plan, task)
-    if not task.is_leaf or waits:
-        reasons = readiness(plan, task).reasons
+def _require_startable(standing: Standing, task: Task) -> None:
+    if not task.is_leaf or waits_for(standing, task):
+        reasons = full_readiness(standing, task).reasons
         raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}")
 
 
@@ -249,12 +256,13 @@ def reset_task(workspace: Workspace, task_id: str, by: str = OVERTAKEN_BY_RETRY)
     with workspace.transaction() as transaction:
         plan = transaction.plan()
         task = find_task(plan, task_id)
-        _require_resettable(transaction, task)
+        _require_resettable(workspace, transaction, task)
         return _set(workspace, transaction, task, Status.TODO, by)
 
 
-def _require_resettable(transaction: Transaction, task: Task) -> None:
+def _require_resettable(workspace: Workspace, transaction: Transaction, task: Task) -> None:
     require_idle(transaction, task)
+    require_readable(workspace.standing_of(task.id), task)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; retry the one that failed")
     if task.status not in RETRIABLE and task.id not in transaction.feedback():
@@ -276,6 +284,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
         task = find_task(plan, task_id)
         require_idle(transaction, task)
         standing = workspace.standing_of(task.id)
+        require_readable(standing, task)
         owed = standing.feedback.get(task.id)
         if owed is not None and status is task.status is Status.DONE:
             raise RequestError(

@@ -10,6 +10,7 @@ from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind, Stuck
 from git_blackbird.model.task_review import readable_merged
+from git_blackbird.model.unreadable import UNREADABLE
 
 FAILED = "failed"
 CUT_OFF = "an approval was cut off"
@@ -41,6 +42,8 @@ def required(overview: Overview) -> Iterator[Required]:
         yield Required(one.task.id, FAILED, one.why or "", task_command("retry", one.task.id))
     for stuck in overview.stuck:
         yield Required(stuck.task.id, stuck_words(stuck), "", stuck.command)
+    for task, faults in overview.stopped.items():
+        yield from (Required(task.id, UNREADABLE, fault.what, fault.way_out) for fault in faults)
     yield from _left_behind(overview)
 
 

@@ -59,7 +59,7 @@ def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
         tuple(one for one in history.own if one.merged_review is not None),
         workspace.settings.number("reviews.maxIterations"),
         workspace.reviews_changes,
-        (*history.faults, *reviews.faults),
+        tuple(dict.fromkeys((*history.faults, *reviews.faults))),
     )
 
 

@@ -12,6 +12,7 @@ from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.review_views import find_parent
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.task_reviews import require_change, review_again
+from git_blackbird.controller.unreadable import UnreadableRecordError, require_readable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.git.settings import person_name
@@ -63,12 +64,13 @@ def dismissal_obstacle(standing: Standing, parent: Task) -> str | None:
 def _refusal(require: Callable[[], object]) -> str | None:
     try:
         require()
-    except RequestError as error:
+    except (RequestError, UnreadableRecordError) as error:
         return error.message
     return None
 
 
 def _require_reviewable(standing: Standing, task: Task) -> None:
+    require_readable(standing, task)
     if task.is_leaf:
         require_change(standing.history(task.id), task)
     else:
@@ -127,6 +129,7 @@ def _to_dismiss(workspace: Workspace, standing: Standing, parent: Task) -> Run:
 
 def _require_dismissable(standing: Standing, parent: Task) -> Run | None:
     """Give the review that holds the parent back; None where none was made. Raises RequestError."""
+    require_readable(standing, parent)
     history = standing.history(parent.id)
     if any(run.status is RunStatus.RUNNING for run in history.reviews):
         raise RequestError(f"a reviewer works on {parent.id} right now", hint="wait for it, or stop it")

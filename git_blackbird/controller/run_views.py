@@ -55,7 +55,7 @@ def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunLi
     strays = stray_files(workspace.layout, TaskId(task_id))
     reviews = workspace.store.records.reviews(TaskId(task_id))
     listed = tuple(one for run in shown for one in (run, *reviews_about(reviews.runs, run)))
-    faults = (*history.faults, *reviews.faults)
+    faults = tuple(dict.fromkeys((*history.faults, *reviews.faults)))
     return RunList(listed, faults, tuple(strays), len(newest_first) - len(shown))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.config_watch import TICK_NANOSECONDS, ConfigWatch, changed_at
 from git_blackbird.controller.liveness import is_alive
-from git_blackbird.controller.overview import Overview, TaskView, build_overview, is_under_review, view_in
+from git_blackbird.controller.overview import Overview, TaskView, build_overview, view_in
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.controller.world import World
 from git_blackbird.model.choosable import BY_STATE
@@ -98,7 +98,7 @@ class Watch:
         overview = build_overview(self.workspace, image)
         self._picture = Picture(standing, overview, _takers(standing, overview.approving))
         self._under_review = tuple(
-            task_id for task_id, history in image.histories.items() if is_under_review(history)
+            task_id for task_id, history in image.histories.items() if history.is_under_review
         )
         return self._picture
 

@@ -11,7 +11,8 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.repository import Repository, discover
 from git_blackbird.git.settings import GitSetting, read_settings
 from git_blackbird.model.gate import Gate, Moment
-from git_blackbird.model.history import History
+from git_blackbird.model.graph import subtree
+from git_blackbird.model.history import NO_HISTORY, History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.keys import KEYS
 from git_blackbird.model.owed_feedback import owed_feedback
@@ -70,17 +71,25 @@ class Workspace:
         """
         plan, histories, feedback, faults = image or self.store.image()
         owed = owed_feedback(plan, histories, feedback)
-        unreadable = {TaskId(Path(fault.path).stem) for fault in faults} & plan.tasks.keys() - owed.keys()
+        broken = {TaskId(Path(fault.path).stem): (fault,) for fault in faults}
+        unreadable = {
+            task_id: found
+            for task_id in sorted(plan.tasks.keys() & (histories.keys() | broken.keys() - owed.keys()))
+            if (found := (*histories.get(task_id, NO_HISTORY).faults, *broken.get(task_id, ())))
+        }
         is_gated = self.settings.flag("execution.parentReviewEnabled")
-        return Standing(plan, histories, owed, is_gated, frozenset(unreadable))
+        return Standing(plan, histories, owed, is_gated, unreadable)
 
     def standing_of(self, task_id: str) -> Standing:
-        """Give the same as far as one task and the reviews of parents go: no other record is read.
+        """Give the same as far as one task, what it builds on and the reviews of parents go.
 
-        Raises UnusableError when there is no plan to be read.
+        No other record is read. Raises UnusableError when there is no plan to be read.
         """
         plan, records = self.store.plan(), self.store.records
-        names = [task.id for task in plan.tasks.values() if task.children or task.id == task_id]
+        named = plan.tasks.get(TaskId(task_id))
+        deps = () if named is None else (plan.tasks[dep] for dep in named.deps)
+        wanted = {task_id, *(one.id for dep in deps for one in subtree(plan, dep))}
+        names = [task.id for task in plan.tasks.values() if task.children or task.id in wanted]
         histories = {name: records.history(name) for name in names}
         return self.standing(Image(plan, histories, *self.store.feedback.load_all()))
 

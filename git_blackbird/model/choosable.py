@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from git_blackbird.model.decisions import pending_decisions
 from git_blackbird.model.gate import is_complete
-from git_blackbird.model.graph import ancestors, ready, unmet
+from git_blackbird.model.graph import ancestors
 from git_blackbird.model.held import unreviewed
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.unreadable import ready_tasks, waits_for
 
 RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})
 
@@ -19,7 +20,8 @@ def choosable_tasks(command: str, standing: Standing) -> tuple[Task, ...]:
     """Give the tasks that ``command`` would take now, by id; all of them where state is no matter."""
     choose = BY_STATE.get(command)
     chosen = standing.plan.tasks.values() if choose is None else choose(standing)
-    return tuple(sorted(chosen, key=lambda task: task.id))
+    stopped = frozenset() if choose in {None, _shown} else standing.unreadable.keys()
+    return tuple(sorted((task for task in chosen if task.id not in stopped), key=lambda task: task.id))
 
 
 def choosable_deps(verb: str, plan: Plan, task_id: str) -> tuple[Task, ...]:
@@ -55,8 +57,8 @@ def _resettable(standing: Standing) -> Iterable[Task]:
 
 
 def _startable(standing: Standing) -> Iterable[Task]:
-    again = (task for task in _resettable(standing) if not unmet(standing.plan, task))
-    return {task.id: task for task in (*ready(standing.plan), *again)}.values()
+    again = (task for task in _resettable(standing) if not waits_for(standing, task))
+    return {task.id: task for task in (*ready_tasks(standing), *again)}.values()
 
 
 def _owing_parents(standing: Standing) -> Iterable[Task]:
@@ -97,7 +99,7 @@ def _dismissable(standing: Standing) -> Iterable[Task]:
 
 
 BY_STATE: Mapping[str, Callable[[Standing], Iterable[Task]]] = {
-    "execute": lambda standing: ready(standing.plan),
+    "execute": ready_tasks,
     "decide": _undecided,
     "resume": _waiting,
     "resume -m": _told,

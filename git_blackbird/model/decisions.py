@@ -25,12 +25,10 @@ def is_session_lost(history: History, run: Run) -> bool:
 
 def pending_decisions(standing: Standing) -> tuple[Decide, ...]:
     """Every decision owed on a task of this plan, oldest first."""
-    plan, histories = standing.plan, standing.histories
     owed = [
-        Decide(plan.tasks[task_id], run)
-        for task_id, history in histories.items()
-        if task_id in plan.tasks and (run := history.latest) is not None
-        if run.is_pending and is_decision_alive(plan.tasks[task_id], run)
+        Decide(task, run)
+        for task, run in standing.latest_runs()
+        if run.is_pending and is_decision_alive(task, run)
     ]
     return tuple(sorted(owed, key=lambda due: due.run.sort_key))
 

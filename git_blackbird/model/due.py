@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from git_blackbird.model.decisions import Decide, is_decision_alive, is_session_lost, pending_decisions
-from git_blackbird.model.graph import ancestors, blockers, is_ready
-from git_blackbird.model.held import Unreviewed, owing_below, owing_leaves, unreadable_below, unreviewed
+from git_blackbird.model.graph import ancestors
+from git_blackbird.model.held import Unreviewed, owing_below, owing_leaves, unreviewed
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.unreadable import blocked_tasks, may_start, unreadable_below
 
 REVIEW_TRIES = 2
 
@@ -133,10 +134,10 @@ def _due_of_parents_or_start(standing: Standing, call: Call) -> Due:
     """Give what comes of reviews, and then what may start; a leaf asked for by name starts before a stop."""
     of_parents = _due_of_parents(standing, call)
     if of_parents is None:
-        return _due_start(standing.plan, call) or Nothing(blockers(standing.plan, standing.plan.leaves()))
+        return _due_start(standing, call) or Nothing(blocked_tasks(standing))
     if call.only is None or isinstance(of_parents, ReviewParent):
         return of_parents
-    start = _due_start(standing.plan, call)
+    start = _due_start(standing, call)
     return of_parents if start is None or _builds_on_owing(standing, start) else start
 
 
@@ -145,56 +146,41 @@ def _builds_on_owing(standing: Standing, start: Start) -> bool:
     return any(owing_below(standing, standing.plan.tasks[dep]) for dep in start.task.deps)
 
 
-def _due_start(plan: Plan, call: Call) -> Start | None:
-    task = _startable(plan, call) if call.may_start else None
+def _due_start(standing: Standing, call: Call) -> Start | None:
+    task = _startable(standing, call) if call.may_start else None
     return None if task is None else Start(task)
 
 
 def _change_request(standing: Standing, call: Call) -> CarryOut | None:
-    plan, histories = standing.plan, standing.histories
-    for task_id in sorted(histories):
-        history = histories[task_id]
-        run = history.latest
+    for task, run in standing.latest_runs():
         if (
-            run is not None
-            and task_id in plan.tasks
-            and call.covers(task_id)
+            call.covers(task.id)
             and run.decision_state == DecisionState.CHANGES_REQUESTED
-            and is_decision_alive(plan.tasks[task_id], run)
-            and not is_session_lost(history, run)
+            and is_decision_alive(task, run)
+            and not is_session_lost(standing.history(task.id), run)
         ):
-            return CarryOut(plan.tasks[task_id], run)
+            return CarryOut(task, run)
     return None
 
 
 def _review_of_change(standing: Standing, call: Call) -> ReviewChange | None:
-    for task_id in sorted(standing.histories.keys() & standing.plan.tasks.keys()):
-        run = standing.latest(task_id)
-        if run is None or not call.covers(task_id):
-            continue
-        by_hand = task_id == call.review and not call.is_reviewed
-        if run.review_state is ReviewState.DUE or by_hand:
-            return ReviewChange(standing.plan.tasks[task_id], run)
+    for task, run in standing.latest_runs():
+        by_hand = task.id == call.review and not call.is_reviewed
+        if call.covers(task.id) and (run.review_state is ReviewState.DUE or by_hand):
+            return ReviewChange(task, run)
     return None
 
 
 def _question(standing: Standing, call: Call) -> Ask | None:
-    plan, histories = standing.plan, standing.histories
-    for task_id in sorted(histories):
-        run = histories[task_id].latest
-        if (
-            run is not None
-            and task_id in plan.tasks
-            and run.id in call.asked
-            and run.status == RunStatus.WAITING_USER
-        ):
-            return Ask(plan.tasks[task_id], run)
+    for task, run in standing.latest_runs():
+        if run.id in call.asked and run.status == RunStatus.WAITING_USER:
+            return Ask(task, run)
     return None
 
 
 def _carried(standing: Standing, call: Call) -> CarryFeedback | None:
     """Give the next leaf to which this call carries what a review left owed, if its session can go on."""
-    for task_id in sorted(call.carries & standing.feedback.keys()):
+    for task_id in sorted(call.carries & standing.feedback.keys() - standing.unreadable.keys()):
         run = standing.latest(task_id)
         if run is None or run.status is RunStatus.WAITING_USER:
             continue
@@ -207,6 +193,8 @@ def _due_of_parents(standing: Standing, call: Call) -> ReviewParent | ReviewsReq
     """Give the review that is owed, nearest ancestor first; or that a person must go on (spec 0)."""
     tries = Counter(call.tried)
     by_hand = standing.plan.tasks.get(call.review) if call.review is not None else None
+    if by_hand is not None and unreadable_below(standing, by_hand):
+        return None
     if by_hand is not None and by_hand.children and not call.is_reviewed:
         is_tried = tries[by_hand.id] >= REVIEW_TRIES
         return ReviewsRequired((Unreviewed(by_hand, None),), ()) if is_tried else ReviewParent(by_hand)
@@ -216,8 +204,9 @@ def _due_of_parents(standing: Standing, call: Call) -> ReviewParent | ReviewsReq
     for one in unreviewed(standing):
         if not call.covers_parent(standing.plan, one.task) or _owes_feedback(standing, one):
             continue
-        is_tried = tries[one.task.id] >= REVIEW_TRIES
-        if one.review is None and not is_tried and not unreadable_below(standing, one.task):
+        if unreadable_below(standing, one.task):
+            continue
+        if one.review is None and tries[one.task.id] < REVIEW_TRIES:
             return ReviewParent(one.task)
         held.append(one)
     leaves = tuple(task for task in owing_leaves(standing) if _is_about(call, standing, task))
@@ -241,7 +230,8 @@ def _above(plan: Plan, task_id: TaskId) -> Iterator[Task]:
     return ancestors(plan, plan.tasks[task_id]) if task_id in plan.tasks else iter(())
 
 
-def _startable(plan: Plan, call: Call) -> Task | None:
-    tasks = plan.tasks.keys() if call.only is None else call.only & plan.tasks.keys()
-    candidates = (plan.tasks[task_id] for task_id in tasks)
-    return min((task for task in candidates if is_ready(plan, task)), key=lambda task: task.id, default=None)
+def _startable(standing: Standing, call: Call) -> Task | None:
+    tasks = standing.plan.tasks
+    candidates = (tasks[task_id] for task_id in (tasks if call.only is None else call.only & tasks.keys()))
+    ready = (task for task in candidates if may_start(standing, task))
+    return min(ready, key=lambda task: task.id, default=None)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from git_blackbird.model.history import History
+from git_blackbird.model.history import NO_HISTORY, History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.review import completion_signature
@@ -18,6 +18,7 @@ class GateState(StrEnum):
     OWED = "owed"
     REVIEWING = "reviewing"
     FAILING = "failing"
+    UNREADABLE = "unreadable"
 
 
 class Gate(NamedTuple):
@@ -28,9 +29,11 @@ class Gate(NamedTuple):
 
     def state(self, tasks: Mapping[TaskId, Task], parent: Task) -> GateState:
         """Say how the gate stands; only a parent whose children are all ``done`` has one."""
+        history = self.histories.get(parent.id, NO_HISTORY)
+        if history.faults:
+            return GateState.UNREADABLE
         if not self.is_on:
             return GateState.OPEN
-        history = self.histories.get(parent.id, History())
         if any(run.status is RunStatus.RUNNING for run in history.reviews):
             return GateState.REVIEWING
         said = present_review(tasks, parent, history)
@@ -43,9 +46,9 @@ class Gate(NamedTuple):
 
         What the Go program marked ``done`` in spite of its own review stays.
         """
-        history = self.histories.get(parent.id, History())
+        history = self.histories.get(parent.id, NO_HISTORY)
         said = last_word(history)
-        if not self.is_on or said is None or lets_go(said) or not said.is_ours:
+        if not self.is_on or history.faults or said is None or lets_go(said) or not said.is_ours:
             return False
         return present_review(tasks, parent, history) is said
 

@@ -1,6 +1,6 @@
 """What follows from the plan's shape: readiness, ancestors, cycles."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.model.commands import task_command
@@ -28,11 +28,6 @@ def unmet(plan: Plan, task: Task) -> tuple[TaskId, ...]:
 def is_ready(plan: Plan, task: Task) -> bool:
     """Ready is derived, never stored: a leaf, ``todo``, every dependency ``done``."""
     return task.is_leaf and task.status == Status.TODO and not unmet(plan, task)
-
-
-def ready(plan: Plan) -> tuple[Task, ...]:
-    """Every ready task, smallest id first."""
-    return tuple(task for task in plan.leaves() if is_ready(plan, task))
 
 
 def readiness(plan: Plan, task: Task) -> Readiness:
@@ -162,12 +157,3 @@ def depth_first(plan: Plan) -> Iterator[tuple[int, Task]]:
         yield depth, task
         if task.children:
             pending.extend((depth + 1, plan.tasks[child]) for child in reversed(task.children))
-
-
-def blockers(plan: Plan, tasks: Iterable[Task]) -> dict[TaskId, tuple[TaskId, ...]]:
-    """For each ``todo`` leaf that is not ready, the dependencies it waits for."""
-    return {
-        task.id: waits
-        for task in tasks
-        if task.is_leaf and task.status == Status.TODO and (waits := unmet(plan, task))
-    }

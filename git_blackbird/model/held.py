@@ -8,6 +8,7 @@ from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.unreadable import unreadable_below
 
 _GETTING_ON = frozenset({Status.TODO, Status.IN_PROGRESS})
 
@@ -42,7 +43,7 @@ def unreviewed(standing: Standing) -> tuple[Unreviewed, ...]:
         Unreviewed(task, present_review(standing.plan.tasks, task, standing.history(task_id)))
         for task_id in sorted(standing.plan.tasks)
         if is_complete(standing.plan.tasks, task := standing.plan.tasks[task_id])
-        if task.status != Status.DONE
+        if task.status != Status.DONE and task_id not in standing.unreadable
         if standing.gate.state(standing.plan.tasks, task) is not GateState.OPEN
     )
 
@@ -51,7 +52,9 @@ def stops_at_review(standing: Standing) -> bool:
     """Whether an execute would start nothing because of what a review found."""
     if not standing.is_gated:
         return False
-    return bool(owing_leaves(standing)) or any(one.review is not None for one in unreviewed(standing))
+    return bool(owing_leaves(standing)) or any(
+        one.review is not None and not unreadable_below(standing, one.task) for one in unreviewed(standing)
+    )
 
 
 def parents_to_review(standing: Standing) -> tuple[Task, ...]:
@@ -68,12 +71,9 @@ def owing_below(standing: Standing, parent: Task) -> list[Task]:
     return [leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.feedback]
 
 
-def unreadable_below(standing: Standing, parent: Task) -> list[Task]:
-    """Give those to which something is owed that cannot be read: nothing may be concluded beside it."""
-    return [leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.unreadable]
-
-
 def owing_leaves(standing: Standing) -> tuple[Task, ...]:
     """Give the leaves that nothing but a person gets on with what a review left owed, smallest id first."""
-    tasks = (standing.plan.tasks[task_id] for task_id in sorted(standing.feedback))
+    tasks = (
+        standing.plan.tasks[key] for key in sorted(standing.feedback.keys() - standing.unreadable.keys())
+    )
     return tuple(task for task in tasks if task.status not in _GETTING_ON)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import NamedTuple
 
 from git_blackbird.model.conversation import Answer, Question
@@ -18,18 +19,32 @@ from git_blackbird.model.run import (
     RunStatus,
     RunType,
 )
+from git_blackbird.model.text import shell_word
+
+_UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
 
 class RecordFault(NamedTuple):
-    """A file among the run records that is none, and why."""
+    """A file among the records that cannot be used, and why. It stops its task."""
 
     path: str
     what: str
 
+    @property
+    def way_out(self) -> str:
+        """The command that gets its task on without it; what it says is lost then."""
+        path = PurePath(self.path)
+        if path.suffix != ".json":
+            return f"make {shell_word(self.path)} a folder that can be read"
+        state = next((above for above in path.parents if above.name == ".blackbird"), path.parent)
+        aside = shell_word(str(state / f"{path.name}.unreadable"))
+        move = f"mv -i {shell_word(self.path)} {aside}"
+        return f"{move}    # or mend it; moved away, what it says counts no more"
+
 
 @dataclass(frozen=True)
 class History:
-    """The runs of one task, oldest first, and what could not be read among them."""
+    """The runs of one task, oldest first, and what cannot be used among its records."""
 
     runs: tuple[Run, ...] = ()
     faults: tuple[RecordFault, ...] = ()
@@ -54,6 +69,11 @@ class History:
         """The last run that counts: no reviewer's and not superseded."""
         counting = (run for run in reversed(self.runs) if not run.is_review)
         return next((run for run in counting if run.superseded_at is None), None)
+
+    @property
+    def is_under_review(self) -> bool:
+        """Whether the change of the latest run is being reviewed, or is to be."""
+        return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
 
     @property
     def live(self) -> Run | None:

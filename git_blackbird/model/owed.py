@@ -68,7 +68,8 @@ def owed_by_person(standing: Standing) -> tuple[Owed, ...]:
         for task_id in sorted(
             (standing.histories.keys() | standing.feedback.keys()) & standing.plan.tasks.keys()
         )
-        if task_id not in decided and (one := _owed(standing, task_id)) is not None
+        if task_id not in decided and task_id not in standing.unreadable
+        if (one := _owed(standing, task_id)) is not None
     ]
     return (*owed, *sorted(others, key=lambda one: list(OwedKind).index(one.kind)))
 
@@ -108,13 +109,14 @@ def stuck_tasks(standing: Standing) -> tuple[Stuck, ...]:
     return tuple(
         Stuck(task, _way_on(task))
         for task in standing.plan.leaves()
-        if task.status in _HELD and task.id not in owed and _is_silent(task, standing.history(task.id))
+        if task.status in _HELD and task.id not in owed and task.id not in standing.unreadable
+        if _is_silent(task, standing.history(task.id))
     )
 
 
 def _is_silent(task: Task, history: History) -> bool:
     run = history.latest
-    return not history.faults and history.live is None and (run is None or not speaks(run, task))
+    return history.live is None and (run is None or not speaks(run, task))
 
 
 def _way_on(task: Task) -> str:

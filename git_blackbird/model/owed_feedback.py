@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from git_blackbird.model.gate import last_word, lets_go, present_review
 from git_blackbird.model.graph import subtree_leaves
-from git_blackbird.model.history import History
+from git_blackbird.model.history import NO_HISTORY, History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.review import Feedback
@@ -38,7 +38,7 @@ def owed_feedback(
 def _parents_with_reviews(plan: Plan, histories: Mapping[TaskId, History]) -> Iterator[Task]:
     for task_id, history in histories.items():
         task = plan.tasks.get(task_id)
-        if task is not None and task.children and history.reviews:
+        if task is not None and task.children and history.reviews and not history.faults:
             yield task
 
 
@@ -50,9 +50,11 @@ def is_settled(task: Task, feedback: Feedback) -> bool:
 def _is_void(histories: Mapping[TaskId, History], feedback: Feedback) -> bool:
     """Whether the review it comes from counts no longer, or a later one of that parent has spoken.
 
-    Of a review that has no record it is not known: it stands.
+    Of a review that has no record, or one that cannot be read, it is not known: it stands.
     """
-    history = histories.get(feedback.parent_task_id, History())
+    history = histories.get(feedback.parent_task_id, NO_HISTORY)
+    if history.faults:
+        return False
     review = history.find(feedback.review_run_id)
     if review is not None and review.superseded_at is not None:
         return True

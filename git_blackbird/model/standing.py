@@ -1,12 +1,12 @@
 """Where things stand: everything that what is due follows from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from git_blackbird.model.gate import Gate
-from git_blackbird.model.history import NO_HISTORY, History, OwedWords, owed_words
+from git_blackbird.model.history import NO_HISTORY, History, OwedWords, RecordFault, owed_words
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Plan
+from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import Run
 
@@ -14,14 +14,15 @@ from git_blackbird.model.run import Run
 class Standing(NamedTuple):
     """Plan and records at one moment, what reviews left owed to which leaf, and whether parents are gated.
 
-    ``unreadable`` are tasks to which something is owed that cannot be read: nothing is concluded beside it.
+    ``unreadable`` are the tasks of the plan that a record which cannot be used stops: nothing is concluded
+    beside it.
     """
 
     plan: Plan
     histories: Mapping[TaskId, History]
     feedback: Mapping[TaskId, Feedback] = {}
     is_gated: bool = False
-    unreadable: frozenset[TaskId] = frozenset()
+    unreadable: Mapping[TaskId, tuple[RecordFault, ...]] = {}
 
     @property
     def gate(self) -> Gate:
@@ -39,3 +40,10 @@ class Standing(NamedTuple):
     def latest(self, task_id: TaskId) -> Run | None:
         """Give the run of a task that counts."""
         return self.history(task_id).latest
+
+    def latest_runs(self) -> Iterator[tuple[Task, Run]]:
+        """Yield each task that nothing stops with the run of it that counts, smallest id first."""
+        for task_id in sorted(self.histories.keys() & self.plan.tasks.keys() - self.unreadable.keys()):
+            run = self.histories[task_id].latest
+            if run is not None:
+                yield self.plan.tasks[task_id], run

@@ -156,6 +156,7 @@ def _parents_bottom_up(plan: Plan, changed: Iterable[TaskId]) -> Iterator[TaskId
 _FOLLOWING = frozenset({Status.TODO, Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
 _FROM_CHILDREN = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.QUEUED})
 _WORKED_ON = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.DONE, Status.FAILED})
+# Beside a record that cannot be read nothing is derived.
 _OF_GATE = {
     GateState.OPEN: Status.DONE,
     GateState.OWED: Status.WAITING_USER,
@@ -168,7 +169,8 @@ def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, gate: Gate, *, re
     if is_complete(tasks, parent):
         if parent.status == Status.DONE and not reopened and not gate.holds_back(tasks, parent):
             return Status.DONE
-        return _OF_GATE[gate.state(tasks, parent)]
+        stays = Status.WAITING_USER if parent.status == Status.DONE else parent.status
+        return _OF_GATE.get(gate.state(tasks, parent), stays)
     if parent.status == Status.DONE:
         return Status.IN_PROGRESS if reopened else Status.DONE
     children = (tasks[child].status for child in parent.children)

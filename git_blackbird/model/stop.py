@@ -17,6 +17,7 @@ class StopReason(StrEnum):
     PARENT_REVIEW_REQUIRED = "parent_review_required"
     WAITING_USER = "waiting_user"
     AGENT_UNAVAILABLE = "agent_unavailable"
+    UNREADABLE_RECORD = "unreadable_record"
     FAILED = "failed"
     COMPLETED = "completed"
 
@@ -27,6 +28,7 @@ EXIT_CODES: Mapping[StopReason, ExitCode] = {
     StopReason.PARENT_REVIEW_REQUIRED: ExitCode.PARENT_REVIEW_REQUIRED,
     StopReason.WAITING_USER: ExitCode.WAITING_USER,
     StopReason.AGENT_UNAVAILABLE: ExitCode.AGENT_UNAVAILABLE,
+    StopReason.UNREADABLE_RECORD: ExitCode.UNUSABLE,
     StopReason.FAILED: ExitCode.FAILED,
     StopReason.COMPLETED: ExitCode.OK,
 }

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,7 +72,7 @@ class Records:
         """Give the same of a folder whose last change, as it was seen before now, is known."""
         kept = self._kept.get(task_id)
         if kept is not None and kept.changed == changed:
-            return kept.history
+            return self._with_reviews(task_id, kept.history)
         folder = self._layout.task_runs(task_id)
         try:
             history = self._read_folder(folder, task_id)
@@ -81,7 +82,13 @@ class Records:
             return History(faults=(RecordFault(str(folder), _reason(error)),))
         if changed and _is_settled(changed):
             self._kept[task_id] = _Kept(changed, history)
-        return history
+        return self._with_reviews(task_id, history)
+
+    def _with_reviews(self, task_id: TaskId, history: History) -> History:
+        """Add what cannot be used among the reviews of a change, where what is due depends on them."""
+        if not history.is_under_review:
+            return history
+        return replace(history, faults=(*history.faults, *self.reviews(task_id).faults))
 
     def histories(self, between: Callable[[], object] = nothing) -> dict[TaskId, History]:
         """Give the runs of every task that has any; ``between`` two that are read may wait."""

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from git_blackbird.model.graph import (
     Readiness,
     ancestors,
-    blockers,
     dependents,
     depth_first,
     find_cycle,
     is_ready,
     readiness,
-    ready,
     subtree_leaves,
     unmet,
 )
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status
+from git_blackbird.model.standing import Standing
+from git_blackbird.model.unreadable import blocked_tasks, ready_tasks
 from tests.model.building import ids, plan_of, task, tree
 from tests.support import examples
 
@@ -38,7 +38,7 @@ def test_only_a_leaf_to_do_whose_dependencies_are_done_is_ready(status: Status) 
 def test_ready_tasks_come_smallest_id_first_and_parents_never() -> None:
     statuses = dict.fromkeys(["t10", "t2", "p", "a"], Status.TODO)
     plan = tree(statuses, {"a": "p"})
-    assert ids(ready(plan)) == ["a", "t10", "t2"]
+    assert ids(ready_tasks(Standing(plan, {}))) == ["a", "t10", "t2"]
     assert ids(plan.leaves()) == ["a", "t10", "t2"]
 
 
@@ -75,7 +75,7 @@ def test_blockers_name_what_todo_leaves_wait_for() -> None:
     plan = plan_of(
         task("a", Status.SKIPPED), task("b", deps=["a"]), task("c", Status.DONE, deps=["a"]), task("d")
     )
-    assert blockers(plan, plan.leaves()) == {"b": ("a",)}
+    assert blocked_tasks(Standing(plan, {})) == {"b": ("a",)}
 
 
 def test_dependents_and_ancestors_and_leaves_below() -> None:

@@ -1,0 +1,163 @@
+"""A record that cannot be read stops its task, by name, and no other."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit
+from tests.trial.program import Trial
+
+BROKEN = "{"
+WHY = "Expecting property name enclosed in double quotes at line 1, column 2"
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    """A decision is due on ``a``; its record cannot be read. ``b`` is free, ``c`` needs ``a``."""
+    commit(repo, {"old.txt": "old\n"})
+    trial = Trial(repo)
+    trial.plan({"a": (), "b": (), "c": ("a",)})
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.command('echo "$BLACKBIRD_TASK_ID" >"$BLACKBIRD_TASK_ID.txt"')
+    trial.expect(3, "execute", "a", "--no-input")
+    record(trial).write_text(BROKEN)
+    return trial
+
+
+def record(trial: Trial) -> Path:
+    (path,) = (trial.repo / ".blackbird" / "runs" / "a").glob("*.json")
+    return path
+
+
+def way_out(path: Path) -> str:
+    aside = path.parents[2] / f"{path.name}.unreadable"
+    return f"mv -i {path} {aside}    # or mend it; moved away, what it says counts no more"
+
+
+def files(trial: Trial) -> dict[str, bytes]:
+    state = [path for path in (trial.repo / ".blackbird").rglob("*") if path.is_file()]
+    return {str(path): path.read_bytes() for path in (*state, trial.repo / "blackbird.plan.json")}
+
+
+def test_execute_goes_on_with_others_and_stops_naming_the_file(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "false"})
+    path = record(trial)
+    said = trial.expect(128, "execute", "--no-input")
+    assert trial.statuses() == {"a": "waiting_user", "b": "done", "c": "todo"}
+    assert said.endswith(
+        f"a is stopped by a record that cannot be read: {path}: {WHY}\n"
+        f"next step: {way_out(path)}\n"
+        "blocked: c waits for a\n"
+    )
+    assert not (trial.repo / "c.txt").exists()
+    assert path.read_text() == BROKEN
+    stop = json.loads(trial.expect(128, "execute", "--json").splitlines()[-1])
+    assert (stop["reason"], stop["exitCode"], stop["task"]) == ("unreadable_record", 128, "a")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "execute a",
+        "execute a --dry-run",
+        "decide a --approve",
+        "decide a --reject",
+        "resume a",
+        "resume a -m more",
+        "restart a",
+        "retry a",
+        "review run a",
+        "set-status a done",
+        "edit a --title Other",
+        "delete a --force",
+    ],
+)
+def test_what_is_asked_of_the_task_is_refused_by_name_and_nothing_is_written(
+    trial: Trial, command: str
+) -> None:
+    path, before = record(trial), files(trial)
+    said = trial.expect(128, *command.split())
+    assert (
+        said == f"fatal: a is stopped by a record that cannot be read: {path}: {WHY}\nhint: {way_out(path)}\n"
+    )
+    assert files(trial) == before
+
+
+def test_a_decision_elsewhere_is_named_beside_it(trial: Trial) -> None:
+    path = record(trial)
+    said = trial.expect(3, "execute", "--no-input")
+    assert "a decision is due on b\n" in said
+    assert f"a is stopped by a record that cannot be read: {path}: {WHY}\n" in said
+    assert f"hint: {way_out(path)}\n" in said
+
+
+def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
+    path = record(trial)
+    said = trial.expect(0, "status")
+    assert f"  a  A: a record of it cannot be read\n      {way_out(path)}\n" in said
+    assert "  c  waits for a\n" in said
+    status = json.loads(trial.expect(0, "status", "--json").splitlines()[0])["data"]
+    unreadable = {"kind": "unreadable", "task": "a", "path": str(path), "what": WHY, "command": way_out(path)}
+    assert unreadable in status["due"]
+    assert status["blocked"] == {"c": ["a"]}
+    said = trial.expect(0, "status", "--porcelain")
+    assert f"due\tunreadable\ta\t-\t{way_out(path)}\n" in said
+    said = trial.expect(0, "show", "a")
+    assert (
+        f"not ready\n  its status is waiting_user, not todo\n  a record of it cannot be read: {path}: {WHY}\n"
+        in said
+    )
+    shown = json.loads(trial.expect(0, "show", "c", "--json").splitlines()[0])["data"]
+    assert "a record of its dependency a cannot be read" in shown["reasons"]
+
+
+def test_a_task_that_was_to_start_is_not_shown_as_ready(trial: Trial) -> None:
+    plan = trial.repo / "blackbird.plan.json"
+    plan.write_text(plan.read_text().replace("waiting_user", "todo"))
+    assert "3 todo (1 ready)" in trial.expect(0, "status")
+    assert "[BLOCKED]" in trial.expect(0, "show", "a")
+    foreseen = trial.expect(0, "execute", "--dry-run")
+    assert foreseen.splitlines()[:2] == [
+        "1. b  B",
+        f"a is stopped by a record that cannot be read: {record(trial)}: {WHY}",
+    ]
+
+
+def test_moved_away_the_task_goes_on(trial: Trial) -> None:
+    shell = way_out(record(trial)).split("    #")[0]
+    source, target = map(Path, shlex.split(shell)[2:])
+    source.rename(target)
+    trial.expect(0, "retry", "a")
+    trial.expect(3, "execute", "a", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+    assert trial.statuses()["a"] == "done"
+
+
+def test_feedback_that_cannot_be_read_stops_its_leaf_alike(trial: Trial) -> None:
+    feedback = trial.repo / ".blackbird" / "parent-review-feedback" / "b.json"
+    feedback.parent.mkdir()
+    feedback.write_text(BROKEN)
+    assert str(feedback) in trial.expect(128, "execute", "b")
+    said = trial.expect(128, "execute", "--no-input")
+    assert f"b is stopped by a record that cannot be read: {feedback}: " in said
+    assert trial.statuses()["b"] == "todo"
+
+
+def test_a_review_record_that_cannot_be_read_stops_a_change_under_review(trial: Trial) -> None:
+    path = record(trial)
+    run = {"id": path.stem, "taskId": "a", "status": "success", "startedAt": "2026-01-02T03:04:05Z"}
+    path.write_text(json.dumps({**run, "recorder": "git-blackbird", "review_state": "due"}))
+    review = path.parent / "reviews" / "0000000000000001.json"
+    review.parent.mkdir()
+    review.write_text(BROKEN)
+    trial.configure({"reviews.mode": "parallel", "agent": "demo"})
+    assert str(review) in trial.expect(128, "execute", "a")
+    said = trial.expect(3, "execute", "--no-input")
+    assert f"a is stopped by a record that cannot be read: {review}: {WHY}\n" in said
+    assert trial.statuses()["a"] == "waiting_user"
+    run = {**run, "recorder": "git-blackbird", "review_state": "done"}
+    path.write_text(json.dumps(run))
+    trial.expect(3, "execute", "--no-input")
+    assert trial.statuses()["a"] == "done"
