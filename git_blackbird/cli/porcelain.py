@@ -131,5 +131,7 @@ def _odd_records(overview: "Overview") -> Iterator[Record]:
         yield "drift", task_id, stored.value, derived.value
     for fault in overview.unreadable:
         yield "unreadable", fault.path, fault.what
+    for one in overview.unconfirmed:
+        yield "unconfirmed", one.path, one.run_id
     for run in overview.elsewhere:
         yield "elsewhere", run.task_id, run.id

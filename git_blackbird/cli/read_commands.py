@@ -8,7 +8,7 @@ from git_blackbird.cli.porcelain import list_records, print_records, record_opti
 from git_blackbird.cli.status_view import status_data, status_lines
 from git_blackbird.cli.tables import Cell, render_table
 from git_blackbird.cli.task_view import task_data
-from git_blackbird.cli.troubles import warn_faults, warn_problems
+from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_unconfirmed
 from git_blackbird.cli.wording import label_cell
 from git_blackbird.controller.overview import (
     Filter,
@@ -50,6 +50,7 @@ def show_status(call: Invocation, record_end: str | None = None) -> ExitCode:
     else:
         print_records(call.output, status_records(overview), record_end)
     warn_faults(call.output, overview.unreadable)
+    warn_unconfirmed(call.output, overview.unconfirmed)
     warn_problems(call.output, workspace)
     return ExitCode.OK
 

@@ -9,7 +9,13 @@ from git_blackbird.cli.clean_stream import colored_pieces
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.porcelain import print_records, record_options, run_records
 from git_blackbird.cli.runs_view import run_lines, run_row, runs_of_all_table, runs_table
-from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_strays
+from git_blackbird.cli.troubles import (
+    unconfirmed_data,
+    warn_faults,
+    warn_problems,
+    warn_strays,
+    warn_unconfirmed,
+)
 from git_blackbird.controller import run_views
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
@@ -33,6 +39,7 @@ _RAW_MODES = {"log": "raw log", "follow": "raw follow"}
 @click.option(
     "--diff", "mode", flag_value="diff", help="Show the full diff: of RUN, or of the task's change."
 )
+@click.option("--accept", "mode", flag_value="accept", help="Let the record of RUN count, whoever wrote it.")
 @click.option("--raw", is_flag=True, help="With --log and --follow: both streams as they were printed.")
 @record_options
 @command_options
@@ -119,6 +126,7 @@ def _say_rows(call: Invocation, found: run_views.RunList, now: str) -> None:
             "runs": [run_row(run, now) for run in found.runs],
             "older": found.more,
             "unreadable": unreadable,
+            "unconfirmed": unconfirmed_data(found.unconfirmed),
             "strays": list(found.strays),
         }
     )
@@ -127,6 +135,7 @@ def _say_rows(call: Invocation, found: run_views.RunList, now: str) -> None:
 
 def _warn(call: Invocation, found: run_views.RunList) -> None:
     warn_faults(call.output, found.faults)
+    warn_unconfirmed(call.output, found.unconfirmed)
     warn_strays(call.output, found.strays)
 
 
@@ -170,6 +179,8 @@ def told_text(run: Run) -> str:
 def _show_mode(
     call: Invocation, workspace: Workspace, task_id: str, run_id: str | None, mode: str
 ) -> ExitCode:
+    if mode == "accept":
+        return _accept(call, workspace, task_id, run_id)
     history = run_views.task_history(workspace, task_id)
     sys.stdout.flush()
     if mode == "diff":
@@ -177,6 +188,17 @@ def _show_mode(
     from git_blackbird.cli.log_view import SHOWS  # noqa: PLC0415  # only this pays for loading the agents
 
     SHOWS[mode](call, workspace, run_views.find_run(workspace, history, task_id, run_id))
+    return ExitCode.OK
+
+
+def _accept(call: Invocation, workspace: Workspace, task_id: str, run_id: str | None) -> ExitCode:
+    from git_blackbird.controller.accepting import accept_record  # noqa: PLC0415  # readers write nothing
+
+    if run_id is None:
+        raise UsageError("--accept needs a RUN", hint=f"git blackbird runs {task_id}")
+    accepted = accept_record(workspace, task_id, run_id)
+    state = "" if accepted.status is None else f"; {task_id} is {accepted.status}"
+    call.output.say(clean(f"it counts now: {accepted.path}{state}"))
     return ExitCode.OK
 
 

@@ -7,7 +7,7 @@ import click
 from git_blackbird.cli.commits_view import commit_lines, commits_data, origin_data, origin_lines
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.show_view import show_data, show_lines
-from git_blackbird.cli.troubles import warn_faults, warn_problems
+from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_unconfirmed
 from git_blackbird.controller.commit_views import commits_of, find_origin, with_noted
 from git_blackbird.controller.overview import view_task
 from git_blackbird.controller.workspace import Workspace, open_workspace
@@ -45,6 +45,7 @@ def _show_task(call: Invocation, workspace: Workspace, task_id: str) -> None:
         call.output.say(line)
     call.output.data({**show_data(view, call.world.timestamp()), "commits": commits_data(commits)})
     warn_faults(call.output, view.unreadable)
+    warn_unconfirmed(call.output, view.unconfirmed)
 
 
 def _show_prompt(call: Invocation, workspace: Workspace, task_id: str) -> None:

@@ -10,6 +10,7 @@ from git_blackbird.cli.runs_view import run_row, runs_table
 from git_blackbird.cli.status_view import review_wait_data, review_wait_lines
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.task_view import task_data
+from git_blackbird.cli.troubles import unconfirmed_data
 from git_blackbird.cli.wording import label_cell
 from git_blackbird.controller.held_parents import REVIEW_WORDS
 from git_blackbird.controller.overview import CHANGE_REVIEW, TaskView, why_failed
@@ -133,4 +134,5 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "owedAnswers": [plain(answer) for answer in view.words.answers],
         "runs": [run_row(run, now) for run in reversed(view.history.runs)],
         "unreadable": [{"path": fault.path, "what": fault.what} for fault in view.unreadable],
+        "unconfirmed": unconfirmed_data(view.unconfirmed),
     }

@@ -7,6 +7,7 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.tables import Cell, fit, render_table
+from git_blackbird.cli.troubles import unconfirmed_data
 from git_blackbird.cli.wording import BAR
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
 from git_blackbird.controller.overview import APPROVING, CHANGE_REVIEW, DueReview, Overview, Running
@@ -275,6 +276,7 @@ def status_data(overview: Overview) -> dict[str, Any]:
         "cutOffApproval": _cut_off_data(overview),
         "deferredCommits": list(overview.deferred),
         "unreadable": [{"path": fault.path, "what": fault.what} for fault in overview.unreadable],
+        "unconfirmed": unconfirmed_data(overview.unconfirmed),
         "elsewhere": [{"task": run.task_id, "run": run.id} for run in overview.elsewhere],
         "problems": [
             {"origin": one.origin, "key": one.key, "what": one.what, "hint": one.hint, "fatal": one.fatal}

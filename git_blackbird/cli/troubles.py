@@ -5,12 +5,24 @@ from collections.abc import Iterable
 from git_blackbird.cli.output import Output
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.history import RecordFault
+from git_blackbird.model.provenance import UnconfirmedRecord
 
 
 def warn_faults(output: Output, faults: Iterable[RecordFault]) -> None:
     """Name every file among the records that cannot be read."""
     for fault in faults:
         output.warn(f"unreadable record: {fault.path}: {fault.what}", fault.way_out)
+
+
+def warn_unconfirmed(output: Output, records: Iterable[UnconfirmedRecord]) -> None:
+    """Name every file among the records that counts for nothing until a person says so."""
+    for one in records:
+        output.warn(f"it counts for nothing: {one.path}: {one.what}", one.command)
+
+
+def unconfirmed_data(records: Iterable[UnconfirmedRecord]) -> list[dict[str, str]]:
+    """Give the same for programs."""
+    return [{"path": one.path, "writtenDuring": one.run_id, "command": one.command} for one in records]
 
 
 def warn_strays(output: Output, strays: Iterable[str]) -> None:

@@ -107,3 +107,13 @@ def probe(workspace: Workspace, agent: Agent) -> str:
             f"{agent.name} cannot continue a session", hint="choose another agent: --agent NAME"
         )
     return version
+
+
+def require_session_name(agent: Agent, run: Run) -> None:
+    """Never hand on what is no session's name: a program may take it for a title, or begin a new one."""
+    session = run.provider_session_ref or ""
+    if not agent.accepts_session(session):
+        raise AgentUnavailableError(
+            f"{run.task_id}: {session!a} of run {run.id} is no session of {agent.name}",
+            hint=restart_command(run.task_id),
+        )

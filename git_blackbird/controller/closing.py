@@ -11,6 +11,7 @@ from git_blackbird.controller.face import Face
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.outside_moves import OwnChange, own_change
 from git_blackbird.controller.plan_guard import check_plan
+from git_blackbird.controller.record_watch import found_notices
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.statuses import save_status
 from git_blackbird.controller.workspace import Workspace
@@ -254,12 +255,18 @@ def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, An
         if stored.superseded_at is not None:
             closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)
+        found = found_notices(workspace, transaction.end_watch(), run.task_id)
+        if found:
+            closed = closed.with_fields(notes=(*closed.notes, *(one.text for one in found)))
+            transaction.save_run(closed)
         # The plan is what it must be, and no agent is at work that could break it.
         transaction.forget_plan()
         save_status(workspace, transaction, run.task_id)
     forget_config(workspace)
     for was, aside in replaced:
         _warn(face, run, f"{was} was replaced during the run: what is there now is kept as {aside.name}")
+    for notice in found:
+        face.notify(notice)
     if check.warning:
         _warn(face, run, check.warning)
     for change in check.changes:

@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from git_blackbird.controller.unreadable import unreadable_stop
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.unreadable import name_stopped, unreadable_stop
+from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.commands import restart_command, task_command
 from git_blackbird.model.due import Call, Nothing
+from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import owed_by_person, stuck_tasks
@@ -44,6 +47,16 @@ def finish(done: Done, due: Nothing, standing: Standing) -> Stop:
         return Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps, blocked=due.blocked)
     steps = tuple(_steps_on(done.call, standing))
     return Stop(StopReason.COMPLETED, _completed_text(standing), steps, blocked=due.blocked)
+
+
+def name_what_waits(workspace: Workspace, face: Face, call: Call, stop: Stop) -> None:
+    """Name what the end of a call does not: a call that is about some tasks asks nothing of the others."""
+    standing = workspace.standing()
+    for owed in owed_by_person(standing):
+        if not call.covers(owed.task.id) and owed.command not in stop.next_steps:
+            text = f"{owed.task.id} waits for you as well"
+            face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
+    name_stopped(face, standing, stop)
 
 
 def _steps_on(call: Call, standing: Standing) -> Iterable[str]:

@@ -73,7 +73,7 @@ def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
         )
     if broken := unreadable_below(standing, one.task):
         named = ", ".join(leaf.id for leaf in broken)
-        return HeldParent(one.task.id, None, fault=f"records of {named} cannot be read")
+        return HeldParent(one.task.id, None, fault=f"records of {named} cannot be used")
     if owing := owing_below(standing, one.task):
         named = ", ".join(leaf.id for leaf in owing)
         return HeldParent(one.task.id, None, fault=f"{named} must hear first what a review found")

@@ -16,6 +16,7 @@ from git_blackbird.controller.orders import Order
 from git_blackbird.controller.outside_moves import forget_trace, keep_trace_short, trace_git
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.readying import NoLongerReadyError, require_recorded
+from git_blackbird.controller.record_watch import NOT_WATCHED
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.unreadable import require_usable
 from git_blackbird.controller.work_folders import remove_litter, work_folder
@@ -39,6 +40,7 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     same. Raises SaveError, SnapshotError, AgentUnavailableError, LockedError or RequestError with nothing
     left running.
     """
+    _name_other_agent(crew, order)
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
     size = log_size(crew.workspace.repo)
     base = await run_in_thread(lambda: snapshot(crew.workspace))
@@ -46,6 +48,16 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     opening = _opening(crew, order, base).with_fields(head_log=size)
     with hold_session(crew.workspace, crew.face, opening), work_folder(crew.workspace.layout) as folder:
         return await _Leg(crew, order, opening, folder).run(hurry)
+
+
+def _name_other_agent(crew: Crew, order: Order) -> None:
+    """Say that another agent goes on with a task: what it may do, and what it knows, differs."""
+    name, newest = crew.agent.name, crew.workspace.store.records.history(order.task.id).newest
+    if order.resumes is not None or newest is None or newest.provider in {"", name}:
+        return
+    text = f"{order.task.id} was {newest.provider}'s before; {name} begins anew with it"
+    hint = f"--agent {newest.provider} keeps the one it had"
+    crew.face.notify(Notice(Weight.INFO, text, hint, order.task.id))
 
 
 def _name_left_out(crew: Crew, left_out: Sequence[LeftOut]) -> None:
@@ -110,6 +122,8 @@ class _Leg:
         remove_litter(crew.workspace.repo.top, run, crew.agent.litter)
         if self._records_folder() != self._recorded_in:
             crew.face.notify(Notice(Weight.WARNING, _RECORDS_GONE, task_id=run.task_id))
+        if not crew.workspace.store.ledger.is_watching():
+            crew.face.notify(Notice(Weight.WARNING, NOT_WATCHED, task_id=run.task_id))
         closing = Closing(
             crew.agent.abilities, ended, gated=crew.stops_after_each or self._order.gated, order=self._order
         )
@@ -159,6 +173,7 @@ class _Leg:
             if self._order.resumes is None:
                 overtake_runs(transaction, task.id, self._run.id, moment.now)
             transaction.save_plan(apply_statuses(plan, {task.id: Status.IN_PROGRESS}, moment))
+            transaction.begin_watch(self._run)
             transaction.remember_plan()
         # Before the agent works: the first thing it does may be to take them away.
         self._recorded_in = self._records_folder()

@@ -12,6 +12,7 @@ from git_blackbird.controller.agents import (
     probe,
     require_reviewer,
     require_reviewers,
+    require_session_name,
     reviewer_of,
 )
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
@@ -23,11 +24,20 @@ from git_blackbird.controller.decision_stops import decision_left_open, decision
 from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.elsewhere import changed_elsewhere, or_elsewhere
 from git_blackbird.controller.face import Face, LeftOpen
-from git_blackbird.controller.finishing import Done, finish, interrupted, looked_at, refused, refused_session
+from git_blackbird.controller.finishing import (
+    Done,
+    finish,
+    interrupted,
+    looked_at,
+    name_what_waits,
+    refused,
+    refused_session,
+)
 from git_blackbird.controller.leg import run_leg
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.parent_review import ReviewMovedError, order_review, run_review
 from git_blackbird.controller.readying import NoLongerReadyError
+from git_blackbird.controller.record_watch import settle_watch
 from git_blackbird.controller.repair import is_work_deferred, repair
 from git_blackbird.controller.review_stops import reviews_required
 from git_blackbird.controller.summons import Summoning
@@ -40,7 +50,6 @@ from git_blackbird.controller.task_reviews import (
     review_change,
     skip_reviews,
 )
-from git_blackbird.controller.unreadable import name_stopped
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, LockedError
@@ -67,7 +76,6 @@ from git_blackbird.model.events import Decided, Notice, Weight
 from git_blackbird.model.findings import MergedReview, Source
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.owed import owed_by_person
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
@@ -127,20 +135,11 @@ class Loop:
         except AgentUnavailableError as error:
             stop = Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
         drop_arrived(self._workspace)
-        standing = self._workspace.standing()
-        self._name_what_others_owe(standing, stop)
-        name_stopped(self._face, standing, stop)
+        # A review may have been interrupted: whatever is written from now on, no agent writes it.
+        settle_watch(self._workspace, self._face)
+        name_what_waits(self._workspace, self._face, self._call, stop)
         self._face.end(stop)
         return stop
-
-    def _name_what_others_owe(self, standing: Standing, stop: Stop) -> None:
-        """A call that is about some tasks only names what the others wait for, and asks nothing of it."""
-        if self._call.only is None:
-            return
-        for owed in owed_by_person(standing):
-            if not self._call.covers(owed.task.id) and owed.command not in stop.next_steps:
-                text = f"{owed.task.id} waits for you as well"
-                self._face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
 
     async def _open(self, opening: Opening) -> Stop | None:
         if await self._repair() is None:
@@ -276,7 +275,6 @@ class Loop:
         """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
         agent = self._agent(order)
         crew = self._crew(agent)
-        self._name_other_agent(order, agent)
         self._touched.add(order.task.id)
         self._at_work = "pausing", order.task.id
         run = await self._stoppable(run_leg(crew, order, self._hurry))
@@ -298,21 +296,12 @@ class Loop:
             self._left_out,
         )
 
-    def _name_other_agent(self, order: Order, agent: Agent) -> None:
-        """Say that another agent goes on with a task: what it may do, and what it knows, differs."""
-        newest = self._workspace.store.records.history(order.task.id).newest
-        if order.resumes is not None or newest is None or newest.provider in {"", agent.name}:
-            return
-        text = f"{order.task.id} was {newest.provider}'s before; {agent.name} begins anew with it"
-        hint = f"--agent {newest.provider} keeps the one it had"
-        self._face.notify(Notice(Weight.INFO, text, hint, order.task.id))
-
     def _agent(self, order: Order) -> Agent:
         if order.resumes is None:
             agent = chosen_agent(self._workspace)
         else:
             agent = agent_of(self._workspace, order.resumes)
-            _require_session_name(agent, order.resumes)
+            require_session_name(agent, order.resumes)
         return agent
 
     def _after(self, run: Run) -> Stop | None:
@@ -407,13 +396,3 @@ class Loop:
             return None
         finally:
             self._step = None
-
-
-def _require_session_name(agent: Agent, run: Run) -> None:
-    """Never hand on what is no session's name: a program may take it for a title, or begin a new one."""
-    session = run.provider_session_ref or ""
-    if not agent.accepts_session(session):
-        raise AgentUnavailableError(
-            f"{run.task_id}: {session!a} of run {run.id} is no session of {agent.name}",
-            hint=restart_command(run.task_id),
-        )

@@ -17,6 +17,7 @@ from git_blackbird.model.history import History, OwedWords, RecordFault
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import Owed, OwedKind, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
 from git_blackbird.model.standing import Standing
@@ -78,6 +79,7 @@ class Overview(NamedTuple):
     ways_out: tuple[str, ...]
     drift: Mapping[TaskId, tuple[Status, Status]]
     unreadable: tuple[RecordFault, ...]
+    unconfirmed: tuple[UnconfirmedRecord, ...]
     elsewhere: tuple[Run, ...]
     problems: tuple[Problem, ...]
     cut_off: CutOffApproval | None
@@ -130,6 +132,10 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         unreadable=(
             *(fault for task_id in sorted(image.histories) for fault in image.histories[task_id].faults),
             *image.feedback_faults,
+        ),
+        unconfirmed=(
+            *(one for task_id in sorted(image.histories) for one in image.histories[task_id].unconfirmed),
+            *image.feedback_unconfirmed,
         ),
         elsewhere=_elsewhere(image),
         problems=workspace.problems,
@@ -244,7 +250,7 @@ class TaskView(NamedTuple):
 
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
     how a parent waits for its review, ``to_review`` the run whose change is yet to be reviewed,
-    ``unreadable`` what cannot be read of all that is recorded of it.
+    ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing.
     """
 
     task: Task
@@ -258,6 +264,7 @@ class TaskView(NamedTuple):
     unreviewed: WaitingParent | None = None
     to_review: Run | None = None
     unreadable: tuple[RecordFault, ...] = ()
+    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -268,7 +275,12 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     standing = workspace.standing_of(task_id)
     task = find_task(standing.plan, task_id)
     view = view_in(standing, task, owed_by_person(standing), waiting_parents(standing))
-    return view._replace(unreadable=(*view.unreadable, *_feedback_faults(workspace, task)))
+    path = str(workspace.layout.feedback_file(task.id))
+    saved = workspace.store.feedback.load_all()
+    return view._replace(
+        unreadable=(*view.unreadable, *(one for one in saved.faults if one.path == path)),
+        unconfirmed=(*view.unconfirmed, *(one for one in saved.unconfirmed if one.path == path)),
+    )
 
 
 def view_in(
@@ -288,9 +300,5 @@ def view_in(
         next((one for one in unreviewed if one.task.id == task.id), None),
         _to_review(history),
         history.faults,
+        history.unconfirmed,
     )
-
-
-def _feedback_faults(workspace: Workspace, task: Task) -> tuple[RecordFault, ...]:
-    place = str(workspace.layout.feedback_file(task.id))
-    return tuple(fault for fault in workspace.store.feedback.load_all()[1] if fault.path == place)

@@ -117,6 +117,7 @@ def _save(workspace: Workspace, order: ReviewOrder, run: Run) -> None:
             raise ReviewMovedError(f"the children of {order.parent.id} have changed meanwhile")
         transaction.save_run(run)
         save_statuses(workspace, transaction)
+        transaction.begin_watch(run)
         transaction.remember_plan()
 
 

@@ -19,6 +19,7 @@ from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.outside_moves import forget_trace
 from git_blackbird.controller.plan_guard import settle_plan
 from git_blackbird.controller.readying import require_recorded
+from git_blackbird.controller.record_watch import settle_watch
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.work_folders import remove_litter
 from git_blackbird.controller.workspace import Workspace
@@ -49,6 +50,7 @@ def repair(workspace: Workspace, face: Face) -> Image:
     _mend_approval(workspace, face)
     with workspace.transaction() as transaction:
         settle_plan(transaction)
+    settle_watch(workspace, face)
     _record_deferred(workspace, face)
     with workspace.transaction() as transaction:
         settled = save_statuses(workspace, transaction)

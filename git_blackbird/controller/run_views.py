@@ -9,8 +9,9 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.history import History, RecordFault, since_done
+from git_blackbird.model.history import NO_HISTORY, History, RecordFault, since_done
 from git_blackbird.model.ids import TaskId, task_id_fault
+from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.run import Run, RunStatus
 from git_blackbird.model.task_review import reviews_about
 from git_blackbird.storage.locks import controller_holder
@@ -34,14 +35,15 @@ class RunList(NamedTuple):
 
     runs: tuple[Run, ...]
     faults: tuple[RecordFault, ...]
+    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
     strays: tuple[str, ...] = ()
     more: int = 0
 
 
 def newest_runs(workspace: Workspace, limit: int) -> RunList:
     """Give the newest runs over all tasks; the other records are not read."""
-    runs, faults = load_newest(workspace.layout, limit, workspace.world.now())
-    return RunList(tuple(runs), tuple(faults))
+    newest = load_newest(workspace.layout, limit, workspace.world.now())
+    return RunList(tuple(newest.runs), tuple(newest.faults), tuple(newest.unconfirmed))
 
 
 def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunList:
@@ -56,7 +58,8 @@ def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunLi
     reviews = workspace.store.records.reviews(TaskId(task_id))
     listed = tuple(one for run in shown for one in (run, *reviews_about(reviews.runs, run)))
     faults = tuple(dict.fromkeys((*history.faults, *reviews.faults)))
-    return RunList(listed, faults, tuple(strays), len(newest_first) - len(shown))
+    unconfirmed = tuple(dict.fromkeys((*history.unconfirmed, *reviews.unconfirmed)))
+    return RunList(listed, faults, unconfirmed, tuple(strays), len(newest_first) - len(shown))
 
 
 def task_history(workspace: Workspace, task_id: str) -> History:
@@ -66,10 +69,10 @@ def task_history(workspace: Workspace, task_id: str) -> History:
     """
     if task_id_fault(task_id) is None:
         history = workspace.store.records.history(TaskId(task_id))
-        if history.runs or history.faults:
+        if history != NO_HISTORY:
             return history
     find_task(workspace.store.plan(), task_id)
-    return History()
+    return NO_HISTORY
 
 
 def find_run(workspace: Workspace, history: History, task_id: str, run_id: str | None) -> Run:

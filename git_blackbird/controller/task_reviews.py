@@ -152,7 +152,10 @@ def _keep(workspace: Workspace, run: Run) -> None:
         remember_config(workspace)
     with workspace.transaction() as transaction:
         transaction.save_run(run)
-        if run.status is RunStatus.RUNNING and transaction.known_plan() is None:
+        if run.status is not RunStatus.RUNNING:
+            return
+        transaction.begin_watch(run)
+        if transaction.known_plan() is None:
             transaction.remember_plan()
 
 

@@ -26,7 +26,7 @@ def stopped_text(task_id: TaskId, faults: Sequence[RecordFault]) -> str:
     """Say which files stop a task, and why they cannot be used."""
     what = "a record that cannot" if len(faults) == 1 else "records that cannot"
     listed = "; ".join(f"{fault.path}: {fault.what}" for fault in faults)
-    return f"{task_id} is stopped by {what} be read: {listed}"
+    return f"{task_id} is stopped by {what} be used: {listed}"
 
 
 def unreadable_stop(standing: Standing, call: Call) -> Stop | None:

@@ -69,7 +69,7 @@ class Workspace:
 
         Raises UnusableError when there is no plan to be read.
         """
-        plan, histories, feedback, faults = image or self.store.image()
+        plan, histories, feedback, faults, _ = image or self.store.image()
         owed = owed_feedback(plan, histories, feedback)
         broken = {TaskId(Path(fault.path).stem): (fault,) for fault in faults}
         unreadable = {

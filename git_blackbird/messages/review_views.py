@@ -24,7 +24,7 @@ _STATES = {
     GateState.OWED: "owed",
     GateState.REVIEWING: "a reviewer is at work",
     GateState.FAILING: "failed",
-    GateState.UNREADABLE: "a record of it cannot be read",
+    GateState.UNREADABLE: "a record of it cannot be used",
 }
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from git_blackbird.model.conversation import Answer, Question
 from git_blackbird.model.ids import RunId
+from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import (
     APPROVALS,
@@ -25,14 +26,20 @@ _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
 
 class RecordFault(NamedTuple):
-    """A file among the records that cannot be used, and why. It stops its task."""
+    """A file among the records that cannot be used, and why. It stops its task.
+
+    ``accept`` is the command that lets it count as it is, where there is one.
+    """
 
     path: str
     what: str
+    accept: str = ""
 
     @property
     def way_out(self) -> str:
         """The command that gets its task on without it; what it says is lost then."""
+        if self.accept:
+            return f"{self.accept}    # lets it count as it is now; or put back what it was, or remove it"
         path = PurePath(self.path)
         if path.suffix != ".json":
             return f"make {shell_word(self.path)} a folder that can be read"
@@ -44,10 +51,14 @@ class RecordFault(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """The runs of one task, oldest first, and what cannot be used among its records."""
+    """The runs of one task, oldest first, and what is not used among its records.
+
+    ``faults`` stop the task, ``unconfirmed`` count for nothing.
+    """
 
     runs: tuple[Run, ...] = ()
     faults: tuple[RecordFault, ...] = ()
+    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
 
     @cached_property
     def own(self) -> tuple[Run, ...]:

@@ -5,7 +5,7 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.standing import Standing
 
-UNREADABLE = "a record of it cannot be read"
+UNREADABLE = "a record of it cannot be used"
 
 
 def unreadable_below(standing: Standing, parent: Task) -> list[Task]:
@@ -52,6 +52,6 @@ def full_readiness(standing: Standing, task: Task) -> Readiness:
     for dep in task.deps:
         for one in unreadable_below(standing, standing.plan.tasks[dep]) if standing.unreadable else ():
             below = "" if one.id == dep else f" (of {one.id} below it)"
-            reasons.append(f"a record of its dependency {dep}{below} cannot be read")
+            reasons.append(f"a record of its dependency {dep}{below} cannot be used")
             ways += [fault.way_out for fault in standing.unreadable[one.id]]
     return Readiness((*plan_says.reasons, *reasons), (*plan_says.ways_out, *ways))

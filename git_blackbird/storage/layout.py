@@ -87,6 +87,21 @@ class Layout:
         return self.private / "approval.json"
 
     @property
+    def known_records(self) -> Path:
+        """The digests of all record files as they were when a run last began."""
+        return self.private / "records-known.json"
+
+    @property
+    def written_records(self) -> Path:
+        """What our commands wrote of record files while a run is at work; a line each."""
+        return self.private / "records-written"
+
+    @property
+    def unconfirmed_records(self) -> Path:
+        """The record files that count for nothing until a person says so."""
+        return self.private / "records-unconfirmed.json"
+
+    @property
     def drafts(self) -> Path:
         """What a person is writing, until it has become what it is for."""
         return self.private / "drafts"

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from git_blackbird.model.history import RecordFault
 from git_blackbird.model.ids import TaskId, task_id_fault
+from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.run import Run
 from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.records import load_record
 
 _ENDING = ".json"
@@ -21,6 +23,14 @@ _DAY = 86_400_000
 _FIRST_DAY = 1_735_689_600_000
 
 
+class Newest(NamedTuple):
+    """The newest runs, newest first, and what lies among them that is not used."""
+
+    runs: list[Run]
+    faults: list[RecordFault]
+    unconfirmed: list[UnconfirmedRecord]
+
+
 class _Candidate(NamedTuple):
     """A record's start in milliseconds, as the hex digits that our ids begin with; its name and folder."""
 
@@ -29,7 +39,7 @@ class _Candidate(NamedTuple):
     folder: str
 
 
-def load_newest(layout: Layout, limit: int, now: int) -> tuple[list[Run], list[RecordFault]]:
+def load_newest(layout: Layout, limit: int, now: int) -> Newest:
     """Read the ``limit`` newest records, newest first; ``now`` is in nanoseconds since 1970.
 
     Folders are looked at in the order in which they last changed, and no further than one that changed
@@ -45,13 +55,16 @@ def load_newest(layout: Layout, limit: int, now: int) -> tuple[list[Run], list[R
         if newer:
             best = heapq.nlargest(limit, [*best, *newer])
             least = best[-1].stamp if len(best) == limit else ""
-    found = [
-        load_record(layout.state_root, Path(one.folder, one.name), TaskId(Path(one.folder).name))
-        for one in best
-    ]
+    ledger = Ledger(layout)
+    ledger.refresh()
+    found = [load_record(ledger, Path(one.folder, one.name), TaskId(Path(one.folder).name)) for one in best]
     runs = [one for one in found if isinstance(one, Run)]
     runs.sort(key=lambda run: run.sort_key, reverse=True)
-    return runs, [one for one in found if isinstance(one, RecordFault)]
+    return Newest(
+        runs,
+        [one for one in found if isinstance(one, RecordFault)],
+        [one for one in found if isinstance(one, UnconfirmedRecord)],
+    )
 
 
 def _stamp(milliseconds: int) -> str:

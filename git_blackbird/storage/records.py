@@ -11,10 +11,12 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.collector import collector_paused
 from git_blackbird.model.history import NO_HISTORY, History, RecordFault
 from git_blackbird.model.ids import TaskId, task_id_fault
+from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.recorded import known_fields, parse_part
 from git_blackbird.model.run import Run
 from git_blackbird.storage.json_text import dump_json, load_bounded_json
 from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.reading import folder_inside, load_entry, load_inside
 
 _NOTHING: tuple[object, ...] = ([], "", {})
@@ -28,6 +30,10 @@ def nothing() -> None:
     """Do nothing."""
 
 
+Found = Run | RecordFault | UnconfirmedRecord
+"""What a file among the records comes to."""
+
+
 class _Kept(NamedTuple):
     changed: int
     history: History
@@ -36,8 +42,9 @@ class _Kept(NamedTuple):
 class Records:
     """The run records of one worktree, read again only where a folder changed."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, ledger: Ledger | None = None) -> None:
         self._layout = layout
+        self._ledger = ledger or Ledger(layout)
         self._kept: dict[TaskId, _Kept] = {}
 
     def tasks(self) -> list[TaskId]:
@@ -88,7 +95,12 @@ class Records:
         """Add what cannot be used among the reviews of a change, where what is due depends on them."""
         if not history.is_under_review:
             return history
-        return replace(history, faults=(*history.faults, *self.reviews(task_id).faults))
+        reviews = self.reviews(task_id)
+        return replace(
+            history,
+            faults=(*history.faults, *reviews.faults),
+            unconfirmed=(*history.unconfirmed, *reviews.unconfirmed),
+        )
 
     def histories(self, between: Callable[[], object] = nothing) -> dict[TaskId, History]:
         """Give the runs of every task that has any; ``between`` two that are read may wait."""
@@ -97,7 +109,7 @@ class Records:
             for task_id, changed in self._folders():
                 between()
                 found[task_id] = self._history(task_id, changed)
-        return {task_id: history for task_id, history in found.items() if history.runs or history.faults}
+        return {task_id: history for task_id, history in found.items() if history != NO_HISTORY}
 
     def reviews(self, task_id: TaskId) -> History:
         """Give the spec and code reviews of one task's changes."""
@@ -111,15 +123,19 @@ class Records:
 
     def _read_folder(self, folder: Path, task_id: TaskId) -> History:
         """Read all records of a folder, wherever in the worktree it is."""
-        top = self._layout.state_root
+        top, ledger = self._layout.state_root, self._ledger
+        ledger.refresh()
         with folder_inside(top, folder) as descriptor:
             names = _record_names(descriptor)
             found = [
-                _parsed(folder / name, task_id, lambda path: load_entry(top, path, descriptor))
+                _parsed(ledger, folder / name, task_id, lambda path: load_entry(top, path, descriptor))
                 for name in names
             ]
-        runs = sorted((one for one in found if isinstance(one, Run)), key=lambda run: run.sort_key)
-        return History(tuple(runs), tuple(one for one in found if isinstance(one, RecordFault)))
+        return History(
+            tuple(sorted((one for one in found if isinstance(one, Run)), key=lambda run: run.sort_key)),
+            tuple(one for one in found if isinstance(one, RecordFault)),
+            tuple(one for one in found if isinstance(one, UnconfirmedRecord)),
+        )
 
 
 def _is_named(folder: "os.DirEntry[str]") -> bool:
@@ -144,15 +160,19 @@ def _record_names(folder: int) -> list[str]:
         return sorted(entry.name for entry in entries if entry.name.endswith(".json") and not entry.is_dir())
 
 
-def load_record(top: Path, path: Path, task_id: TaskId) -> Run | RecordFault:
-    """Read one file of the worktree at ``top`` that must be a record of this task."""
-    return _parsed(path, task_id, lambda path: load_inside(top, path))
+def load_record(ledger: Ledger, path: Path, task_id: TaskId) -> Found:
+    """Read one file of the ledger's worktree that must be a record of this task."""
+    return _parsed(ledger, path, task_id, lambda path: load_inside(ledger.top, path))
 
 
-def _parsed(path: Path, task_id: TaskId, load: Callable[[Path], bytes]) -> Run | RecordFault:
+def _parsed(ledger: Ledger, path: Path, task_id: TaskId, load: Callable[[Path], bytes]) -> Found:
     try:
-        return _parse_record(path, task_id, load(path))
-    except (OSError, ValueError) as error:
+        data = load(path)
+    except OSError as error:
+        return ledger.judge(path, b"") or RecordFault(str(path), _reason(error))
+    try:
+        return ledger.judge(path, data) or _parse_record(path, task_id, data)
+    except ValueError as error:
         return RecordFault(str(path), _reason(error))
 
 

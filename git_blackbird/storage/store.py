@@ -12,11 +12,13 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.history import NO_HISTORY, History, RecordFault
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.plan import Plan
+from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import Run
 from git_blackbird.storage.atomic import SaveError, copy_private, move_aside, sweep_temporaries, write_atomic
-from git_blackbird.storage.feedback import FeedbackFiles
+from git_blackbird.storage.feedback import FeedbackFiles, SavedFeedback
 from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.ledger import Ledger, WatchEnd
 from git_blackbird.storage.locks import (
     STORE_PATIENCE_SECONDS,
     controller_holder,
@@ -40,6 +42,7 @@ class Image(NamedTuple):
     histories: Mapping[TaskId, History]
     feedback: Mapping[TaskId, Feedback] = MappingProxyType({})
     feedback_faults: tuple[RecordFault, ...] = ()
+    feedback_unconfirmed: tuple[UnconfirmedRecord, ...] = ()
 
     def history(self, task_id: TaskId) -> History:
         """Give the runs of one task, none when it has none."""
@@ -51,8 +54,9 @@ class Store:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.records = Records(layout)
-        self.feedback = FeedbackFiles(layout)
+        self.ledger = Ledger(layout)
+        self.records = Records(layout, self.ledger)
+        self.feedback = FeedbackFiles(layout, self.ledger)
         self._parsed: tuple[bytes, Plan] | None = None
 
     def plan_bytes(self) -> bytes | None:
@@ -158,7 +162,11 @@ class Transaction:
 
     def feedback(self) -> Mapping[TaskId, Feedback]:
         """Give what the files of feedback say, as they are under the lock."""
-        return self._store.feedback.load_all()[0]
+        return self.saved_feedback().owed
+
+    def saved_feedback(self) -> SavedFeedback:
+        """Give the same with the files that are not used."""
+        return self._store.feedback.load_all()
 
     def save_plan(self, plan: Plan) -> None:
         """Save the plan; the file is not touched when nothing changed.
@@ -185,8 +193,9 @@ class Transaction:
 
         Raises SaveError.
         """
-        path = record_path(self._store.layout, run)
-        write_atomic(self._store.layout, path, render_record(run), mode=0o600)
+        path, data = record_path(self._store.layout, run), render_record(run)
+        self._store.ledger.note(path, data)
+        write_atomic(self._store.layout, path, data, mode=0o600)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save what a parent review left owed to a leaf; the file's creation time and unknown fields stay.
@@ -217,6 +226,27 @@ class Transaction:
             if aside is not None:
                 moved.append((aside.with_name(aside.name.removesuffix(f".set-aside-{run.id}")), aside))
         return tuple(moved)
+
+    def begin_watch(self, run: Run) -> None:
+        """Know from now on which record files our commands write; the run's own record is saved already.
+
+        Raises SaveError.
+        """
+        self._store.ledger.begin(run.id, record_path(self._store.layout, run))
+
+    def end_watch(self) -> WatchEnd | None:
+        """Find what something else wrote among the records since then; None where nobody watched.
+
+        Raises SaveError.
+        """
+        return self._store.ledger.end()
+
+    def confirm(self, path: Path) -> None:
+        """Let a file among the records count as it is now.
+
+        Raises SaveError, OSError.
+        """
+        self._store.ledger.confirm(path)
 
     def remember_plan(self) -> None:
         """Keep a copy of the plan that an agent cannot reach by mistake, for as long as one works."""

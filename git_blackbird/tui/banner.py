@@ -54,6 +54,8 @@ class Oddities(Notice):
 def _oddities(overview: Overview) -> Iterator[str]:
     if overview.unreadable:
         yield counted(len(overview.unreadable), "unreadable record")
+    if overview.unconfirmed:
+        yield counted(len(overview.unconfirmed), "record") + " that nobody confirmed"
     if overview.drift:
         differing = next(iter(overview.drift)) if len(overview.drift) == 1 else f"{len(overview.drift)} tasks"
         yield f"plan and records differ on {differing}"

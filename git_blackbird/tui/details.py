@@ -65,6 +65,9 @@ def task_lines(view: TaskView, waits: Sequence[Required], now: str) -> Iterator[
     yield from section("Runs", _runs(view, now))
     yield from section("Reviews", _reviews(view))
     yield from section(
+        "Not confirmed", listed((f"{one.path}: {one.what}" for one in view.unconfirmed), Tone.WARNING)
+    )
+    yield from section(
         "Unreadable", listed((f"{one.path}: {one.what}" for one in view.unreadable), Tone.WARNING)
     )
 

@@ -47,7 +47,7 @@ def test_execute_goes_on_with_others_and_stops_naming_the_file(trial: Trial) -> 
     said = trial.expect(128, "execute", "--no-input")
     assert trial.statuses() == {"a": "waiting_user", "b": "done", "c": "todo"}
     assert said.endswith(
-        f"a is stopped by a record that cannot be read: {path}: {WHY}\n"
+        f"a is stopped by a record that cannot be used: {path}: {WHY}\n"
         f"next step: {way_out(path)}\n"
         "blocked: c waits for a\n"
     )
@@ -80,7 +80,7 @@ def test_what_is_asked_of_the_task_is_refused_by_name_and_nothing_is_written(
     path, before = record(trial), files(trial)
     said = trial.expect(128, *command.split())
     assert (
-        said == f"fatal: a is stopped by a record that cannot be read: {path}: {WHY}\nhint: {way_out(path)}\n"
+        said == f"fatal: a is stopped by a record that cannot be used: {path}: {WHY}\nhint: {way_out(path)}\n"
     )
     assert files(trial) == before
 
@@ -89,14 +89,14 @@ def test_a_decision_elsewhere_is_named_beside_it(trial: Trial) -> None:
     path = record(trial)
     said = trial.expect(3, "execute", "--no-input")
     assert "a decision is due on b\n" in said
-    assert f"a is stopped by a record that cannot be read: {path}: {WHY}\n" in said
+    assert f"a is stopped by a record that cannot be used: {path}: {WHY}\n" in said
     assert f"hint: {way_out(path)}\n" in said
 
 
 def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     path = record(trial)
     said = trial.expect(0, "status")
-    assert f"  a  A: a record of it cannot be read\n      {way_out(path)}\n" in said
+    assert f"  a  A: a record of it cannot be used\n      {way_out(path)}\n" in said
     assert "  c  waits for a\n" in said
     status = json.loads(trial.expect(0, "status", "--json").splitlines()[0])["data"]
     unreadable = {"kind": "unreadable", "task": "a", "path": str(path), "what": WHY, "command": way_out(path)}
@@ -106,11 +106,11 @@ def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     assert f"due\tunreadable\ta\t-\t{way_out(path)}\n" in said
     said = trial.expect(0, "show", "a")
     assert (
-        f"not ready\n  its status is waiting_user, not todo\n  a record of it cannot be read: {path}: {WHY}\n"
+        f"not ready\n  its status is waiting_user, not todo\n  a record of it cannot be used: {path}: {WHY}\n"
         in said
     )
     shown = json.loads(trial.expect(0, "show", "c", "--json").splitlines()[0])["data"]
-    assert "a record of its dependency a cannot be read" in shown["reasons"]
+    assert "a record of its dependency a cannot be used" in shown["reasons"]
 
 
 def test_a_task_that_was_to_start_is_not_shown_as_ready(trial: Trial) -> None:
@@ -121,7 +121,7 @@ def test_a_task_that_was_to_start_is_not_shown_as_ready(trial: Trial) -> None:
     foreseen = trial.expect(0, "execute", "--dry-run")
     assert foreseen.splitlines()[:2] == [
         "1. b  B",
-        f"a is stopped by a record that cannot be read: {record(trial)}: {WHY}",
+        f"a is stopped by a record that cannot be used: {record(trial)}: {WHY}",
     ]
 
 
@@ -141,7 +141,7 @@ def test_feedback_that_cannot_be_read_stops_its_leaf_alike(trial: Trial) -> None
     feedback.write_text(BROKEN)
     assert str(feedback) in trial.expect(128, "execute", "b")
     said = trial.expect(128, "execute", "--no-input")
-    assert f"b is stopped by a record that cannot be read: {feedback}: " in said
+    assert f"b is stopped by a record that cannot be used: {feedback}: " in said
     assert trial.statuses()["b"] == "todo"
 
 
@@ -155,7 +155,7 @@ def test_a_review_record_that_cannot_be_read_stops_a_change_under_review(trial: 
     trial.configure({"reviews.mode": "parallel", "agent": "demo"})
     assert str(review) in trial.expect(128, "execute", "a")
     said = trial.expect(3, "execute", "--no-input")
-    assert f"a is stopped by a record that cannot be read: {review}: {WHY}\n" in said
+    assert f"a is stopped by a record that cannot be used: {review}: {WHY}\n" in said
     assert trial.statuses()["a"] == "waiting_user"
     run = {**run, "recorder": "git-blackbird", "review_state": "done"}
     path.write_text(json.dumps(run))

@@ -237,10 +237,10 @@ def test_the_newest_runs_are_found_without_reading_the_others(repo: Path) -> Non
         os.utime(path, ns=(started, started))
     (layout.runs / "t1" / f"{runs[1].id}.json").write_text("not read: it is old")
     (layout.runs / "t2" / f"{runs[29].id}.json.tmp").write_text("no record")
-    found, faults = load_newest(layout, 20, now)
+    found, faults, _ = load_newest(layout, 20, now)
     assert [one.id for one in found] == [one.id for one in reversed(runs[10:])]
     assert not faults
-    everything, faults = load_newest(layout, 100, now)
+    everything, faults, _ = load_newest(layout, 100, now)
     assert (len(everything), len(faults)) == (29, 1)
 
 

@@ -568,7 +568,8 @@ def test_w22_a_corrupt_record_is_named_and_the_others_are_read(gated: Path) -> N
     history = open_at(gated).store.records.history(leaf("a").id)
     assert len(history.runs) == 1
     assert [fault.path for fault in history.faults] == [str(folder / "0000000000000000.json")]
-    assert execute(gated, Person([APPROVE, APPROVE])).reason == StopReason.COMPLETED
+    assert execute(gated, Person([APPROVE, APPROVE])).reason == StopReason.UNREADABLE_RECORD
+    assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.DONE]
 
 
 @pytest.mark.parametrize(

@@ -369,7 +369,7 @@ def test_beside_an_unreadable_record_nothing_is_recorded(free: Path) -> None:
     stray.parent.mkdir(parents=True)
     stray.write_text("{")
     (said,) = do(free, "a")
-    assert said.startswith(f"no manual run of a: a is stopped by a record that cannot be read: {stray}: ")
+    assert said.startswith(f"no manual run of a: a is stopped by a record that cannot be used: {stray}: ")
 
 
 def test_a_crash_between_record_and_plan_is_repaired(gated: Path) -> None:

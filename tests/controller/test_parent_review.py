@@ -693,8 +693,8 @@ def test_nothing_is_concluded_beside_feedback_that_cannot_be_read(demo: Path) ->
     resume(demo, "a")
     (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
     stop = execute(demo)
-    assert (stop.reason, len(reviews(demo)), runs_of(demo, "z")) == (REQUIRED, 1, ())
-    assert stop.text == "no verdict on p: what is owed to b cannot be read"
+    assert (stop.reason, len(reviews(demo)), runs_of(demo, "z")) == (StopReason.UNREADABLE_RECORD, 1, ())
+    assert stop.text.startswith("b is stopped by a record that cannot be used: ")
 
 
 def test_a_child_asked_for_by_name_starts_beside_one_that_owes_something(demo: Path) -> None:

@@ -65,15 +65,15 @@ def drop(layout: Layout, task_id: TaskId) -> None:
 
 
 def owed(layout: Layout) -> dict[TaskId, Feedback]:
-    found, faults = FeedbackFiles(layout).load_all()
+    found, faults, _ = FeedbackFiles(layout).load_all()
     assert faults == ()
-    return found
+    return dict(found)
 
 
 def faults(layout: Layout) -> list[tuple[str, str]]:
     return [
         (os.path.relpath(fault.path, layout.state), fault.what)
-        for fault in FeedbackFiles(layout).load_all()[1]
+        for fault in FeedbackFiles(layout).load_all().faults
     ]
 
 
@@ -171,7 +171,7 @@ def test_broken_and_stray_files_are_named_and_the_others_read(layout: Layout, tm
     os.mkfifo(layout.feedback / "8.json")
     (layout.feedback / "9.json").symlink_to(layout.feedback / "a.json")
     os.truncate(put(layout, "large.json", b"{"), MAX_FEEDBACK_BYTES + 1)
-    found, _ = FeedbackFiles(layout).load_all()
+    found, _, _ = FeedbackFiles(layout).load_all()
     assert list(found) == [A]
     prefix = 'pending parent-review feedback for "{}" is invalid: '
     whats = {
@@ -214,7 +214,7 @@ def test_a_folder_that_is_a_link_is_neither_read_nor_written_nor_emptied(
     (elsewhere / "a.json").write_bytes(GO_FILE)
     layout.make_folder(layout.state)
     layout.feedback.symlink_to(elsewhere)
-    assert FeedbackFiles(layout).load_all()[0] == {}
+    assert FeedbackFiles(layout).load_all().owed == {}
     assert faults(layout) == [("parent-review-feedback", "a symbolic link, not a folder")]
     attempts: list[Callable[[], None]] = [lambda: save(layout, A, OWED), lambda: drop(layout, A)]
     for attempt in attempts:
@@ -265,7 +265,7 @@ JSON = st.recursive(st.sampled_from(ODD), lambda inner: st.lists(inner) | st.dic
 def test_no_content_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     layout = make_layout(tmp_path_factory.mktemp("any"))
     put(layout, "a.json", content)
-    found, broken = FeedbackFiles(layout).load_all()
+    found, broken, _ = FeedbackFiles(layout).load_all()
     assert len(found) + len(broken) == 1
     for feedback in found.values():
         save(layout, A, feedback)

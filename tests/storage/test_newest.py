@@ -47,7 +47,7 @@ def put(layout: Layout, task: str, seconds: int, run_id: str | None = None) -> R
 
 
 def newest(layout: Layout, limit: int) -> list[str]:
-    runs, faults = load_newest(layout, limit, NOW)
+    runs, faults, _ = load_newest(layout, limit, NOW)
     assert faults == []
     return [run.id for run in runs]
 
@@ -77,13 +77,13 @@ def test_a_file_that_is_no_record_is_named(layout: Layout) -> None:
     made = put(layout, "a", 1)
     broken = layout.task_runs(TaskId("a")) / "broken.json"
     broken.write_text("{")
-    runs, faults = load_newest(layout, 20, NOW)
+    runs, faults, _ = load_newest(layout, 20, NOW)
     assert [run.id for run in runs] == [made]
     assert [fault.path for fault in faults] == [str(broken)]
 
 
 def test_there_is_nothing_where_nothing_ran(layout: Layout) -> None:
-    assert load_newest(layout, 20, NOW) == ([], [])
+    assert load_newest(layout, 20, NOW) == ([], [], [])
     layout.state.mkdir()
     layout.runs.write_text("a file")
-    assert load_newest(layout, 20, NOW) == ([], [])
+    assert load_newest(layout, 20, NOW) == ([], [], [])

@@ -18,6 +18,7 @@ from git_blackbird.model.recorded import parse_part
 from git_blackbird.model.run import RECORDER, DecisionState, Run, RunStatus, RunType
 from git_blackbird.storage.atomic import write_atomic
 from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.newest import load_newest, stray_files
 from git_blackbird.storage.records import Records, load_record, render_record
 from git_blackbird.storage.store import Store
@@ -116,7 +117,7 @@ def history_faults(layout: Layout) -> list[tuple[str, str]]:
 def test_records_of_the_go_program_are_read_and_written_back_whole(
     layout: Layout, record: dict[str, Any]
 ) -> None:
-    found = load_record(layout.state_root, put(layout, record), T)
+    found = load_record(Ledger(layout), put(layout, record), T)
     assert isinstance(found, Run)
     assert not found.is_ours
     written = json.loads(render_record(found))
@@ -142,13 +143,13 @@ def test_a_record_without_a_type_is_an_execute(
     layout: Layout, given_type: dict[str, str], expected: RunType
 ) -> None:
     record = {name: value for name, value in GO_RECORD.items() if name != "run_type"} | given_type
-    found = load_record(layout.state_root, put(layout, record), T)
+    found = load_record(Ledger(layout), put(layout, record), T)
     assert isinstance(found, Run)
     assert found.run_type == expected
 
 
 def test_what_was_read_is_what_counts(layout: Layout) -> None:
-    found = load_record(layout.state_root, put(layout, GO_RECORD), T)
+    found = load_record(Ledger(layout), put(layout, GO_RECORD), T)
     assert isinstance(found, Run)
     assert (found.status, found.exit_code, found.decision_state) == (
         RunStatus.SUCCESS,
@@ -197,13 +198,13 @@ def _lost(before: Any, after: Any, place: str = "$") -> list[str]:
 
 def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(layout: Layout) -> None:
     record = GO_RECORD | UNKNOWN
-    found = load_record(layout.state_root, put(layout, record), T)
+    found = load_record(Ledger(layout), put(layout, record), T)
     assert isinstance(found, Run)
     with Store(layout).transaction() as transaction:
         transaction.save_run(found.with_fields(decision_state=DecisionState.APPROVED_QUIT))
     again = json.loads(layout.record(T, found.id).read_bytes())
     assert _lost(record | {"decision_state": "approved_quit"}, again) == []
-    twice = load_record(layout.state_root, layout.record(T, found.id), T)
+    twice = load_record(Ledger(layout), layout.record(T, found.id), T)
     assert isinstance(twice, Run)
     assert json.loads(render_record(twice)) == again
 
@@ -276,7 +277,7 @@ def test_w22_stray_files_beside_the_folders_of_tasks_hide_nothing(layout: Layout
     histories = Records(layout).histories()
     assert {name: len(found.runs) for name, found in histories.items() if found.runs} == {"t1": 1}
     assert [fault.path for fault in histories[TaskId("loop")].faults] == [str(layout.runs / "loop")]
-    runs, faults = load_newest(layout, 20, 1_800_000_000 * 10**9)
+    runs, faults, _ = load_newest(layout, 20, 1_800_000_000 * 10**9)
     assert ([run.id for run in runs], faults) == ([GO_ID], [])
 
 
@@ -378,14 +379,16 @@ def test_an_unchanged_folder_is_not_read_again(layout: Layout) -> None:
 def test_a_record_broken_anywhere_is_read_or_named_and_what_is_read_can_be_saved(seed: int) -> None:
     record = broken(json.loads(json.dumps(GO_RECORD | UNKNOWN)), seed)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"{GO_ID}.json")
+        root = Path(folder)
+        path, ledger = root / f"{GO_ID}.json", Ledger(Layout(root, root / "private"))
         path.write_text(json.dumps(record))
-        found = load_record(path.parent, path, T)
+        found = load_record(ledger, path, T)
         if isinstance(found, RecordFault):
             assert found.what
             assert found.path == str(path)
             return
+        assert isinstance(found, Run)
         path.write_bytes(render_record(found))
-        again = load_record(path.parent, path, T)
+        again = load_record(ledger, path, T)
         assert isinstance(again, Run)
         assert render_record(again) == render_record(found)

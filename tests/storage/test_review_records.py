@@ -8,6 +8,7 @@ from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.recorded import parse_part
 from git_blackbird.model.review import ChildResult, ChildStatus, Dismissal
 from git_blackbird.model.run import RECORDER, Run
+from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.records import load_record, render_record
 from tests.storage.building import STAMP, make_layout
 
@@ -60,7 +61,7 @@ def test_a_review_of_the_go_program_comes_back_byte_for_byte(tmp_path: Path) -> 
     path = layout.record(TaskId("p"), RunId("4b2a9c0d1e2f3a4b"))
     layout.make_folder(path.parent)
     path.write_text(GO_REVIEW_TEXT)
-    found = load_record(layout.state_root, path, TaskId("p"))
+    found = load_record(Ledger(layout), path, TaskId("p"))
     assert isinstance(found, Run)
     assert (found.parent_review_passed, found.parent_review_resume_task_ids) == (False, ("b",))
     assert found.parent_review_results == {

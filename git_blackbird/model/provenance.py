@@ -1,0 +1,101 @@
+"""Whose record files are: what our commands wrote, what was there before a run began, and what was not.
+
+A place is the path of a file below the state folder, with slashes; times are in nanoseconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from git_blackbird.model.commands import task_command
+from git_blackbird.model.ids import RunId
+from git_blackbird.model.text import shell_word
+
+_RUNS = "runs"
+FEEDBACK = "feedback"
+
+
+class Content(NamedTuple):
+    """What a file at a place holds, by digest, and when the file system last saw it change."""
+
+    digest: str
+    changed: int
+
+
+class Unconfirmed(NamedTuple):
+    """Content that something else than our commands wrote while a run was at work.
+
+    ``is_new`` says that no record was in its place before.
+    """
+
+    digest: str
+    run_id: RunId
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class WatchedRun:
+    """What is known of record files since a run began.
+
+    ``written`` has, for each place, the digests that our commands noted before they wrote them, in order;
+    "" stands for a file that they removed.
+    """
+
+    run_id: RunId
+    since: int
+    before: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def is_untouched(self, place: str, changed: int) -> bool:
+        """Whether a file that last changed then is the one that was there before."""
+        return place in self.before and changed < self.since
+
+    def judge(self, place: str, content: Content) -> Unconfirmed | None:
+        """Give content that our commands did not write, and that was not there before; else None.
+
+        The last two that were noted are valid: a crash may leave the one before the last.
+        """
+        if self.is_untouched(place, content.changed):
+            return None
+        known_before = self.before.get(place)
+        valid = (*filter(None, (known_before,)), *self.written.get(place, ()))
+        if content.digest in valid[-2:]:
+            return None
+        return Unconfirmed(content.digest, self.run_id, is_new=not valid)
+
+    def removed(self, places: frozenset[str]) -> tuple[str, ...]:
+        """Give the run records that our commands wrote or found, and that are not among ``places``."""
+        known = self.before.keys() | self.written.keys()
+        return tuple(sorted(place for place in known - places if place.startswith(f"{_RUNS}/")))
+
+
+class UnconfirmedRecord(NamedTuple):
+    """A file among the records that counts for nothing until a person says so."""
+
+    path: str
+    place: str
+    run_id: RunId
+
+    @property
+    def what(self) -> str:
+        """Say why."""
+        return written_during(self.run_id)
+
+    @property
+    def command(self) -> str:
+        """The command that lets it count."""
+        return f"{accept_command(self.place)}    # lets it count; or remove it"
+
+
+def written_during(run_id: RunId) -> str:
+    """Say of a file that something else wrote it while a run was at work."""
+    return f"written while run {run_id} was at work, not by git-blackbird"
+
+
+def accept_command(place: str) -> str:
+    """Write the command line that lets the file at a place count."""
+    path = PurePosixPath(place)
+    if path.parts[0] == _RUNS:
+        return task_command("runs", path.parts[1], f" {shell_word(path.stem)} --accept")
+    return task_command("runs", path.stem, f" {FEEDBACK} --accept")
