@@ -13,7 +13,7 @@ from git_blackbird.cli.demo_face import RehearsedFace
 from git_blackbird.cli.faces import ToldReviews, build_face
 from git_blackbird.cli.json_face import JsonFace
 from git_blackbird.cli.line_face import LineFace
-from git_blackbird.cli.main import cli
+from git_blackbird.cli.registry import cli
 from git_blackbird.cli.resets import show_reset
 from git_blackbird.cli.root import Root
 from git_blackbird.cli.running import run_loop

@@ -5,30 +5,37 @@ from collections.abc import Sequence
 import click
 
 from git_blackbird.cli.bug_report import report_bug
-from git_blackbird.cli.main import COMMANDS
-from git_blackbird.cli.output import drop_output, print_error
+from git_blackbird.cli.output import drop_output, flush_or_drop, print_error
+from git_blackbird.cli.registry import COMMANDS
 from git_blackbird.cli.root import Root
+from git_blackbird.cli.system_faults import as_system_fault
 from git_blackbird.errors import BlackbirdError, ExitCode, UsageError
 
 
 def end(error: BaseException, args: Sequence[str], root: Root) -> int:
     """Say what happened and give the exit code."""
+    code = _tell(as_system_fault(error) or error, args, root)
+    flush_or_drop()
+    return int(code)
+
+
+def _tell(error: BaseException, args: Sequence[str], root: Root) -> int:
     match error:
         case click.Abort() | KeyboardInterrupt() | EOFError():
             click.echo("interrupted", err=True)
-            return int(ExitCode.INTERRUPTED)
+            return ExitCode.INTERRUPTED
         case click.ClickException():
             fault = UsageError(error.format_message(), hint=f"{_command_of(error, args)} -h")
             print_error(fault, as_json=root.as_json or "--json" in args)
-            return int(fault.exit_code)
+            return fault.exit_code
         case BrokenPipeError():
             drop_output()
-            return int(ExitCode.OK)
+            return ExitCode.OK
         case BlackbirdError():
             print_error(error, as_json=root.as_json)
-            return int(error.exit_code)
+            return error.exit_code
         case Exception():
-            return report_bug(error, args, root.world)
+            return report_bug(error, args)
         case _:
             raise error
 

@@ -1,111 +1,34 @@
-"""The program's edge: one group of commands, loaded when they are called, and the way every call ends."""
+"""The program's edge: how a process becomes this program, and the way every call ends.
+
+Only what takes no time to load is imported at the top: until ``run`` has taken the signals, a Ctrl+C would
+end in a traceback.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import click
-
-from git_blackbird import __version__
-from git_blackbird.cli.presses import interrupt_once_a_press
-from git_blackbird.cli.root import Root
-from git_blackbird.cli.streams import open_closed_streams, print_every_letter
-from git_blackbird.errors import ExitCode
-from git_blackbird.model.collector import collector_paused
+from git_blackbird.cli.presses import interrupt_once_a_press, interrupts_end_silently
 
 if TYPE_CHECKING:
     from git_blackbird.controller.world import World
 
 
-class Entry(NamedTuple):
-    """One command: the module and name it is loaded from, and its line in the list of commands."""
-
-    place: str
-    says: str
-
-
-COMMANDS = {
-    "add": Entry("plan_commands:add", "Add a task to the plan."),
-    "agent": Entry("agent_command:agent", "Show which agents there are, and which is chosen."),
-    "completion": Entry("completion_command:completion", "Print the completion script of a shell."),
-    "config": Entry("config_command:config", "Show every key, or read or write one."),
-    "decide": Entry("run_commands:decide", "Record a decision on a task's run."),
-    "deinit": Entry("deinit_command:deinit", "Take git-blackbird out of a repository."),
-    "delete": Entry("edit_commands:delete", "Take a task out of the plan."),
-    "demo": Entry("demo_command:demo", "Try everything in a repository made for it."),
-    "deps": Entry("edit_commands:deps", "Change which tasks must be done before another."),
-    "edit": Entry("edit_commands:edit", "Edit a task, with options or in your editor."),
-    "execute": Entry("run_commands:execute", "Run what is ready; stop where someone must decide."),
-    "hooks": Entry("hooks_command:hooks", "Install, remove or show the post-commit hook."),
-    "init": Entry("plan_commands:init", "Make a plan to start from."),
-    "list": Entry("read_commands:list_command", "List tasks."),
-    "move": Entry("edit_commands:move", "Put a task below another parent or at another place."),
-    "restart": Entry("run_commands:restart", "Start a task again in a new session."),
-    "resume": Entry("run_commands:resume", "Go on in the same agent session."),
-    "retry": Entry("run_commands:retry", "Make a task todo again; start nothing."),
-    "review": Entry("review_command:review", "Show the reviews of a task, run or dismiss them."),
-    "runs": Entry("runs_command:runs", "Show what happened, what it cost, what it changed."),
-    "set-status": Entry("plan_commands:set_status_command", "Set a task's status by hand."),
-    "show": Entry("show_command:show", "Show one task and why it is or is not ready."),
-    "status": Entry("read_commands:status", "Show where the plan stands and what is due."),
-    "tui": Entry("tui_command:tui", "Open the plan in a full-screen application."),
-    "validate": Entry("plan_commands:validate", "Check the plan file; every fault in one go."),
-}
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-
-class LazyGroup(click.Group):
-    """Commands whose modules are imported when they are called: ``--help`` must not pay for them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name every command."""
-        del ctx
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
-        del ctx
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        module, name = entry.place.split(":")
-        with collector_paused():
-            command = getattr(import_module(f"git_blackbird.cli.{module}"), name)
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{entry.place} is no command")
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name].says) for name in sorted(COMMANDS)])
-
-
-@click.group(cls=LazyGroup, invoke_without_command=True, context_settings=SETTINGS)
-@click.version_option(__version__, prog_name="git blackbird", message="%(prog)s %(version)s")
-@click.pass_context
-def cli(context: click.Context) -> ExitCode | None:
-    """Run coding agents over a dependency-aware plan in this git repository.
-
-    Without a command it opens what `tui` opens, and prints what `status` prints where there is no terminal.
-    """
-    if context.invoked_subcommand:
-        return None
-    command = cli.get_command(context, "tui")
-    if command is None:
-        return None
-    code: ExitCode = context.invoke(command, as_json=False, no_input=False)
-    return code
-
-
 def run() -> NoReturn:
     """Run the program: the console script."""
+    interrupts_end_silently()
+    from git_blackbird.cli.streams import open_closed_streams, prepare_streams  # noqa: PLC0415  # signals first
+    from git_blackbird.errors import ExitCode  # noqa: PLC0415
+
     open_closed_streams()
-    print_every_letter()
-    interrupt_once_a_press()
-    code = main(sys.argv[1:], _real_world)
+    prepare_streams()
+    try:
+        interrupt_once_a_press()
+        code = main(sys.argv[1:], _real_world)
+        interrupts_end_silently()
+    except KeyboardInterrupt:  # while the end was being told
+        interrupts_end_silently()
+        code = ExitCode.INTERRUPTED
     sys.exit(code)
 
 
@@ -117,6 +40,11 @@ def _real_world() -> "World":
 
 def main(args: Sequence[str], make_world: "Callable[[], World]") -> int:
     """Run one command line and give its exit code; every error ends here."""
+    import click  # noqa: PLC0415  # signals first
+
+    from git_blackbird.cli.registry import cli  # noqa: PLC0415
+    from git_blackbird.cli.root import Root  # noqa: PLC0415
+
     root = Root(make_world)
     try:
         code = cli.main(args=list(args), prog_name="git blackbird", standalone_mode=False, obj=root)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from git_blackbird.cli.streams import OutputError
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError, ExitCode
 from git_blackbird.model.text import clean
@@ -90,6 +91,14 @@ def drop_output() -> None:
     os.dup2(devnull, sys.stdout.fileno())
 
 
+def flush_or_drop() -> None:
+    """Print what was held back, or let it go: nothing is left that could fail while the process ends."""
+    try:
+        sys.stdout.flush()
+    except (OSError, OutputError):
+        drop_output()
+
+
 @contextlib.contextmanager
 def reader_may_leave() -> Iterator[None]:
     """Print something whose reader may be gone: what was done, and its exit code, stay what they are."""
@@ -114,7 +123,9 @@ def print_error(error: BlackbirdError, *, as_json: bool) -> None:
     _hints(error.hint)
     if as_json:
         fault = {"message": error.message, "hint": error.hint, "exitCode": int(error.exit_code)}
-        click.echo(json.dumps({"schemaVersion": JSON_SCHEMA_VERSION, "error": fault}))
+        # What it says was said already; standard output may be the very thing that is wrong.
+        with contextlib.suppress(OSError, OutputError):
+            click.echo(json.dumps({"schemaVersion": JSON_SCHEMA_VERSION, "error": fault}))
 
 
 def _hints(hint: str | None) -> None:

@@ -4,7 +4,60 @@ import io
 import os
 import sys
 from collections.abc import Mapping
-from typing import IO
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, TextIO
+
+from git_blackbird.errors import UnusableError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class OutputError(UnusableError):
+    """Standard output takes nothing more, and somebody wanted what was to be printed there."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"cannot write to standard output: {error.strerror or error}")
+
+
+class _StandardOutput(io.FileIO):
+    """Says what it is when it cannot be written; a reader who left is a BrokenPipeError as ever."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write some of the data. Raises OutputError, BrokenPipeError."""
+        try:
+            return write_some(self.fileno(), data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(error) from error
+
+
+class _StandardError(io.FileIO):
+    """Takes what nobody can be told: that something cannot be said must not end what is being done."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write some of the data, or let it go."""
+        try:
+            return write_some(self.fileno(), data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def write_some(descriptor: int, data: "ReadableBuffer") -> int:
+    """Write some of the data, also to what somebody made non-blocking; gives how many bytes."""
+    while True:
+        try:
+            return os.write(descriptor, data)
+        except BlockingIOError:
+            _wait_until_writable(descriptor)
+
+
+def _wait_until_writable(descriptor: int) -> None:
+    import select  # noqa: PLC0415  # only a descriptor that somebody made non-blocking pays for it
+
+    with suppress(OSError):
+        select.select([], [descriptor], [], 1.0)
 
 
 def open_closed_streams() -> None:
@@ -27,11 +80,26 @@ def _nowhere(mode: str) -> IO[str]:
     return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123  # --help loads no pathlib
 
 
-def print_every_letter() -> None:
-    """Let no letter that the locale's encoding lacks end a command: a ``?`` takes its place."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+def prepare_streams() -> None:
+    """Let nothing but standard output that takes no more end a command because of what it prints.
+
+    A letter that the locale's encoding lacks is printed as a ``?``.
+    """
+    sys.stdout = _rewrapped(sys.stdout, _StandardOutput)
+    sys.stderr = _rewrapped(sys.stderr, _StandardError)
+
+
+def _rewrapped(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    raw = kind(stream.fileno(), "wb", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=stream.encoding,
+        errors="replace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 def is_capable_terminal(environ: Mapping[str, str]) -> bool:

@@ -1,17 +1,21 @@
 """A thread that writes: a reader that does not read holds up nobody but itself."""
 
 import asyncio
-import os
+import errno
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+
+from git_blackbird.cli.streams import OutputError, write_some
 
 STDOUT = 1
 STDERR = 2
 MAX_BACKLOG = 256 * 1024
+# How a pipe without a reader and a terminal that is gone refuse: nobody misses what is not printed there.
+_LEFT = frozenset({errno.EPIPE, errno.EIO})
 
 Job = Callable[[], None]
 
@@ -72,12 +76,12 @@ class Writer:
         data = memoryview(text.encode(_encoding(stream), errors="replace"))
         while data and stream not in self._gone:
             try:
-                data = data[os.write(stream, data) :]
-            except BlockingIOError:
-                _wait_until_writable(stream)
-            except OSError:
+                data = data[write_some(stream, data) :]
+            except OSError as error:
                 # The pipe has no reader or the terminal hung up; the work goes on without being shown.
                 self._gone.add(stream)
+                if stream == STDOUT and error.errno not in _LEFT:
+                    self._failure = OutputError(error)
 
     async def drained(self) -> None:
         """Wait until everything given so far is written; nothing else is held up meanwhile."""
@@ -135,13 +139,6 @@ def _resolve(future: Future[None]) -> None:
     # A wait that was given up has cancelled it.
     if future.set_running_or_notify_cancel():
         future.set_result(None)
-
-
-def _wait_until_writable(stream: int) -> None:
-    import select  # noqa: PLC0415  # only a descriptor that somebody made non-blocking pays for it
-
-    with suppress(OSError):
-        select.select([], [stream], [], 1.0)
 
 
 @contextmanager

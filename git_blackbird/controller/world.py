@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.timestamps import format_timestamp
 
 
@@ -41,14 +41,21 @@ class World(NamedTuple):
 
 
 def real_world() -> World:
-    """Give the world of a process: its environment, its clock, the system's random source."""
+    """Give the world of a process: its environment, its clock, the system's random source.
+
+    Raises UnusableError when it is in a folder that was removed.
+    """
     import os  # noqa: PLC0415  # this and the next are this function's whole business
     import time  # noqa: PLC0415
 
+    try:
+        cwd = Path.cwd()
+    except OSError as error:
+        raise UnusableError(
+            f"cannot tell the current folder: {error.strerror}", hint="go to another"
+        ) from error
     # What `secrets` does, without all that it loads.
-    return World(
-        dict(os.environ), Path.cwd(), time.time_ns, lambda bits: _bits_of(os.urandom(-(-bits // 8)), bits)
-    )
+    return World(dict(os.environ), cwd, time.time_ns, lambda bits: _bits_of(os.urandom(-(-bits // 8)), bits))
 
 
 def _bits_of(data: bytes, bits: int) -> int:

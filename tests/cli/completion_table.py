@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from git_blackbird.cli.main import COMMANDS, SETTINGS, cli
+from git_blackbird.cli.registry import COMMANDS, SETTINGS, cli
 from git_blackbird.model.keys import AGENT_NAMES, KEYS, Kind
 
 SCRIPTS = Path(cli.get_command.__code__.co_filename).with_name("completions")

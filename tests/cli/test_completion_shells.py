@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pytest
 
-from git_blackbird.cli.main import COMMANDS, cli
+from git_blackbird.cli.registry import COMMANDS, cli
 from git_blackbird.model.keys import AGENT_NAMES, KEYS
 from git_blackbird.model.plan import Status
 from git_blackbird.model.review import completion_signature

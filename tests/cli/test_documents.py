@@ -9,7 +9,7 @@ import click
 import pytest
 
 from git_blackbird import __version__
-from git_blackbird.cli.main import COMMANDS, cli
+from git_blackbird.cli.registry import COMMANDS, cli
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.keys import KEYS, Key, Kind
 
