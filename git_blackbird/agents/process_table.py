@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from git_blackbird.model.system_faults import is_exhausted
+
 _PROC = "/proc"
 _MAX_BYTES = 4 * 1024 * 1024
 # Nearly all that is read is smaller; room for the longest would cost more than the reading.
@@ -124,10 +126,15 @@ def _boot_id() -> str:
 
 
 def _read(path: str) -> bytes | None:
-    """Give what a file of /proc holds; None when it is gone or not ours."""
+    """Give what a file of /proc holds; None when it is gone or not ours.
+
+    Raises OSError when no file can be opened at all: nothing has ended because of that.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        if is_exhausted(error):
+            raise
         return None
     try:
         data = piece = os.read(descriptor, _PIECE_BYTES)

@@ -17,6 +17,7 @@ from git_blackbird.agents.logs import FollowedLog, LogFiles, open_log
 from git_blackbird.agents.protocol import Launch, OutputReader
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.conversation import Progress
+from git_blackbird.model.system_faults import is_exhausted, refusal_hint
 
 __all__ = ["TMP_FOLDER", "EndCause", "Ended", "HeldChild", "Limits", "LogFiles", "hold"]
 
@@ -37,7 +38,7 @@ def hold(
 
     ``work_dir`` is a private folder of the caller's; the prompt and the launch's files are put there, and
     ``work_dir/tmp``, meant as the child's TMPDIR, is made. Raises AgentUnavailableError when no
-    process can be started, UnusableError when the files cannot be made.
+    process can be started, UnusableError when the files cannot be made or the system has no room for one.
     """
     prompt = work_dir / _PROMPT_FILE
     argv = [_SHELL, "-c", _GATE, "gate", str(prompt), *launch.argv]
@@ -50,11 +51,15 @@ def hold(
             stderr = _open_stream(logs.stderr, logs.max_bytes, on_failure)
         except OSError as error:
             where = error.filename or work_dir
-            raise UnusableError(f"cannot write {where}: {error.strerror or error}") from error
+            message = f"cannot write {where}: {error.strerror or error}"
+            raise UnusableError(message, hint=refusal_hint(error)) from error
         outputs = stdout[0], stderr[0]
         try:
             popen = _start(argv, cwd, {**environ, **launch.environ}, outputs)
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and is_exhausted(error):
+                message = f"cannot start the agent: {error.strerror}"
+                raise UnusableError(message, hint=refusal_hint(error)) from error
             raise AgentUnavailableError(f"cannot start the agent: {error}") from error
         on_failure.pop_all()
     for output in outputs:

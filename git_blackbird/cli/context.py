@@ -37,6 +37,7 @@ def command_options(body: Body[P]) -> Callable[..., ExitCode]:
     ) -> ExitCode:
         root: Root = context.obj
         root.as_json = as_json
+        root.begin()
         output = Output(command=context.info_name or "", as_json=as_json, world=root.world)
         return body(Invocation(root.world, output, no_input), *args, **kwargs)
 

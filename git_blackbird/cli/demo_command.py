@@ -139,7 +139,12 @@ def _rehearsed(call: Invocation, workspace: Workspace) -> Iterator[Face]:
 def _show_status(call: Invocation) -> None:
     call.output.say("\n$ git blackbird status")
     args = ["status", *(["--json"] if call.output.as_json else [])]
-    cli.main(args=args, prog_name="git blackbird", standalone_mode=False, obj=Root(lambda: call.world))
+    cli.main(
+        args=args,
+        prog_name="git blackbird",
+        standalone_mode=False,
+        obj=Root(lambda: call.world, lambda: None),
+    )
 
 
 def _point_on(call: Invocation, shown: Path, workspace: Workspace) -> None:

@@ -21,7 +21,8 @@ def end(error: BaseException, args: Sequence[str], root: Root) -> int:
 
 def _tell(error: BaseException, args: Sequence[str], root: Root) -> int:
     match error:
-        case click.Abort() | KeyboardInterrupt() | EOFError():
+        # Before Python 3.12, one that comes while a class is being made is wrapped.
+        case click.Abort() | KeyboardInterrupt() | EOFError() | RuntimeError(__cause__=KeyboardInterrupt()):
             click.echo("interrupted", err=True)
             return ExitCode.INTERRUPTED
         case click.ClickException():

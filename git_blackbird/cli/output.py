@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from git_blackbird.errors import BlackbirdError, ExitCode
 from git_blackbird.model.text import clean
 
 JSON_SCHEMA_VERSION = 1
+# In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
+_SURROGATES = re.compile(r"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(?P<lone>\\ud[89a-f][0-9a-f]{2})")
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Output:
         """Print the envelope for programs; nothing when people are spoken to."""
         if self.as_json:
             envelope = {"schemaVersion": JSON_SCHEMA_VERSION, "command": self.command, "data": data}
-            click.echo(json.dumps(envelope, ensure_ascii=True))
+            click.echo(_render_json(envelope))
 
     def event(self, name: str, fields: Mapping[str, Any]) -> None:
         """Print one line of the event stream for programs; nothing when people are spoken to."""
@@ -77,12 +80,21 @@ class Output:
     def event_line(self, name: str, fields: Mapping[str, Any]) -> str:
         """Give one line of the event stream, with its end, for who writes it in its own time."""
         line = {"schemaVersion": JSON_SCHEMA_VERSION, "event": name, **fields}
-        return json.dumps(line, ensure_ascii=True) + "\n"
+        return _render_json(line) + "\n"
 
     def warn(self, text: str, hint: str | None = None) -> None:
         """Print a warning on standard error."""
         click.echo(f"warning: {clean(text)}", err=True)
         _hints(hint)
+
+
+def _render_json(value: Mapping[str, Any]) -> str:
+    """Give one line of ASCII. What stands for a byte that is not UTF-8, as in a path, becomes U+FFFD."""
+    return _SURROGATES.sub(_replace_lone, json.dumps(value, ensure_ascii=True))
+
+
+def _replace_lone(match: re.Match[str]) -> str:
+    return "\\ufffd" if match["lone"] else match[0]
 
 
 def drop_output() -> None:
@@ -125,7 +137,7 @@ def print_error(error: BlackbirdError, *, as_json: bool) -> None:
         fault = {"message": error.message, "hint": error.hint, "exitCode": int(error.exit_code)}
         # What it says was said already; standard output may be the very thing that is wrong.
         with contextlib.suppress(OSError, OutputError):
-            click.echo(json.dumps({"schemaVersion": JSON_SCHEMA_VERSION, "error": fault}))
+            click.echo(_render_json({"schemaVersion": JSON_SCHEMA_VERSION, "error": fault}))
 
 
 def _hints(hint: str | None) -> None:

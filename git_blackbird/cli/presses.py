@@ -8,15 +8,6 @@ from types import FrameType
 from git_blackbird.model.presses import PressCounter
 
 
-def interrupts_end_silently() -> None:
-    """Let a Ctrl+C end the process without a word: there is nothing to tidy up yet, or no more.
-
-    Where Ctrl+C is ignored, as below ``nohup``, it stays so.
-    """
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def interrupt_once_a_press(now: Callable[[], float] = time.monotonic) -> None:
     """Let a Ctrl+C raise KeyboardInterrupt once, so that its echo does not strike what the first one began.
 

@@ -9,10 +9,14 @@ if TYPE_CHECKING:
 
 
 class Root:
-    """What the edge hands to the commands, and learns from them: whether errors must speak JSON."""
+    """What the edge hands to the commands, and learns from them: whether errors must speak JSON.
 
-    def __init__(self, make_world: "Callable[[], World]") -> None:
+    ``begin`` is for a command to call before it does anything.
+    """
+
+    def __init__(self, make_world: "Callable[[], World]", begin: Callable[[], None]) -> None:
         self._make_world = make_world
+        self.begin = begin
         self.as_json = False
 
     @cached_property

@@ -28,6 +28,7 @@ from git_blackbird.model.history import OwedWords
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.system_faults import is_exhausted
 from git_blackbird.storage.layout import OVERVIEW_NAME, STATE_NAME
 from git_blackbird.storage.reading import load_beginning
 
@@ -122,8 +123,10 @@ def load_snapshot(workspace: Workspace) -> str | None:
         top = workspace.layout.state_root
         try:
             data = load_beginning(top, top / name, 4 * SNAPSHOT_BYTES)
-        except OSError:
+        except OSError as error:
             # There is none, or none that a repository may have an agent read.
+            if is_exhausted(error):
+                raise
             continue
         text = bound_snapshot(data.decode(errors="replace"))
         if text:

@@ -12,6 +12,7 @@ from typing import IO, NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.along import ALONG
+from git_blackbird.model.system_faults import is_exhausted, refusal_hint
 
 LOCAL_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -354,7 +355,7 @@ def _rest(pipe: IO[bytes] | None) -> bytes:
 def _not_started(error: OSError, cwd: Path) -> UnusableError:
     if error.filename is not None and os.fsdecode(error.filename) == os.fspath(cwd):
         return UnusableError(f"cannot work in {cwd}: {error.strerror}")
-    hint = "install git 2.31 or newer, or put it on PATH"
+    hint = refusal_hint(error) if is_exhausted(error) else "install git 2.31 or newer, or put it on PATH"
     return UnusableError(f"cannot start git: {error.strerror}", hint=hint)
 
 

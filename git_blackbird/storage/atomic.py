@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.model.system_faults import refusal_hint
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.reading import require_inside
 
@@ -17,9 +18,9 @@ class SaveError(UnusableError):
     """A file could not be saved; what was there before still is."""
 
     def __init__(self, path: Path, error: OSError) -> None:
+        hint = refusal_hint(error) or "make it writable, then repeat the command"
         super().__init__(
-            f"cannot save {path}: {error.strerror or error}",
-            hint="nothing was half-written; make room or make it writable, then repeat the command",
+            f"cannot save {path}: {error.strerror or error}", hint=f"nothing was half-written; {hint}"
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from git_blackbird.errors import UnusableError, UsageError
 from git_blackbird.model.settings import Given, Layer, Problem, flatten
+from git_blackbird.model.system_faults import is_exhausted
 from git_blackbird.model.text import clean
 from git_blackbird.storage.atomic import replace_durably
 from git_blackbird.storage.json_text import JsonFault, dump_json, load_bounded_json
@@ -116,7 +117,9 @@ def load_agent_choice(path: Path, top: Path) -> list[Given]:
     """
     try:
         document = _load_document(path, top)
-    except (OSError, JsonFault):
+    except (OSError, JsonFault) as error:
+        if isinstance(error, OSError) and is_exhausted(error):
+            raise
         return []
     name = document.get("selectedAgent")
     return [Given("agent", name, Layer.AGENT_CHOICE, str(path))] if name in GO_AGENTS else []

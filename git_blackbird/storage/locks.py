@@ -12,11 +12,21 @@ from typing import NamedTuple
 
 from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.ids import RunId
+from git_blackbird.model.system_faults import is_exhausted, refusal_hint
 from git_blackbird.storage.layout import Layout
 
 STORE_PATIENCE_SECONDS = 30.0
 _POLL_SECONDS = 0.003
 _TRIES = 10
+_UNSUPPORTED = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
+_WITH_LOCKS = (
+    "this file system gives no locks; mount it with them (NFS without its lock service: `local_lock=flock`), "
+    "or move the repository to one that has them"
+)
+
+
+class LocksUnsupportedError(UnusableError):
+    """The file system knows no locks: nobody can hold one there."""
 
 
 @contextlib.contextmanager
@@ -26,21 +36,22 @@ def controller_lock(layout: Layout, command: str, since: str) -> Iterator[None]:
     Raises LockedError at once when another process holds it. The file is left behind: removing it would
     split those who wait.
     """
-    with _opened(lock_path(layout)) as descriptor:
-        if not _lock_soon(descriptor):
+    path = lock_path(layout)
+    with _opened(path) as descriptor:
+        if not _lock_soon(descriptor, path):
             raise LockedError(
                 f"another git-blackbird works here: {_holder(descriptor)}",
                 hint="wait for it, or answer it from here with `git blackbird decide`",
             )
         holder = json.dumps({"command": command, "pid": os.getpid(), "since": since})
-        _write_holder(descriptor, lock_path(layout), holder)
+        _write_holder(descriptor, path, holder)
         yield
 
 
-def _lock_soon(descriptor: int) -> bool:
+def _lock_soon(descriptor: int, path: Path) -> bool:
     """Take the lock, or know that someone keeps it: who only asks who holds it lets go at once."""
     for _ in range(_TRIES):
-        if _try_lock(descriptor):
+        if _try_lock(descriptor, path):
             return True
         time.sleep(_POLL_SECONDS)
     return False
@@ -49,9 +60,9 @@ def _lock_soon(descriptor: int) -> bool:
 def _write_holder(descriptor: int, path: Path, holder: str) -> None:
     try:
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, holder.encode(), 0)
+        os.pwrite(descriptor, holder.encode(errors="replace"), 0)
     except OSError as error:
-        raise UnusableError(f"cannot write {path}: {error.strerror}", hint="make room") from error
+        raise _unusable(path, error) from error
 
 
 @contextlib.contextmanager
@@ -63,7 +74,7 @@ def store_lock(layout: Layout, patience: float = STORE_PATIENCE_SECONDS) -> Iter
     path = layout.private / "store.lock"
     with _opened(path) as descriptor:
         deadline = time.monotonic() + patience
-        while not _try_lock(descriptor):
+        while not _try_lock(descriptor, path):
             if time.monotonic() > deadline:
                 raise LockedError(
                     f"{path} is held by another process",
@@ -82,7 +93,7 @@ def approval_lock(layout: Layout, run_id: RunId) -> Iterator[int]:
     """
     path = _approval_path(layout)
     with _opened(path) as descriptor:
-        if not _lock_soon(descriptor):
+        if not _lock_soon(descriptor, path):
             raise LockedError(
                 f"another approval is being committed here: run {_approved_run(descriptor) or 'unknown'}",
                 hint="wait for it, then repeat the command",
@@ -128,7 +139,7 @@ def session_lock(folder: Path, session: Session, holder: str) -> Iterator[None]:
     path = folder / f"{session.provider}-{digest[:32]}.lock"
     with contextlib.ExitStack() as stack:
         descriptor = stack.enter_context(_opened(path))
-        while (free := _try_lock(descriptor)) and not _is_at(path, descriptor):
+        while (free := _try_lock(descriptor, path)) and not _is_at(path, descriptor):
             # Its last holder removed it just now: what counts is the file that others find.
             descriptor = stack.enter_context(_opened(path))
         if not free:
@@ -168,12 +179,13 @@ def _looked_at(path: Path) -> Iterator[int | None]:
     """Open a lock's file to read who holds it; None when nobody does."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        if is_exhausted(error):
+            raise
         yield None
         return
     try:
-        # A shared lock, so that two who ask do not take each other for the holder.
-        yield None if _try_lock(descriptor, fcntl.LOCK_SH) else descriptor
+        yield descriptor if _is_held(descriptor, path) else None
     finally:
         os.close(descriptor)
 
@@ -183,11 +195,16 @@ def _opened(path: Path) -> Iterator[int]:
     try:
         descriptor = _open(path)
     except OSError as error:
-        raise UnusableError(f"cannot write {path}: {error.strerror}", hint="make it writable") from error
+        raise _unusable(path, error) from error
     try:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _unusable(path: Path, error: OSError) -> UnusableError:
+    hint = refusal_hint(error) or "make it writable, then repeat the command"
+    return UnusableError(f"cannot write {path}: {error.strerror}", hint=hint)
 
 
 def _open(path: Path) -> int:
@@ -199,12 +216,27 @@ def _open(path: Path) -> int:
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
-def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
+def _try_lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> bool:
+    """Take the lock if nobody holds it.
+
+    Raises LocksUnsupportedError, and UnusableError when it is refused for another reason.
+    """
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        refusal = LocksUnsupportedError if error.errno in _UNSUPPORTED else UnusableError
+        raise refusal(f"cannot lock {path}: {error.strerror}", hint=_WITH_LOCKS) from error
     return True
+
+
+def _is_held(descriptor: int, path: Path) -> bool:
+    try:
+        # A shared lock, so that two who ask do not take each other for the holder.
+        return not _try_lock(descriptor, path, fcntl.LOCK_SH)
+    except LocksUnsupportedError:
+        return False
 
 
 def _holder(descriptor: int) -> str:

@@ -10,6 +10,7 @@ from git_blackbird.model.history import RecordFault
 from git_blackbird.model.ids import TaskId, task_id_fault
 from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.run import Run
+from git_blackbird.model.system_faults import is_exhausted
 from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.records import load_record
@@ -79,7 +80,9 @@ def _folders(layout: Layout) -> list[tuple[int, str]]:
                 for entry in entries
                 if task_id_fault(entry.name) is None and entry.is_dir(follow_symlinks=False)
             ]
-    except OSError:
+    except OSError as error:
+        if is_exhausted(error):
+            raise
         return []
     return sorted(found, reverse=True)
 
@@ -93,7 +96,9 @@ def _candidates(folder: str, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
     first, last = own_ids
     try:
         names = os.listdir(folder)
-    except OSError:
+    except OSError as error:
+        if is_exhausted(error):
+            raise
         return
     for name in names:
         if not name.endswith(_ENDING):

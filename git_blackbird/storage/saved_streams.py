@@ -6,6 +6,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from git_blackbird.model.system_faults import is_exhausted
+
 CHUNK_BYTES = 256 * 1024
 
 
@@ -48,7 +50,9 @@ class SavedStream:
 def _opened(path: Path) -> Iterator[int | None]:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        if is_exhausted(error):
+            raise
         yield None
         return
     try:

@@ -15,6 +15,7 @@ from git_blackbird.model.plan import Plan
 from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import Run
+from git_blackbird.model.system_faults import is_exhausted
 from git_blackbird.storage.atomic import SaveError, copy_private, move_aside, sweep_temporaries, write_atomic
 from git_blackbird.storage.feedback import FeedbackFiles, SavedFeedback
 from git_blackbird.storage.layout import Layout
@@ -290,7 +291,9 @@ class Transaction:
         layout = self._store.layout
         try:
             load_inside(layout.state_root, layout.plan)
-        except OSError:
+        except OSError as error:
+            if is_exhausted(error):
+                raise
             return False
         return True
 

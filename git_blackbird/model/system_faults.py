@@ -1,0 +1,50 @@
+"""What a system refuses though the request is right: a full disk, a limit, a missing right."""
+
+import errno
+
+_FULL = "make room, then repeat the command"
+_RIGHTS = "make it readable and writable, then repeat the command"
+_FILES = "raise the limit of open files, as with `ulimit -n 256`, then repeat the command"
+_MEMORY = "close other programs or raise the limit, as with `ulimit -v unlimited`, then repeat the command"
+_PROCESSES = "close other programs or raise the limit of processes (`ulimit -u`), then repeat the command"
+_SIZE = "raise the limit of a file's size, as with `ulimit -f unlimited`, then repeat the command"
+_DISK = "look at the disk, or the network it is on, then repeat the command"
+
+_HINTS = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _SIZE,
+    errno.EROFS: _RIGHTS,
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.ENOMEM: _MEMORY,
+    errno.EAGAIN: _PROCESSES,
+    errno.EIO: _DISK,
+    errno.ESTALE: _DISK,
+    errno.ETIMEDOUT: _DISK,
+    errno.ENOTCONN: _DISK,
+    errno.ENXIO: _DISK,
+    errno.ENODEV: _DISK,
+    errno.ENOLCK: _DISK,
+}
+# No process can be started, whichever it is.
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
+
+NO_MEMORY = _MEMORY
+NO_THREAD = _PROCESSES
+
+
+def refusal_hint(error: OSError) -> str | None:
+    """Give the way out of what the system refused; None for an error of another kind.
+
+    Errors that say that a file is missing or of another kind are such: that it can be is for this program
+    to know.
+    """
+    return _HINTS.get(error.errno or 0)
+
+
+def is_exhausted(error: OSError) -> bool:
+    """Whether it says that nothing can be started now, rather than that this cannot be."""
+    return error.errno in _EXHAUSTED
