@@ -79,9 +79,10 @@ def _stop_data(stop: Stop) -> dict[str, Any]:
 def show_forecast(output: Output, foreseen: Forecast) -> ExitCode:
     """Say what an execute would start, in order, if every task succeeded and every review passed."""
     order, stop = foreseen.order, foreseen.stop
+    changed = {task.id for task in foreseen.changes}
     for number, task in enumerate((*foreseen.changes, *order), start=1):
         what = "review of " if task.children else ""
-        what = "reviews of the change of " if task in foreseen.changes else what
+        what = "reviews of the change of " if task.id in changed else what
         output.say(f"{number}. {what}{task.id}  {clean_line(task.title)}")
     if not order and not foreseen.changes:
         output.say("nothing would be started")

@@ -1,6 +1,6 @@
 """What an execute would do if every task succeeded and every review passed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.agents import require_reviewers
@@ -12,11 +12,12 @@ from git_blackbird.model.due import Call, ReviewsRequired, next_due
 from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import depth_first
 from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.plan_progress import PlanProgress
 from git_blackbird.model.run import ReviewState
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.status import apply_statuses, settled_parents
 from git_blackbird.model.stop import Stop
-from git_blackbird.model.unreadable import ready_tasks
+from git_blackbird.model.unreadable import is_stopped
 
 
 class Forecast(NamedTuple):
@@ -46,20 +47,22 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
         return Forecast((), reviews_required(standing, due))
     passing = Moment(workspace.world.timestamp(), Gate(is_on=False, histories={}))
     changes = _changes(workspace, standing, call)
-    before, plan = image.plan, settled_parents(image.plan, passing)
+    plan = settled_parents(image.plan, passing)
     plan = apply_statuses(plan, {task.id: Status.DONE for task in changes}, passing)
-    order: list[Task] = []
+    order = list(_reviewed(standing, call, _newly_done(image.plan, plan)))
+    progress = PlanProgress(plan)
     starts = 0
-    while True:
-        if standing.is_gated:
-            order += [one for one in _newly_done(before, plan) if call.covers_parent(plan, one)]
-        ready = ready_tasks(standing._replace(plan=plan))
-        task = next((one for one in ready if call.covers(one.id)), None)
-        if task is None or starts == limit:
-            return Forecast(tuple(order), unreadable_stop(standing, call), changes)
-        order.append(task)
-        starts += 1
-        before, plan = plan, apply_statuses(plan, {task.id: Status.DONE}, passing)
+    while starts != limit and (task := progress.take_ready()) is not None:
+        if call.covers(task.id) and not is_stopped(standing, task):
+            starts += 1
+            order.append(task)
+            order += _reviewed(standing, call, progress.finish(task))
+    return Forecast(tuple(order), unreadable_stop(standing, call), changes)
+
+
+def _reviewed(standing: Standing, call: Call, parents: Sequence[Task]) -> Iterator[Task]:
+    """Give those of the parents that this call reviews before they are ``done``."""
+    return (one for one in parents if standing.is_gated and call.covers_parent(standing.plan, one))
 
 
 def _changes(workspace: Workspace, standing: Standing, call: Call) -> tuple[Task, ...]:

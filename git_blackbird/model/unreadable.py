@@ -16,17 +16,21 @@ def unreadable_below(standing: Standing, parent: Task) -> list[Task]:
 def waits_for(standing: Standing, task: Task) -> tuple[TaskId, ...]:
     """Give the dependencies that are not ``done``, or of which that cannot be relied on."""
     waits = frozenset(unmet(standing.plan, task))
-    return tuple(dep for dep in task.deps if dep in waits or _is_stopped(standing, dep))
+    return tuple(dep for dep in task.deps if dep in waits or _is_unreliable(standing, dep))
 
 
-def _is_stopped(standing: Standing, dep: TaskId) -> bool:
+def _is_unreliable(standing: Standing, dep: TaskId) -> bool:
     return bool(standing.unreadable) and bool(unreadable_below(standing, standing.plan.tasks[dep]))
+
+
+def is_stopped(standing: Standing, task: Task) -> bool:
+    """Whether a record stops a task, or what it builds on."""
+    return task.id in standing.unreadable or any(_is_unreliable(standing, dep) for dep in task.deps)
 
 
 def may_start(standing: Standing, task: Task) -> bool:
     """Whether a task is ready, and no record stops it or what it builds on."""
-    is_stopped = task.id in standing.unreadable
-    return is_ready(standing.plan, task) and not is_stopped and not waits_for(standing, task)
+    return is_ready(standing.plan, task) and not is_stopped(standing, task)
 
 
 def ready_tasks(standing: Standing) -> tuple[Task, ...]:
