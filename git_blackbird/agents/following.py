@@ -86,7 +86,7 @@ class StartedProcess:
         return self.popen.pid
 
     def close_logs(self) -> None:
-        """Cut both logs to their bound and let them go."""
+        """Count what both logs have, and let them go."""
         self.stdout.close()
         self.stderr.close()
 

@@ -6,6 +6,7 @@ from typing import Any
 from git_blackbird.agents.protocol import Abilities
 from git_blackbird.agents.runner import EndCause, Ended
 from git_blackbird.controller.claims import list_noted
+from git_blackbird.controller.conduct import cut_logs
 from git_blackbird.controller.config_guard import ConfigCheck, check_config, forget_config
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.orders import Order
@@ -154,9 +155,12 @@ def ending_fields(ended: Ended, outcome: Outcome, now: str) -> dict[str, Any]:
     }
     if outcome.overtaken_by is not None:
         fields |= {"superseded_at": now, "superseded_by": outcome.overtaken_by}
-    if ended.stdout_dropped or ended.stderr_dropped:
-        fields["not_kept"] = StreamCut(stdout=ended.stdout_dropped, stderr=ended.stderr_dropped)
-    return fields
+    return fields | not_kept(ended.stdout_dropped, ended.stderr_dropped)
+
+
+def not_kept(stdout: int, stderr: int) -> dict[str, StreamCut]:
+    """Give the field that says how many bytes of each stream its log does not have; none where it has all."""
+    return {"not_kept": StreamCut(stdout=stdout, stderr=stderr)} if stdout or stderr else {}
 
 
 def _session(run: Run, closing: Closing) -> str | None:
@@ -263,6 +267,7 @@ def save_closed(workspace: Workspace, face: Face, run: Run, fields: dict[str, An
         transaction.forget_plan()
         save_status(workspace, transaction, run.task_id)
     forget_config(workspace)
+    cut_logs(workspace, closed)
     for was, aside in replaced:
         _warn(face, run, f"{was} was replaced during the run: what is there now is kept as {aside.name}")
     for notice in found:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.logs import LogFiles
+from git_blackbird.agents.logs import LogFiles, cut_saved
 from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.agents.runner import Ended, HeldChild, Limits, hold
 from git_blackbird.controller.face import Face
@@ -64,9 +64,23 @@ def hold_agent(crew: Crew, assignment: Assignment, post: Post) -> HeldChild:
         crew.agent.launch(assignment, environ),
         cwd=post.cwd,
         environ=environ,
-        logs=LogFiles(stdout, stderr, workspace.settings.number("execution.logMegabytes") * _MEGABYTE),
+        logs=LogFiles(stdout, stderr, log_bytes(workspace)),
         work_dir=post.folder,
     )
+
+
+def log_bytes(workspace: Workspace) -> int:
+    """Give how many bytes of each stream of a run are kept."""
+    return workspace.settings.number("execution.logMegabytes") * _MEGABYTE
+
+
+def cut_logs(workspace: Workspace, run: Run) -> None:
+    """Cut the logs of a run to their bound.
+
+    Not before its record is saved: until that says how much was printed beyond it, the files alone do.
+    """
+    for name in ("stdout", "stderr"):
+        cut_saved(workspace.layout.log(run.task_id, run.id, name), log_bytes(workspace))
 
 
 def open_run(crew: Crew, task_id: TaskId, tree: str) -> Run:

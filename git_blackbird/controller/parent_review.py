@@ -7,7 +7,7 @@ from typing import Any
 from git_blackbird.agents.runner import Ended
 from git_blackbird.controller.blocking import run_in_thread
 from git_blackbird.controller.closing import ending_fields
-from git_blackbird.controller.conduct import Crew, open_run
+from git_blackbird.controller.conduct import Crew, cut_logs, open_run
 from git_blackbird.controller.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.review_files import finish_reviews
@@ -165,6 +165,7 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
             _overtake_verdicts(transaction, closed, now)
         finish_reviews(transaction)
         save_statuses(workspace, transaction)
+    cut_logs(workspace, closed)
     forget_config(workspace)
     return closed
 

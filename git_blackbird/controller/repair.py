@@ -4,14 +4,16 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from git_blackbird.agents import processes
-from git_blackbird.agents.logs import LogFiles, read_saved, read_tail
+from git_blackbird.agents.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.approval_commits import mend_cut_off
 from git_blackbird.controller.assignments import recorded_assignment
 from git_blackbird.controller.claims import forget_noted
-from git_blackbird.controller.closing import save_closed, summarize_leg
+from git_blackbird.controller.closing import not_kept, save_closed, summarize_leg
+from git_blackbird.controller.conduct import log_bytes
 from git_blackbird.controller.config_guard import forget_config
 from git_blackbird.controller.deferred_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.face import Face
@@ -133,8 +135,7 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
             "usage": reading.usage,
             "cost_usd": reading.cost_usd,
             "raw_totals": reading.raw_totals or None,
-            "stdout": _tail(files.stdout),
-            "stderr": _tail(files.stderr),
+            **_streams(workspace, files),
         },
     )
     way = "resume" if session else "retry"
@@ -158,8 +159,7 @@ def _close_lost_review(workspace: Workspace, face: Face, run: Run) -> None:
         "error": "the program that ran it ended first",
         "usage": reading.usage,
         "cost_usd": reading.cost_usd,
-        "stdout": _tail(files.stdout),
-        "stderr": _tail(files.stderr),
+        **_streams(workspace, files),
     }
     save_closed(workspace, face, run, fields)
     again = "; it is made again" if _is_owed(workspace, run) else ""
@@ -211,6 +211,13 @@ def read_log(workspace: Workspace, run: Run) -> Reading:
 def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
     stdout, stderr = (workspace.layout.log(run.task_id, run.id, name) for name in ("stdout", "stderr"))
     return LogFiles(stdout, stderr, 0)
+
+
+def _streams(workspace: Workspace, files: LogFiles) -> dict[str, Any]:
+    """Give what a record says of what was printed."""
+    fields: dict[str, Any] = {"stdout": _tail(files.stdout), "stderr": _tail(files.stderr)}
+    bound = log_bytes(workspace)
+    return fields | not_kept(count_beyond(files.stdout, bound), count_beyond(files.stderr, bound))
 
 
 def _tail(path: Path) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from git_blackbird.controller.blocking import run_in_thread
 from git_blackbird.controller.checkpoints import change_of, reasons_to_ask, request_obstacle
 from git_blackbird.controller.closing import ending_fields, pending_fields
-from git_blackbird.controller.conduct import Crew, open_run
+from git_blackbird.controller.conduct import Crew, cut_logs, open_run
 from git_blackbird.controller.config_guard import ConfigCheck, check_config, forget_config, remember_config
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.reviewers import (
@@ -133,6 +133,7 @@ async def _try(
     fields = ending_fields(ended, outcome, crew.workspace.world.timestamp())
     closed = run.with_fields(**fields, review_result=None if result is None else plain(result))
     _keep(crew.workspace, closed)
+    cut_logs(crew.workspace, closed)
     crew.face.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
     return Side(closed, result)
 

@@ -32,6 +32,9 @@ class SavedStream:
                 return b""
             # A file cut back to its bound goes on from its new end.
             self._offset = min(self._offset, os.fstat(descriptor).st_size)
+            with contextlib.suppress(AttributeError, OSError):
+                # Of a large one that is still written, the middle was given back to the disk.
+                self._offset = os.lseek(descriptor, self._offset, os.SEEK_DATA)
             data = os.pread(descriptor, CHUNK_BYTES, self._offset)
         self._offset += len(data)
         return data

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.logs import cut_saved
 from git_blackbird.agents.protocol import Agent, Assignment, JsonObject, Launch, OutputReader
 from git_blackbird.agents.runner import TMP_FOLDER, Ended, HeldChild, Limits, LogFiles, hold
 from git_blackbird.model.conversation import Progress, Reading
@@ -90,7 +91,10 @@ class Stage:
     def run_shell(self, script: str, reader: OutputReader | None = None, stdin: bytes = b"") -> Ended:
         child = self.hold(Launch(argv=("/bin/sh", "-c", script), stdin=stdin))
         child.open_gate()
-        return asyncio.run(self.follow(child, reader))
+        ended = asyncio.run(self.follow(child, reader))
+        for path in (self.logs.stdout, self.logs.stderr):
+            cut_saved(path, self.max_bytes)
+        return ended
 
     def run_agent(self, agent: Agent, assignment: Assignment, **variables: str) -> Ended:
         child = self.hold(agent.launch(assignment, os.environ), **variables)

@@ -1,11 +1,14 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.agents.command import CommandReader
 from git_blackbird.agents.demo import DemoAgent
-from git_blackbird.agents.logs import FollowedLog, LogFiles, open_log, read_saved
+from git_blackbird.agents.logs import FollowedLog, LogFiles, count_beyond, cut_saved, open_log, read_saved
 from git_blackbird.agents.protocol import AgentSettings
+from git_blackbird.storage.saved_streams import SavedStream
 from tests.agents.running import MEGABYTE, Stage, assign
 
 
@@ -49,10 +52,78 @@ def test_what_is_far_behind_and_over_the_bound_is_passed_over_but_counted(tmp_pa
     assert heard.startswith(b"\na")
     assert heard.endswith(b"athe end")
     assert len(heard) == 4 * MEGABYTE + 1
-    assert path.stat().st_size == MEGABYTE
     with path.open("ab") as stream:
         stream.write(b"more")
     assert log.read() == b"more"
     log.close()
     assert (log.seen, log.dropped) == (20 * MEGABYTE + 11, 19 * MEGABYTE + 11)
+    assert count_beyond(path, MEGABYTE) == log.dropped
+    cut_saved(path, MEGABYTE)
     assert path.read_bytes() == b"a" * MEGABYTE
+
+
+def test_a_log_takes_no_more_room_than_its_bound_while_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    log = FollowedLog(path, MEGABYTE)
+    with path.open("ab") as stream:
+        for number in range(40):
+            stream.write(b"%07d\n" % number * (MEGABYTE // 8))
+            stream.flush()
+            while log.read():
+                pass
+    found = path.stat()
+    assert found.st_size == 40 * MEGABYTE
+    assert found.st_blocks * 512 <= 4 * MEGABYTE
+    # Whoever follows it from another process reads over what was given back.
+    shown = b"".join(SavedStream(path).pieces())
+    assert {b"0000000", b"0000039"} <= set(shown.split(b"\n"))
+    assert b"\0" not in shown
+    log.close()
+    assert (log.seen, log.dropped) == (40 * MEGABYTE, 39 * MEGABYTE)
+
+
+def test_after_a_crash_the_end_is_read_and_the_log_accounts_for_all_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    log = FollowedLog(path, MEGABYTE)
+    with path.open("ab") as stream:
+        for _ in range(20):
+            stream.write(b"x" * (MEGABYTE - 1) + b"\n")
+            stream.flush()
+            while log.read():
+                pass
+        stream.write(b"the last words")
+    # Nobody closes it. A bound that was raised meanwhile keeps nothing that is not there any more.
+    files = LogFiles(path, tmp_path / "err", MEGABYTE)
+    assert read_saved(CommandReader(assign(), "cat"), files, 0).final_text.endswith("the last words")
+    assert count_beyond(path, 10 * MEGABYTE) == count_beyond(path, MEGABYTE) == 19 * MEGABYTE + 14
+    cut_saved(path, 10 * MEGABYTE)
+    assert path.stat().st_size == MEGABYTE
+    assert b"\0" not in path.read_bytes()
+
+
+def test_where_a_file_may_not_grow_the_log_is_cut_instead(tmp_path: Path) -> None:
+    """As below ``ulimit -f``, in a process of its own."""
+    script = """
+import resource, sys
+from pathlib import Path
+from git_blackbird.agents.logs import FollowedLog
+resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 20, 8 << 20))
+path = Path(sys.argv[1])
+path.touch()
+log = FollowedLog(path, 1 << 20)
+for _ in range(40):
+    with path.open("ab") as stream:
+        stream.write(b"x" * (1 << 20))
+    while log.read():
+        pass
+log.close()
+print(log.seen, log.dropped, path.stat().st_size)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "log")], capture_output=True, text=True, check=True
+    )
+    seen, dropped, size = map(int, done.stdout.split())
+    assert (seen, dropped) == (40 << 20, 39 << 20)
+    assert size <= 2 << 20

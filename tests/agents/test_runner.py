@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents import processes
+from git_blackbird.agents.logs import cut_saved
 from git_blackbird.agents.protocol import Launch
 from git_blackbird.agents.runner import EndCause, Ended, Limits, hold
 from git_blackbird.errors import AgentUnavailableError, UnusableError
@@ -297,7 +298,10 @@ def test_w32_memory_and_record_stay_bounded_whatever_is_printed(stage: Stage) ->
     ended = asyncio.run(stage.follow(child, heard))
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 16 * 1024, "KiB"
+    assert stage.logs.stdout.stat().st_blocks * 512 < 16 * MEGABYTE
+    cut_saved(stage.logs.stdout, MEGABYTE)
     assert stage.logs.stdout.stat().st_size == MEGABYTE
+    assert (ended.stdout_bytes, ended.stdout_dropped) == (printed + 8, printed + 8 - MEGABYTE)
     assert ended.stdout_tail.endswith("the end\n")
     assert len(ended.stdout_tail) <= 16 * 1024
     assert ended.exit_code == 0

@@ -96,9 +96,7 @@ def test_what_stands_in_the_way_is_named_and_stays(layout: Layout) -> None:
     with pytest.raises(SaveError) as raised:
         write_atomic(layout, layout.plan, b"new")
     assert raised.value.message == f"cannot save {layout.plan}: Is a directory"
-    assert raised.value.hint == (
-        "nothing was half-written; make room or make it writable, then repeat the command"
-    )
+    assert raised.value.hint == "nothing was half-written; make it writable, then repeat the command"
     assert raised.value.exit_code == ExitCode.UNUSABLE
     assert all_files(layout.state_root) == [".blackbird/.gitignore"]
 

@@ -157,7 +157,7 @@ def test_a_git_folder_that_cannot_be_written_is_reported(layout: Layout) -> None
     for lock in (controller_lock(layout, "x", STAMP), store_lock(layout)):
         with pytest.raises(UnusableError, match=r"cannot write .*\.lock: ") as raised, lock:
             pass
-        assert raised.value.hint == "make it writable"
+        assert raised.value.hint == "make it writable, then repeat the command"
 
 
 SESSION = Session("codex", "01a1fe01-a020-77f2-95d5-f9263108c704")
