@@ -5,6 +5,11 @@ from pathlib import Path
 
 RUN_ID_VARIABLE = "BLACKBIRD_RUN_ID"
 TASK_ID_VARIABLE = "BLACKBIRD_TASK_ID"
+# A run's private folder is named by the run: who takes the run's id out of its environment, or is started
+# by a tool that does, is known by its TMPDIR, which lies there. Short: agents put sockets below it, and the
+# path of a socket has little room (macOS: 104 bytes).
+RUN_FOLDER_PREFIX = "git-blackbird-"
+TMP_FOLDER = "tmp"
 
 # What `git rev-parse --local-env-vars` prints: an agent that inherits one of these works on another
 # repository or index than the one it stands in.

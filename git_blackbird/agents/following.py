@@ -92,8 +92,9 @@ class StartedProcess:
 
     def kill(self) -> None:
         """Kill it and all that belongs to it, at once, and wait for it."""
-        processes.signal_group(self.pid, self.identity, processes.STOP_SIGNALS[-1])
         known = processes.relatives(self.pid, self.run_id, self.identity)
+        processes.signal_group(self.pid, self.identity, processes.STOP_SIGNALS[-1])
+        known |= processes.relatives(self.pid, self.run_id, self.identity)
         processes.stop_leftovers(known, self.run_id, grace_seconds=0)
         with suppress(subprocess.TimeoutExpired):
             self.popen.wait(_UNKILLABLE_SECONDS)
@@ -135,6 +136,7 @@ class Following:
         self._at_once = False
         self._cause = EndCause.EXITED
         self._stopping: _Stopping | None = None
+        self._stopped: dict[int, str] = {}
         self._started = self._grew = time.monotonic()
         self._wake = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -207,6 +209,8 @@ class Following:
             return False
         number = self._stopping.due(now, at_once=self._hurried)
         if number is not None:
+            # Once it has ended, what descends from it can no more be told.
+            self._stopped |= self._relatives()
             processes.signal_group(self._child.pid, self._child.identity, number)
         return self._stopping.is_hopeless(now)
 
@@ -234,13 +238,19 @@ class Following:
         return bool(printed or complained)
 
     async def _stop_leftovers(self) -> int:
-        group, run_id = self._child.pid, self._child.run_id
-        known = processes.relatives(group, run_id, self._child.identity)
-        known.pop(group, None)
+        known = self._relatives() | {
+            pid: who for pid, who in self._stopped.items() if processes.is_alive(pid, who)
+        }
+        known.pop(self._child.pid, None)
         if not known:
             return 0
         grace = 0.0 if self._hurried else min(self._limits.grace_seconds, processes.LEFTOVER_GRACE_SECONDS)
-        return await asyncio.to_thread(processes.stop_leftovers, known, run_id, grace_seconds=grace)
+        return await asyncio.to_thread(
+            processes.stop_leftovers, known, self._child.run_id, grace_seconds=grace
+        )
+
+    def _relatives(self) -> dict[int, str]:
+        return processes.relatives(self._child.pid, self._child.run_id, self._child.identity)
 
     def _ended(self, leftovers: int) -> Ended:
         exit_code = self._watch.exit_code

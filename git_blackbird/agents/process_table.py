@@ -22,11 +22,16 @@ _EXEC_PAUSE_SECONDS = 0.001
 
 
 class Entry(NamedTuple):
-    """A live process, with its group and with what tells it from a later one of its number."""
+    """A live process: its group, what tells it from a later one of its number, its parent and its session.
+
+    ``session`` is 0 where the system does not tell.
+    """
 
     pid: int
     group: int
     identity: str
+    parent: int
+    session: int
 
 
 class Survey(NamedTuple):
@@ -80,8 +85,8 @@ def _start_of(identity: str) -> int:
     return int(ticks) if boot == _boot_id() and ticks.isdigit() else 0
 
 
-def is_marked(pid: int, mark: bytes) -> bool:
-    """Whether a process carries ``NAME=value`` in its environment, as far as we may read that."""
+def read_environ(pid: int) -> list[bytes]:
+    """Give the environment of a process, each as ``NAME=value``; empty where we may not read it."""
     tries = 0
     environ = _read(f"{_PROC}/{pid}/environ")
     while environ == b"" and tries < _tries_worth(pid):
@@ -89,7 +94,7 @@ def is_marked(pid: int, mark: bytes) -> bool:
         tries += 1
         time.sleep(_EXEC_PAUSE_SECONDS)
         environ = _read(f"{_PROC}/{pid}/environ")
-    return mark in (environ or b"").split(b"\0")
+    return (environ or b"").split(b"\0")
 
 
 def _tries_worth(pid: int) -> int:
@@ -108,7 +113,8 @@ def _proc_entry(pid: int) -> Entry | None:
 
 
 def _entry(pid: int, fields: list[bytes]) -> Entry:
-    return Entry(pid, int(fields[2]), f"{_boot_id()}:{fields[_START].decode()}")
+    parent, group, session = map(int, fields[1:4])
+    return Entry(pid, group, f"{_boot_id()}:{fields[_START].decode()}", parent, session)
 
 
 def _stat_fields(pid: int) -> list[bytes] | None:
@@ -154,12 +160,12 @@ def read_ps(pid: int | None) -> Iterator[Entry]:
 
     which = ["-A"] if pid is None else ["-p", str(pid)]
     done = subprocess.run(
-        ["ps", *which, "-o", "pid=,pgid=,stat=,lstart="],  # noqa: S607  # a standard program of the system
+        ["ps", *which, "-o", "pid=,pgid=,ppid=,stat=,lstart="],  # noqa: S607  # a standard program of the system
         capture_output=True,
         env=os.environ | {"LC_ALL": "C", "TZ": "UTC"},
         check=False,
     )
     for line in done.stdout.decode(errors="replace").splitlines():
-        number, group, state, *start = line.split()
+        number, group, parent, state, *start = line.split()
         if not state.startswith("Z"):
-            yield Entry(int(number), int(group), "-".join(start))
+            yield Entry(int(number), int(group), "-".join(start), int(parent), 0)

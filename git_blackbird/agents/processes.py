@@ -7,10 +7,12 @@ that the process had when its number was noted.
 import os
 import signal
 import time
+from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import suppress
 
-from git_blackbird.agents.environment import RUN_ID_VARIABLE
-from git_blackbird.agents.process_table import find_process, is_marked, survey
+from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, RUN_ID_VARIABLE, TMP_FOLDER
+from git_blackbird.agents.process_table import Entry, find_process, read_environ, survey
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LEFTOVER_GRACE_SECONDS = 1.0
@@ -31,27 +33,54 @@ def is_alive(pid: int, known_identity: str) -> bool:
 
 
 def marked(run_id: str) -> list[int]:
-    """Give our live processes that carry this run's id in their environment; none where /proc is not."""
+    """Give our live processes that carry this run's mark in their environment; none where /proc is not."""
     return sorted(relatives(None, run_id))
 
 
-def relatives(group: int | None, run_id: str, first: str = "") -> dict[int, str]:
-    """Give what lives of a process group and of a run, by number with identity; never ourselves.
+def relatives(leader: int | None, run_id: str, first: str = "") -> dict[int, str]:
+    """Give what lives of a run, by number with identity; never ourselves.
 
-    ``first`` is the identity of the process that all of them descend from, where it is known.
+    That is what descends from its ``leader``, is in the group or session that this leads, or carries the
+    run's mark. ``first`` is the identity of the process that all of them descend from, where it is known.
     """
-    mark = f"{RUN_ID_VARIABLE}={run_id}".encode() if run_id else None
     found: dict[int, str] = {}
-    known_to_have_ended = {group}
+    known_to_have_ended = {leader}
     for _ in range(_SURVEYS):
         seen = survey(first)
+        below = _descendants(leader, seen.entries) if leader is not None else set()
         for entry in seen.entries:
-            if entry.group == group or (mark is not None and is_marked(entry.pid, mark)):
+            is_led = entry.pid in below or leader in (entry.group, entry.session)
+            if is_led or (run_id and _is_marked(entry.pid, run_id)):
                 found[entry.pid] = entry.identity
         if found or seen.ended <= known_to_have_ended:
             break
         known_to_have_ended |= seen.ended
     return found
+
+
+def _descendants(leader: int, entries: Iterable[Entry]) -> set[int]:
+    """Number what descends from a process; what outlived its own parent descends from it no more."""
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for entry in entries:
+        children[entry.parent].append(entry.pid)
+    found: set[int] = set()
+    pending = [leader]
+    while pending:
+        fresh = [pid for pid in children[pending.pop()] if pid not in found]
+        found.update(fresh)
+        pending += fresh
+    return found - {os.getpid()}
+
+
+def _is_marked(pid: int, run_id: str) -> bool:
+    """Whether a process has the run's id in its environment, or the temporary folder that is named by it."""
+    mark = f"{RUN_ID_VARIABLE}={run_id}".encode()
+    # Of a run inside of another one, the folder lies in the outer one's.
+    folder = f"/{RUN_FOLDER_PREFIX}{run_id}/{TMP_FOLDER}".encode()
+    return any(
+        entry == mark or (entry.startswith(b"TMPDIR=") and entry.endswith(folder))
+        for entry in read_environ(pid)
+    )
 
 
 def signal_process(pid: int, known_identity: str, number: signal.Signals) -> bool:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from git_blackbird.agents import processes
-from git_blackbird.agents.environment import RUN_ID_VARIABLE
+from git_blackbird.agents.environment import RUN_ID_VARIABLE, TMP_FOLDER
 from git_blackbird.agents.following import EndCause, Ended, Following, Limits, Listeners, StartedProcess
 from git_blackbird.agents.logs import FollowedLog, LogFiles, open_log
 from git_blackbird.agents.protocol import Launch, OutputReader
@@ -19,10 +19,9 @@ from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.conversation import Progress
 from git_blackbird.model.system_faults import is_exhausted, refusal_hint
 
-__all__ = ["TMP_FOLDER", "EndCause", "Ended", "HeldChild", "Limits", "LogFiles", "hold"]
+__all__ = ["EndCause", "Ended", "HeldChild", "Limits", "LogFiles", "hold"]
 
 GATE_CLOSED_STATUS = 75
-TMP_FOLDER = "tmp"
 _PROMPT_FILE = "prompt"
 _SHELL = "/bin/sh"
 # The child waits here until its record is on the disk. End of file, also that of a parent killed by

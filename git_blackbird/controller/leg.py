@@ -46,7 +46,10 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     base = await run_in_thread(lambda: snapshot(crew.workspace))
     _name_left_out(crew, base.left_out)
     opening = _opening(crew, order, base).with_fields(head_log=size)
-    with hold_session(crew.workspace, crew.face, opening), work_folder(crew.workspace.layout) as folder:
+    with (
+        hold_session(crew.workspace, crew.face, opening),
+        work_folder(crew.workspace.layout, opening.id) as folder,
+    ):
         return await _Leg(crew, order, opening, folder).run(hurry)
 
 

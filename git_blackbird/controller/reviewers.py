@@ -61,7 +61,7 @@ async def send_reviewer(
     Cancelling it stops the reviewer, and gives its end all the same. Raises what ``save`` does, SaveError,
     AgentUnavailableError or UnusableError with nothing left running.
     """
-    with work_folder(crew.workspace.layout) as folder:
+    with work_folder(crew.workspace.layout, errand.opening.id) as folder:
         cwd = await run_in_thread(lambda: _place(crew, errand, folder))
         post = Post(cwd, folder)
         assignment = _assign(errand, post)

@@ -8,19 +8,29 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from git_blackbird.agents.environment import RUN_FOLDER_PREFIX
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import Run
+from git_blackbird.model.system_faults import refusal_hint
 from git_blackbird.model.timestamps import parse_timestamp
 from git_blackbird.storage.layout import Layout
 
-# Short: agents put sockets below it, and the path of a socket has little room (macOS: 104 bytes).
-_PREFIX = "git-blackbird-"
 _OWNER = "worktree"
 
 
 @contextlib.contextmanager
-def work_folder(layout: Layout) -> Iterator[Path]:
-    """Make the folder of one run; it says whose it is, so that it can be found after a crash."""
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+def work_folder(layout: Layout, run_id: RunId) -> Iterator[Path]:
+    """Make the folder of one run; it says whose it is, so that it can be found after a crash.
+
+    Raises UnusableError when it cannot be made.
+    """
+    folder = Path(tempfile.gettempdir(), f"{RUN_FOLDER_PREFIX}{run_id}")
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        message = f"cannot make {folder}: {error.strerror}"
+        raise UnusableError(message, hint=refusal_hint(error)) from error
     try:
         (folder / _OWNER).write_bytes(os.fsencode(layout.private))
         yield folder
@@ -33,7 +43,7 @@ def sweep_work_folders(layout: Layout) -> None:
 
     Needs the controller lock, and every run closed: then none of them is in use.
     """
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{RUN_FOLDER_PREFIX}*"):
         if _owner(folder) == os.fsencode(layout.private):
             shutil.rmtree(folder, ignore_errors=True)
 

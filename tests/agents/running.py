@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, TMP_FOLDER, child_environ
 from git_blackbird.agents.logs import cut_saved
 from git_blackbird.agents.protocol import Agent, Assignment, JsonObject, Launch, OutputReader
-from git_blackbird.agents.runner import TMP_FOLDER, Ended, HeldChild, Limits, LogFiles, hold
+from git_blackbird.agents.runner import Ended, HeldChild, Limits, LogFiles, hold
 from git_blackbird.model.conversation import Progress, Reading
 
 # Processes are found by this id: tests that run side by side must not stop each other's.
@@ -58,7 +58,7 @@ class Stage:
 
     @property
     def work(self) -> Path:
-        path = self.root / "work"
+        path = self.root / f"{RUN_FOLDER_PREFIX}{self.run_id}"
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         return path
 

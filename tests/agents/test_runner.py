@@ -18,6 +18,7 @@ from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.conversation import Progress
 from tests.agents.running import MEGABYTE, RUN_ID, Bin, Ear, Stage, until
 
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="what hides is found in /proc")
 HURRIED = Limits(wall_seconds=60, idle_seconds=60, grace_seconds=0.2)
 
 
@@ -45,7 +46,7 @@ def test_an_agent_reads_its_prompt_and_its_streams_are_kept(stage: Stage) -> Non
 
 def test_prompt_and_logs_are_for_the_owner_only(stage: Stage) -> None:
     stage.run_shell("echo hello", stdin=b"secret")
-    work = stage.root / "work"
+    work = stage.work
     files = (stage.logs.stdout, stage.logs.stderr, work / "prompt", work / "tmp")
     assert [oct(stat.S_IMODE(path.stat().st_mode)) for path in files] == ["0o600", "0o600", "0o600", "0o700"]
 
@@ -285,6 +286,50 @@ def test_a_listener_that_fails_leaves_no_agent_behind(stage: Stage) -> None:
 
     with pytest.raises(RuntimeError, match="no"):
         stage.run_shell("setsid sleep 600 & echo hello; sleep 600", reader=Broken())
+
+
+HIDE = "sh -c 'echo $$ >hidden; exec </dev/null >/dev/null 2>&1; exec sleep 600'"
+UNTIL_HIDDEN = "while [ ! -s hidden ]; do sleep 0.01; done"
+
+
+def hidden(stage: Stage) -> int:
+    return int((stage.tree / "hidden").read_text())
+
+
+@linux_only
+def test_what_put_its_run_id_away_is_known_by_its_folder(stage: Stage) -> None:
+    stage.limits = HURRIED
+    ended = stage.run_shell(f"(env -u BLACKBIRD_RUN_ID setsid {HIDE} &); {UNTIL_HIDDEN}")
+    assert (ended.exit_code, ended.leftovers_stopped) == (0, 1)
+    assert processes.identity(hidden(stage)) is None
+
+
+@linux_only
+def test_what_put_its_environment_away_is_known_by_its_session(stage: Stage) -> None:
+    stage.limits = HURRIED
+    ended = stage.run_shell(f"set -m; (env -i {HIDE} &); {UNTIL_HIDDEN}")
+    assert (ended.exit_code, ended.leftovers_stopped) == (0, 1)
+    assert processes.identity(hidden(stage)) is None
+
+
+@linux_only
+def test_what_put_both_away_is_known_by_whom_it_descends_from_when_the_agent_is_stopped(stage: Stage) -> None:
+    stage.limits = Limits(wall_seconds=0.5, idle_seconds=60, grace_seconds=0.2)
+    ended = stage.run_shell(f"env -i setsid {HIDE} & {UNTIL_HIDDEN}; sleep 600")
+    assert (ended.cause, ended.leftovers_stopped) == (EndCause.WALL_LIMIT, 1)
+    assert processes.identity(hidden(stage)) is None
+
+
+@linux_only
+def test_a_run_inside_of_another_is_none_of_its_relatives(stage: Stage, tmp_path: Path) -> None:
+    inner = Stage(stage.work / "tmp" / "inner", run_id=f"{os.getpid() + 1:016x}")
+    child = inner.hold(sh("sleep 600"))
+    child.open_gate()
+    try:
+        assert processes.marked(RUN_ID) == []
+        assert child.pid in processes.marked(inner.run_id)
+    finally:
+        child.abandon()
 
 
 def test_w32_memory_and_record_stay_bounded_whatever_is_printed(stage: Stage) -> None:
