@@ -16,6 +16,7 @@ from git_blackbird.git.program import Completed, GitError, GitStoppedError, GitT
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.trees import SUBMODULE, Trees, parents
 from git_blackbird.model.change import LeftOut
+from git_blackbird.model.system_faults import hint_in
 
 # All that git knows, and once more what differs: only so are entries seen that it is told not to look at.
 _LIST = ("ls-files", "-z", "-v", "-c", "-m", "-d", "-o", "--exclude-standard")
@@ -87,8 +88,9 @@ def take_snapshot(
         message = f"the snapshot was not done after {limits.timeout_seconds:g} s"
         raise SnapshotError(message, hint=_SLOW) from error
     except (UnusableError, OSError) as error:
-        hint = error.hint if isinstance(error, UnusableError) else None
-        raise SnapshotError(f"cannot take a snapshot of {repo.top}: {error}", hint=hint) from error
+        reason = str(getattr(error, "strerror", None) or error)
+        hint = (error.hint if isinstance(error, UnusableError) else None) or hint_in(reason)
+        raise SnapshotError(f"cannot take a snapshot of {repo.top}: {reason}", hint=hint) from error
 
 
 class _Session:
@@ -300,6 +302,9 @@ class _Session:
             except (GitStoppedError, GitTimeoutError):
                 raise
             except GitError as error:
+                if hint_in(error.message) is not None:
+                    # It met the others as well: without them this would be no snapshot.
+                    raise
                 if len(part) == 1:
                     work.leave_out(part[0], _refusal(error))
                     continue

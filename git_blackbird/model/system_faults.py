@@ -1,6 +1,7 @@
 """What a system refuses though the request is right: a full disk, a limit, a missing right."""
 
 import errno
+import os
 
 _FULL = "make room, then repeat the command"
 _RIGHTS = "make it readable and writable, then repeat the command"
@@ -29,6 +30,8 @@ _HINTS = {
     errno.ENODEV: _DISK,
     errno.ENOLCK: _DISK,
 }
+# Met by whatever is tried, not by one file alone.
+_COMMON = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 # No process can be started, whichever it is.
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
@@ -43,6 +46,12 @@ def refusal_hint(error: OSError) -> str | None:
     to know.
     """
     return _HINTS.get(error.errno or 0)
+
+
+def hint_in(words: str) -> str | None:
+    """Give the way out of what another program says that the system refused it, whatever it was at."""
+    met = (number for number in _COMMON if os.strerror(number) in words)
+    return next((_HINTS[number] for number in met), None)
 
 
 def is_exhausted(error: OSError) -> bool:
