@@ -71,13 +71,13 @@ def open_closed_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-    sys.stdin = sys.stdin or _nowhere("r")
-    sys.stdout = sys.stdout or _nowhere("w")
-    sys.stderr = sys.stderr or _nowhere("w")
+    sys.stdin = sys.stdin or _nowhere(0, "r")
+    sys.stdout = sys.stdout or _nowhere(1, "w")
+    sys.stderr = sys.stderr or _nowhere(2, "w")
 
 
-def _nowhere(mode: str) -> IO[str]:
-    return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123  # --help loads no pathlib
+def _nowhere(number: int, mode: str) -> IO[str]:
+    return open(number, mode, encoding="utf-8", closefd=False)  # noqa: PTH123  # a descriptor
 
 
 def prepare_streams() -> None:

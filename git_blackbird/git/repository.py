@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.program import Completed, GitError, run_git, scrubbed
-from git_blackbird.model.system_faults import hint_in
+from git_blackbird.model.system_faults import describe, hint_in
 
 if TYPE_CHECKING:
     import pygit2
@@ -172,6 +172,6 @@ def using_objects(repo: Repository) -> Iterator[None]:
     try:
         yield
     except (pygit2.GitError, KeyError, OSError, UnicodeError) as error:
-        reason = str(getattr(error, "strerror", None) or error)
+        reason = describe(error)
         message = f"cannot use the objects of {repo.git_dir}: {reason}"
         raise UnusableError(message, hint=hint_in(reason)) from error

@@ -16,7 +16,7 @@ from git_blackbird.git.program import Completed, GitError, GitStoppedError, GitT
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.trees import SUBMODULE, Trees, parents
 from git_blackbird.model.change import LeftOut
-from git_blackbird.model.system_faults import hint_in
+from git_blackbird.model.system_faults import describe, hint_in
 
 # All that git knows, and once more what differs: only so are entries seen that it is told not to look at.
 _LIST = ("ls-files", "-z", "-v", "-c", "-m", "-d", "-o", "--exclude-standard")
@@ -88,7 +88,7 @@ def take_snapshot(
         message = f"the snapshot was not done after {limits.timeout_seconds:g} s"
         raise SnapshotError(message, hint=_SLOW) from error
     except (UnusableError, OSError) as error:
-        reason = str(getattr(error, "strerror", None) or error)
+        reason = describe(error)
         hint = (error.hint if isinstance(error, UnusableError) else None) or hint_in(reason)
         raise SnapshotError(f"cannot take a snapshot of {repo.top}: {reason}", hint=hint) from error
 

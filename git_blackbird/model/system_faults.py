@@ -48,6 +48,14 @@ def refusal_hint(error: OSError) -> str | None:
     return _HINTS.get(error.errno or 0)
 
 
+def describe(error: Exception) -> str:
+    """Say in words what an error says, with the file it is about."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    name = error.filename
+    return f"{os.fsdecode(name)}: {error.strerror}" if isinstance(name, str | bytes) else error.strerror
+
+
 def hint_in(words: str) -> str | None:
     """Give the way out of what another program says that the system refused it, whatever it was at."""
     met = (number for number in _COMMON if os.strerror(number) in words)

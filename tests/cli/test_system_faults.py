@@ -30,8 +30,8 @@ def test_a_refusal_names_its_file_and_the_way_out() -> None:
         (MemoryError(), "out of memory"),
         (RuntimeError("can't start new thread"), "can't start new thread"),
         (
-            ImportError("libgit2.so: cannot open shared object file: Too many open files"),
-            "cannot load a part of this program: libgit2.so: cannot open shared object file: Too many open files",
+            ImportError("libgit2.so: Too many open files"),
+            "cannot load a part of this program: libgit2.so: Too many open files",
         ),
     ],
 )

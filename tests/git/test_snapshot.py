@@ -449,9 +449,7 @@ def test_a_broken_index_is_told(repo: Path) -> None:
 def test_a_private_directory_that_cannot_be_made_is_told(repo: Path) -> None:
     write(repo, {".git/blackbird": "in the way"})
     message, _ = failure(repo)
-    assert message == (
-        f"cannot take a snapshot of {repo}: [Errno 17] File exists: '{repo / '.git' / 'blackbird'}'"
-    )
+    assert message == f"cannot take a snapshot of {repo}: {repo / '.git' / 'blackbird'}: File exists"
 
 
 def test_what_a_killed_snapshot_left_is_swept(repo: Path) -> None:
