@@ -66,6 +66,6 @@ class InterruptedByUserError(BlackbirdError):
 
 
 class UnusableError(BlackbirdError):
-    """No repository here, or its plan, configuration or git cannot be used."""
+    """No repository here, its plan, configuration or git cannot be used, or the system refuses."""
 
     exit_code = ExitCode.UNUSABLE

@@ -77,7 +77,7 @@ def open_closed_streams() -> None:
 
 
 def _nowhere(number: int, mode: str) -> IO[str]:
-    return open(number, mode, encoding="utf-8", closefd=False)  # noqa: PTH123  # a descriptor
+    return open(number, mode, encoding="utf-8", closefd=False)  # a descriptor
 
 
 def prepare_streams() -> None:
