@@ -8,7 +8,7 @@ from git_blackbird.controller.forecast import forecast
 from git_blackbird.controller.requests import execute_loop
 from git_blackbird.model.events import RunStarted
 from git_blackbird.model.gate import Gate, Moment
-from git_blackbird.model.graph import ready
+from git_blackbird.model.graph import is_ready
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.plan_progress import PlanProgress
@@ -63,7 +63,7 @@ def plans(draw: st.DrawFn) -> Plan:
 def test_looking_ahead_step_by_step_is_deriving_the_whole_plan_again(plan: Plan) -> None:
     plan = settled_parents(plan, _MOMENT)
     progress = PlanProgress(plan)
-    while (task := next(iter(ready(plan)), None)) is not None:
+    while (task := next((task for task in plan.leaves() if is_ready(plan, task)), None)) is not None:
         assert progress.take_ready() == task
         before, plan = plan, apply_statuses(plan, {task.id: Status.DONE}, _MOMENT)
         now_done = {
