@@ -23,7 +23,7 @@ from git_blackbird.git.commit_process import (
     commit_apart,
 )
 from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, move_index
-from git_blackbird.git.private_index import held_index, is_abandoned, release_abandoned
+from git_blackbird.git.index_lock import require_free_index
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook
 from git_blackbird.model.commands import approve_without_commit, task_command
@@ -132,8 +132,7 @@ def _plan(workspace: Workspace, approval: Approval) -> tuple[CommitPlan, tuple[s
         moved = differs(workspace.repo, worktree, pair)
         if plan.edits:
             # What would keep the index from following is better known before there is a commit.
-            with held_index(workspace.repo):
-                pass
+            require_free_index(workspace.repo)
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
     if plan.edits and plan.obstacles:
@@ -195,7 +194,7 @@ def mend_cut_off(workspace: Workspace) -> str | None:
 
     Raises UnusableError when it cannot be done now.
     """
-    if not workspace.layout.approval_note.exists() and not is_abandoned(workspace.repo):
+    if not workspace.layout.approval_note.exists():
         return None
     note = load_note(workspace.layout)
     try:
@@ -208,7 +207,6 @@ def mend_cut_off(workspace: Workspace) -> str | None:
 
 def mend_approval(workspace: Workspace) -> str | None:
     """Do the same for who holds the right to approve."""
-    release_abandoned(workspace.repo)
     note = load_note(workspace.layout)
     if note is None:
         return None

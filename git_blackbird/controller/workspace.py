@@ -8,6 +8,7 @@ from pathlib import Path
 from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.world import World
 from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.index_lock import clear_leftover_lock
 from git_blackbird.git.repository import Repository, discover
 from git_blackbird.git.settings import GitSetting, read_settings
 from git_blackbird.model.gate import Gate, Moment
@@ -122,6 +123,7 @@ def open_workspace(world: World, flags: Iterable[Given] = ()) -> Workspace:
     Raises UnusableError when there is no usable repository.
     """
     repo = discover(world.cwd, world.environ)
+    clear_leftover_lock(repo)
     layout = Layout(repo.top, repo.private_dir)
     given, problems = read_layers(world, repo, layout)
     settings = merge_layers([*given, *flags])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit_plan import CommitPlan, tree_of
-from git_blackbird.git.private_index import held_index, install_index, private_index
+from git_blackbird.git.private_index import private_index, replace_index
 from git_blackbird.git.private_objects import publish
 from git_blackbird.git.program import Completed, operands, revisions, run_for_user, run_git
 from git_blackbird.git.repository import Repository
@@ -154,23 +154,27 @@ def move_index(repo: Repository, before: str, after: str) -> None:
     Raises IndexLockedError, GitError, or IndexMoveError when more than that would change; nothing is
     changed then.
     """
+    replace_index(repo, lambda index: _moved(repo, index, before, after))
+
+
+def _moved(repo: Repository, index: Path, before: str, after: str) -> bool:
+    """Move the entries of a copy of the index; gives whether any had to be."""
     trees = Trees(repo)
     paths = sorted(trees.touched(before, after))
-    with held_index(repo), private_index(repo, "move") as index:
-        staged = read_staged(repo, index)
-        moves = {
-            path: trees.entry(after, path)
-            for path in paths
-            if path not in staged.unmerged and staged.entries.get(path) == trees.entry(before, path)
-        }
-        if not moves:
-            return
-        _set_entries(repo, index, moves)
-        _require_only(moves, staged, read_staged(repo, index))
-        # As git does after a commit of some paths: what did not change need not be read again.
-        variables = {"GIT_INDEX_FILE": os.fspath(index)}
-        repo.git("update-index", "-q", "--refresh", check=False, variables=variables)
-        install_index(repo, index)
+    staged = read_staged(repo, index)
+    moves = {
+        path: trees.entry(after, path)
+        for path in paths
+        if path not in staged.unmerged and staged.entries.get(path) == trees.entry(before, path)
+    }
+    if not moves:
+        return False
+    _set_entries(repo, index, moves)
+    _require_only(moves, staged, read_staged(repo, index))
+    # As git does after a commit of some paths: what did not change need not be read again.
+    variables = {"GIT_INDEX_FILE": os.fspath(index)}
+    repo.git("update-index", "-q", "--refresh", check=False, variables=variables)
+    return True
 
 
 def _require_only(moves: Mapping[bytes, Entry | None], before: Staged, after: Staged) -> None:

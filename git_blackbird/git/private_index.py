@@ -1,14 +1,22 @@
-"""A copy of the user's index to work with, and the moment in which it takes the index's place."""
+"""Copies of the user's index to work with, and replacing the index by one."""
 
 import contextlib
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
-from git_blackbird.errors import UnusableError
+from git_blackbird.git.index_lock import (
+    NEXT,
+    IndexLockedError,
+    clear_leftover_lock,
+    replace_if,
+    user_index,
+)
 from git_blackbird.git.repository import Repository
 
 # For git commands of our own on an index: the repository's own programs do not run for them, except the
@@ -21,15 +29,20 @@ QUIET = (
     "-c",
     "core.safecrlf=false",
 )
-PATIENCE_SECONDS = 3.0
 _STALE_SECONDS = 24 * 3600
-_LOOK_SECONDS = 0.02
-# So that a lock left by a killed process can be told from one of git's.
-_MARK = b"git-blackbird\n"
+_TRIES = 5
+# Git ends an index with a checksum of what is in it.
+_CHECKSUM_BYTES = 20
 
 
-class IndexLockedError(UnusableError):
-    """Another git process has the index of this worktree."""
+class _Seen(NamedTuple):
+    """What tells one index file from another that took its place."""
+
+    device: int
+    inode: int
+    mtime_ns: int
+    size: int
+    checksum: bytes
 
 
 @contextlib.contextmanager
@@ -38,6 +51,7 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
 
     It lies in a folder of its own, for whatever belongs to ``purpose``, and goes away with the block.
     """
+    clear_leftover_lock(repo)
     with private_folder(repo, purpose) as folder:
         index = folder / "index"
         _copy_index(user_index(repo), index)
@@ -55,76 +69,52 @@ def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
         yield Path(folder)
 
 
-def user_index(repo: Repository) -> Path:
-    """Give the place of the index that belongs to the worktree; it may not exist yet."""
-    return repo.git_dir / "index"
+def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
+    """Replace the user's index by a copy that ``edit`` has changed; False from it leaves the index as it is.
 
-
-@contextlib.contextmanager
-def held_index(repo: Repository) -> Iterator[None]:
-    """Keep every git process from writing the user's index, as they keep each other: for milliseconds.
-
-    Raises IndexLockedError when another keeps it for longer than a few seconds.
+    Where the index is no longer the one that was copied, ``edit`` is called again with a new copy. Raises
+    IndexLockedError when another process holds it for longer than a few seconds, or changes it each time.
     """
-    lock = _lock_of(repo)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not _made(lock):
-        if time.monotonic() > deadline:
-            raise IndexLockedError(
-                f"another git process is at work here: {lock} exists",
-                hint="wait for it; where no git runs, remove that file",
-            )
-        time.sleep(_LOOK_SECONDS)
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)
+    clear_leftover_lock(repo)
+    for _ in range(_TRIES):
+        with private_folder(repo, NEXT) as folder:
+            index = folder / "index"
+            copied = _copy_index(user_index(repo), index)
+            if not edit(index) or replace_if(repo, index, partial(_is_unchanged, repo, copied)):
+                return
+    raise IndexLockedError(
+        f"other processes keep changing {user_index(repo)}", hint="repeat the command when they are done"
+    )
 
 
-def install_index(repo: Repository, index: Path) -> None:
-    """Let a changed private copy take the place of the user's index, which must be held."""
-    index.replace(user_index(repo))
-
-
-def is_abandoned(repo: Repository) -> bool:
-    """Whether the lock on the index is one of this program's; where none is at work, a killed one left it."""
-    with contextlib.suppress(FileNotFoundError):
-        return _lock_of(repo).read_bytes() == _MARK
-    return False
-
-
-def release_abandoned(repo: Repository) -> None:
-    """Remove a lock on the index that a killed process of this program left; only when none is at work."""
-    if is_abandoned(repo):
-        _lock_of(repo).unlink(missing_ok=True)
-
-
-def _lock_of(repo: Repository) -> Path:
-    return user_index(repo).with_name("index.lock")
-
-
-def _made(lock: Path) -> bool:
-    try:
-        with lock.open("xb") as file:
-            file.write(_MARK)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise IndexLockedError(f"cannot write {lock}: {error.strerror}", hint="make it writable") from error
-    return True
-
-
-def _copy_index(source: Path, target: Path) -> None:
+def _copy_index(source: Path, target: Path) -> _Seen | None:
+    """Copy an index with its time; gives which one it was, None where there is none."""
     try:
         with source.open("rb") as before, target.open("xb") as after:
             shutil.copyfileobj(before, after)
             # Of the open file: the index may have been replaced since, and a later time would hide edits.
-            status = os.fstat(before.fileno())
+            seen = _seen_in(before)
     except FileNotFoundError:
         if source.exists():
             raise
-        return
-    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+        return None
+    os.utime(target, ns=(seen.mtime_ns, seen.mtime_ns))
+    return seen
+
+
+def _is_unchanged(repo: Repository, copied: _Seen | None) -> bool:
+    """Whether the user's index still is the file that was copied."""
+    try:
+        with user_index(repo).open("rb") as file:
+            return _seen_in(file) == copied
+    except FileNotFoundError:
+        return copied is None
+
+
+def _seen_in(file: BinaryIO) -> _Seen:
+    status = os.fstat(file.fileno())
+    file.seek(max(0, status.st_size - _CHECKSUM_BYTES))
+    return _Seen(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, file.read())
 
 
 def _sweep(private_dir: Path, purpose: str) -> None:

@@ -1,5 +1,6 @@
 """The references that keep a run's trees alive and give them a name (DESIGN.md 3)."""
 
+from git_blackbird.git.private_index import QUIET
 from git_blackbird.git.program import operands
 from git_blackbird.git.repository import Repository, opened, using_objects
 from git_blackbird.git.trees import DIRECTORY, Entry, Trees
@@ -21,8 +22,8 @@ def save_run_ref(repo: Repository, run_id: str, base: str, head: str | None) -> 
     entries = {b"base": Entry(DIRECTORY, base)}
     if head is not None:
         entries[b"head"] = Entry(DIRECTORY, head)
-    with using_objects(repo):
-        trees.objects.references.create(run_ref(run_id), trees.save(entries), force=True)
+    # In a process of its own, since libgit2 leaves its lock on the reference when this one is killed.
+    _update_refs(repo, f"update {run_ref(run_id)} {trees.save(entries)}\n")
 
 
 def run_trees(repo: Repository, run_id: str) -> tuple[str | None, str | None]:
@@ -35,14 +36,6 @@ def run_trees(repo: Repository, run_id: str) -> tuple[str | None, str | None]:
         tree = Trees(repo).load(str(reference.target))
     base, head = tree.get(b"base"), tree.get(b"head")
     return (base.oid if base else None, head.oid if head else None)
-
-
-def delete_run_ref(repo: Repository, run_id: str) -> None:
-    """Forget the trees of a run; there may be none."""
-    objects = opened(repo)
-    with using_objects(repo):
-        if objects.references.get(run_ref(run_id)) is not None:
-            objects.references.delete(run_ref(run_id))
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:
@@ -63,5 +56,10 @@ def delete_our_refs(repo: Repository) -> int:
     """
     names = list_our_refs(repo)
     commands = "".join(f"delete {name}\n" for name in names)
-    repo.git("update-ref", "--no-deref", "--stdin", stdin=commands.encode(errors="surrogateescape"))
+    _update_refs(repo, commands)
     return len(names)
+
+
+def _update_refs(repo: Repository, commands: str) -> None:
+    """Let git do what ``commands`` say, all or nothing, without the repository's hooks."""
+    repo.git(*QUIET, "update-ref", "--no-deref", "--stdin", stdin=commands.encode(errors="surrogateescape"))

@@ -48,10 +48,18 @@ class Trees:
         return known
 
     def save(self, tree: Tree) -> str:
-        """Write one tree and give its id."""
+        """Write one tree and give its id.
+
+        Raises UnusableError when the repository cannot be written.
+        """
         import pygit2  # noqa: PLC0415 - loaded by now
 
-        oid = str(self.objects.write(pygit2.enums.ObjectType.TREE, _render(tree)))
+        try:
+            oid = str(self.objects.write(pygit2.enums.ObjectType.TREE, _render(tree)))
+        except (OSError, pygit2.GitError) as error:
+            raise UnusableError(
+                f"cannot write to {self.objects.path}: {error}", hint="make room or make it writable"
+            ) from error
         self._seen[oid] = dict(tree)
         return oid
 

@@ -10,7 +10,6 @@ import pytest
 from git_blackbird.git.commit_log import commit_of_run, find_commit, in_history, read_commits
 from git_blackbird.git.commit_plan import CommitPlan, plan_commit
 from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, Made, make_commit, move_index
-from git_blackbird.git.private_index import IndexLockedError, held_index, release_abandoned
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.commits import Commit
 from git_blackbird.model.ids import RunId
@@ -405,21 +404,6 @@ def test_the_permissions_and_the_lock_of_the_index_are_gits(based: tuple[Path, s
     committed(repo, change_after(repo, base))
     assert stat.S_IMODE(index.stat().st_mode) == mode
     assert not (repo / ".git/index.lock").exists()
-
-
-def test_who_keeps_the_index_is_waited_for_and_then_named(repo: Path) -> None:
-    lock = repo / ".git/index.lock"
-    lock.write_bytes(b"")
-    with pytest.raises(IndexLockedError) as locked, held_index(found(repo)):
-        pass
-    assert locked.value.message == f"another git process is at work here: {lock} exists"
-    release_abandoned(found(repo))
-    assert lock.exists()
-    lock.unlink()
-    with held_index(found(repo)):
-        assert lock.exists()
-        release_abandoned(found(repo))
-        assert not lock.exists()
 
 
 def test_titles_are_one_line_and_keep_their_signs(based: tuple[Path, str]) -> None:
