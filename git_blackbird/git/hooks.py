@@ -5,6 +5,7 @@ A hook that is there is moved aside and run first by ours; taking ours away move
 """
 
 import contextlib
+import fcntl
 import filecmp
 import os
 import stat
@@ -26,6 +27,7 @@ from git_blackbird.git.hook_text import (
     render_hook,
     shell_of,
 )
+from git_blackbird.git.index_lock import is_open_file
 from git_blackbird.git.program import GitError
 from git_blackbird.git.repository import Repository
 
@@ -138,7 +140,7 @@ def install_hook(repo: Repository, caller: Caller) -> Done:
         draft.write_text(render_hook(caller, place), encoding="utf-8", errors="surrogateescape")
         if view.other:
             _require_movable(path)
-            path.rename(path.with_name(ASIDE))
+            _set_aside(path)
         draft.rename(path)
         is_update = view.state is HookState.OUTDATED
         return Done(Outcome.UPDATED if is_update else Outcome.INSTALLED, view_hook(repo, caller))
@@ -322,23 +324,52 @@ def _remove_folders(folder: Path, count: int) -> None:
 
 @contextlib.contextmanager
 def _held(path: Path) -> Iterator[Path]:
-    """Keep a second install away, as git does for its files, by a new one beside it; gives it for a draft."""
+    """Keep a second install away by a locked file beside it, which is given for a draft.
+
+    The lock ends with its process, so that a file left by a killed one is in nobody's way.
+    """
     draft = path.with_name(f"{path.name}.lock")
     try:
-        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777))
-    except FileExistsError:
-        raise RequestError(
-            f"another process is at work here: {draft} exists",
-            hint="wait for it; remove that file if none is",
-        ) from None
+        with _locked(draft) as descriptor:
+            try:
+                yield draft
+            finally:
+                if is_open_file(draft, descriptor):
+                    draft.unlink()
     except OSError as error:
         raise _unwritable(path.parent, error) from error
+
+
+@contextlib.contextmanager
+def _locked(draft: Path) -> Iterator[int]:
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o777)
     try:
-        yield draft
-    except OSError as error:
-        raise _unwritable(path.parent, error) from error
+        if not _is_free(descriptor) or not is_open_file(draft, descriptor):
+            raise RequestError(
+                f"another process is at work here: it holds {draft}",
+                hint="wait for it, then repeat the command",
+            )
+        yield descriptor
     finally:
-        draft.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _is_free(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _set_aside(path: Path) -> None:
+    """Give the hook that is there its other name; it keeps its own until ours takes that."""
+    aside = path.with_name(ASIDE)
+    try:
+        os.link(path, aside, follow_symlinks=False)
+    except OSError:
+        # It is there already, or the file system knows no hard links.
+        path.rename(aside)
 
 
 def _unwritable(folder: Path, error: OSError) -> UnusableError:

@@ -76,8 +76,8 @@ def clear_leftover_lock(repo: Repository) -> None:
     # Most often there is none. One that cannot be looked at is not ours to remove.
     with contextlib.suppress(OSError), lock.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_ours(repo, lock):
-            _remove(lock, file.fileno())
+        if _is_ours(repo, lock) and is_open_file(lock, file.fileno()):
+            lock.unlink()
 
 
 def _is_ours(repo: Repository, lock: Path) -> bool:
@@ -94,8 +94,8 @@ def _held(lock: Path, finished: Path) -> Iterator[None]:
         yield
     finally:
         # It is gone where it has become the index.
-        with contextlib.suppress(FileNotFoundError):
-            _remove(lock, descriptor)
+        if is_open_file(lock, descriptor):
+            lock.unlink()
         os.close(descriptor)
 
 
@@ -138,10 +138,12 @@ def _copy(lock: Path, finished: Path) -> int:
     return descriptor
 
 
-def _remove(lock: Path, descriptor: int) -> None:
-    """Remove the lock if it still is the file that is open."""
-    if os.path.samestat(os.fstat(descriptor), lock.lstat()):
-        lock.unlink()
+def is_open_file(path: Path, descriptor: int) -> bool:
+    """Whether the file that is open still lies there."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _wait(lock: Path, deadline: float) -> None:

@@ -1,5 +1,6 @@
 """Every message of `hooks`, and the offer of `init`, as files to read."""
 
+import fcntl
 import shutil
 import subprocess
 from pathlib import Path
@@ -92,9 +93,10 @@ def test_hooks_elsewhere(program: Program, repo: Path) -> None:
     program.run("hooks", "install")
     program.remark("another installation is at work")
     (repo / "here" / "post-commit").rmdir()
-    (repo / "here" / "post-commit.lock").touch()
-    program.run("hooks", "status", "--json")
-    program.run("hooks", "install")
+    with (repo / "here" / "post-commit.lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        program.run("hooks", "status", "--json")
+        program.run("hooks", "install")
     program.check("hooks_elsewhere")
 
 

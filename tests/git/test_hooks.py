@@ -1,5 +1,6 @@
 """The hook's file: put in its place whatever is there, and taken away without a trace."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -230,12 +231,23 @@ def test_what_is_no_hook_is_refused(
 def test_two_at_once_do_not_lose_a_hook(repo: Path, caller: Caller) -> None:
     before = prepare(hooks_of(repo), "script")
     held = hooks_of(repo) / "post-commit.lock"
-    held.touch()
-    for act in (install_hook, uninstall_hook):
-        with pytest.raises(RequestError, match=r"another process is at work here: .*post-commit\.lock"):
-            act(at(repo), caller)
+    with held.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for act in (install_hook, uninstall_hook):
+            with pytest.raises(RequestError, match=r"another process is at work here: .*post-commit\.lock"):
+                act(at(repo), caller)
+            assert held.exists()
     held.unlink()
     assert facts(hooks_of(repo)) == before
+
+
+def test_a_killed_install_is_in_nobodys_way(repo: Path, caller: Caller) -> None:
+    hook = prepare(hooks_of(repo), "script")
+    (hooks_of(repo) / "post-commit.lock").write_text("half a ho")
+    os.link(hooks_of(repo) / "post-commit", hooks_of(repo) / "post-commit.before-blackbird")
+    install_hook(at(repo), caller)
+    uninstall_hook(at(repo), caller)
+    assert facts(hooks_of(repo)) == hook
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "file"])

@@ -1,0 +1,54 @@
+"""Running a command line with its steps numbered, or with one of them struck."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.cli.terminal import program_environ
+from tests.crash.injected.sitecustomize import WIDTH
+
+INJECTED = Path(__file__).with_name("injected")
+PATIENCE_SECONDS = 120
+
+
+class Ended(NamedTuple):
+    """How a command line ended, and what it wrote on both streams."""
+
+    code: int
+    said: str
+
+
+class Struck(NamedTuple):
+    """How a command line ended, and the steps that it took."""
+
+    ended: Ended
+    steps: tuple[str, ...]
+
+
+def run(repo: Path, command: Sequence[str], **environ: str) -> Ended:
+    """Run a command line as a person would, with nobody to answer a question."""
+    done = subprocess.run(
+        command,
+        cwd=repo,
+        env={**program_environ(), **environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout.decode(errors="replace"))
+
+
+def strike(repo: Path, command: Sequence[str], at: str = "") -> Struck:
+    """Run a command line with its steps numbered; ``at`` is ``kill:N`` or ``fail:N``."""
+    trace = repo.parent / "trace"
+    trace.unlink(missing_ok=True)
+    trace.touch()
+    path = os.pathsep.join((str(INJECTED), program_environ()["PYTHONPATH"]))
+    said = run(repo, command, PYTHONPATH=path, CRASH_TOP=str(repo), CRASH_TRACE=str(trace), CRASH_AT=at)
+    lines = trace.read_bytes()
+    steps = (lines[place : place + WIDTH].decode().strip() for place in range(0, len(lines), WIDTH))
+    return Struck(said, tuple(steps))

@@ -1,0 +1,128 @@
+"""Command lines whose steps are struck one by one, each in a repository made for it."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from git_blackbird.model.plan import Task
+from git_blackbird.model.run import ReviewState
+from tests.cli.terminal import PROGRAM
+from tests.controller.support import configure, execute, leaf, open_at, parent_of, put_plan
+from tests.crash.running import INJECTED, run
+from tests.git.support import script
+from tests.support import commit, git, write
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One command line, what is there before it, and what a person does when it did not go through."""
+
+    prepare: Callable[[Path], None]
+    command: tuple[str, ...]
+    again: tuple[str, ...]
+
+
+def ours(*args: str) -> tuple[str, ...]:
+    return (sys.executable, *PROGRAM, *args)
+
+
+def scene(prepare: Callable[[Path], None], *args: str, again: tuple[str, ...] | None = None) -> Scene:
+    return Scene(prepare, ours(*args), ours(*(again or args)))
+
+
+def _start(repo: Path, *tasks: Task, **settings: str) -> None:
+    repo.mkdir()
+    git(repo, "init", "-q", "-b", "main")
+    commit(repo, {"a.txt": "one\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"})
+    configure(repo, agent="demo", execution__stopGraceSeconds="0", **settings)
+    put_plan(repo, *tasks)
+
+
+def _two_leaves(repo: Path) -> None:
+    _start(repo, leaf("a", "write x.txt 1"), leaf("b", "append x.txt 2", deps=["a"]))
+
+
+def _by_command(repo: Path) -> None:
+    _start(repo, leaf("a"), execution__stopAfterEachTask="true")
+    own = "git diff --cached --quiet || git commit -q -m own"
+    configure(repo, agent="command", command__run=f"echo 1 >x.txt; git add x.txt; {own}")
+
+
+def _waiting(repo: Path) -> None:
+    tasks = leaf("a", "write x.txt 1\nwrite d/y.txt 2"), leaf("b", "append x.txt 3", deps=["a"])
+    _start(repo, *tasks, execution__stopAfterEachTask="true")
+    execute(repo)
+
+
+def _waiting_to_commit(repo: Path) -> None:
+    _waiting(repo)
+    configure(repo, execution__commit="approved")
+    write(repo, {"a.txt": "staged\n"})
+    git(repo, "add", "a.txt")
+
+
+def _requested(repo: Path) -> None:
+    _waiting(repo)
+    run(repo, ours("decide", "a", "--request-changes", "-m", "say it in French"))
+
+
+def _tree(repo: Path) -> None:
+    work = {name: f"write {name}.txt {name}" for name in ("t", "u", "z")}
+    children = (leaf(name, work[name], parent="p") for name in ("t", "u"))
+    _start(repo, parent_of("p", ["t", "u"]), *children, leaf("z", work["z"]))
+
+
+def _edited(repo: Path) -> None:
+    _tree(repo)
+    editor = script(repo.parent / "editor", 'printf "%s\\n" "$(sed s/Task/Work/ "$1")" >"$1"')
+    git(repo, "config", "core.editor", str(editor))
+
+
+def _hooked(repo: Path) -> None:
+    _start(repo, leaf("a"), leaf("b", "append x.txt 3", deps=["a"]), execution__stopAfterEachTask="true")
+    run(repo, ours("hooks", "install"))
+    python = script(repo.parent / "python", f'shift\nPYTHONPATH={INJECTED} exec {sys.executable} "$@"')
+    hook = repo / ".git/hooks/post-commit"
+    hook.write_text(hook.read_text().replace(sys.executable, str(python)))
+    write(repo, {"x.txt": "mine\n"})
+    git(repo, "add", "x.txt")
+
+
+def _judged(repo: Path) -> None:
+    parent = replace(parent_of("p", ["t"]), prompt="require y.txt more | t | y.txt needs more")
+    child = leaf("t", "write y.txt a\non-feedback append y.txt more", parent="p")
+    _start(repo, parent, child, leaf("z", "write z.txt z", deps=["p"]))
+
+
+def _reviewed(repo: Path) -> None:
+    _start(repo, leaf("t", "write x.txt one"))
+    execute(repo)
+    with open_at(repo).store.transaction() as transaction:
+        (done,) = transaction.history(leaf("t").id).runs
+        transaction.save_run(done.with_fields(review_state=ReviewState.DUE))
+    configure(repo, reviews__mode="parallel")
+
+
+SCENES: Mapping[str, Scene] = {
+    "execute": scene(_two_leaves, "execute", "--no-input"),
+    "command": scene(_by_command, "execute", "--no-input"),
+    "approve": scene(_waiting, "decide", "a", "--approve"),
+    "commit": scene(_waiting_to_commit, "decide", "a", "--approve"),
+    "request": scene(_waiting, "decide", "a", "--request-changes", "-m", "say it in French"),
+    "resume": scene(_requested, "resume", "a", "--no-input"),
+    "reject": scene(_waiting, "decide", "a", "--reject"),
+    "edit": scene(_tree, "edit", "t", "--title", "Work t"),
+    "editor": scene(_edited, "edit", "t"),
+    "move": scene(_tree, "move", "z", "--parent", "p", "--index", "0"),
+    "deps": scene(_tree, "deps", "set", "t", "z"),
+    "hook": Scene(
+        _hooked,
+        ("git", "commit", "-q", "-m", "by hand\n\nBlackbird-Task: a"),
+        ("git", "commit", "-q", "--amend", "--no-edit"),
+    ),
+    "install": scene(_two_leaves, "hooks", "install"),
+    "parent review": scene(_judged, "execute", "--no-input"),
+    "reviews": scene(_reviewed, "execute", "--no-input"),
+    "review run": scene(_reviewed, "review", "run", "t", "--no-input"),
+}
