@@ -5,11 +5,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 
-# What the suite takes of the steps, read before the tests are sealed: each walk begins with the first.
-EVERY_STEP = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
-STRIDE = 1 if EVERY_STEP else 16
 STEPS = frozenset({"os.rename", "os.remove", "os.mkdir", "subprocess.Popen"})
 
 
@@ -51,17 +47,3 @@ def _be_the_child(action: Callable[[], object], at: int) -> None:
 
 def _is_ours(event: str, args: tuple[object, ...]) -> bool:
     return event == "subprocess.Popen" or "__pycache__" not in str(args[0])
-
-
-def kill_and_wait(pid: int) -> None:
-    """Kill a process that may be gone already."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-
-
-def leftover_files(repo: Path) -> list[str]:
-    """Name what lies in the temporary folder, less the rule that keeps it out of commits."""
-    folder = repo / ".blackbird" / "tmp"
-    return sorted({path.name for path in folder.glob("*")} - {".gitignore"})

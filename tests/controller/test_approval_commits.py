@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -31,7 +30,6 @@ from git_blackbird.model.run import DecisionState, Run
 from git_blackbird.model.stop import StopReason
 from git_blackbird.storage.locks import run_being_approved
 from tests.cli.terminal import PROGRAM, program_environ
-from tests.controller.killing import STRIDE, run_killed
 from tests.controller.support import (
     APPROVE,
     QUIT,
@@ -469,32 +467,6 @@ def test_a_decision_that_got_past_is_not_overwritten(waiting: Path, tmp_path: Pa
         f"run {run.id} of a was decided elsewhere meanwhile; its change is commit {made[:12]} all the same"
     )
     assert run.decision_state == DecisionState.REJECTED
-
-
-SHARES = 2
-
-
-@pytest.mark.parametrize("share", range(SHARES))
-def test_killed_at_each_step_it_is_still_one_commit(waiting: Path, tmp_path: Path, share: int) -> None:
-    step, killed = 1 + share * STRIDE, True
-    while killed:
-        place = tmp_path / f"step-{step}"
-        shutil.copytree(waiting, place, symlinks=True)
-        write(place, {"a.txt": "staged\n"})
-        git(place, "add", "a.txt")
-        killed = run_killed(lambda place=place: approve(place), step)  # type: ignore[misc]
-        if only_run(place).is_pending:
-            approve(place)
-        repaired(place)
-        assert (subjects(place), git(place, "status", "--porcelain")) == (["Task a", "a commit"], "M  a.txt")
-        assert only_run(place).commits == (git(place, "rev-parse", "HEAD"),)
-        assert status(place, "a") == Status.DONE
-        private = {path.name for path in (place / ".git/blackbird").iterdir() if path.is_file()}
-        assert private <= {"approval.lock", "controller.lock", "store.lock"}
-        assert not (place / ".git/index.lock").exists()
-        shutil.rmtree(place)
-        step += SHARES * STRIDE
-    assert step > 20
 
 
 @pytest.fixture

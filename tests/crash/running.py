@@ -1,6 +1,7 @@
 """Running a command line with its steps numbered, or with one of them struck."""
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,13 +28,13 @@ class Struck(NamedTuple):
     steps: tuple[str, ...]
 
 
-def run(repo: Path, command: Sequence[str], **environ: str) -> Ended:
-    """Run a command line as a person would, with nobody to answer a question."""
+def run(repo: Path, command: Sequence[str], typed: str = "", **environ: str) -> Ended:
+    """Run a command line as a person would, with what they type at its questions."""
     done = subprocess.run(
         command,
         cwd=repo,
         env={**program_environ(), **environ},
-        stdin=subprocess.DEVNULL,
+        input=typed.encode(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=PATIENCE_SECONDS,
@@ -42,13 +43,20 @@ def run(repo: Path, command: Sequence[str], **environ: str) -> Ended:
     return Ended(done.returncode, done.stdout.decode(errors="replace"))
 
 
-def strike(repo: Path, command: Sequence[str], at: str = "") -> Struck:
+def strike(repo: Path, command: Sequence[str], typed: str, at: str = "") -> Struck:
     """Run a command line with its steps numbered; ``at`` is ``kill:N`` or ``fail:N``."""
     trace = repo.parent / "trace"
     trace.unlink(missing_ok=True)
     trace.touch()
     path = os.pathsep.join((str(INJECTED), program_environ()["PYTHONPATH"]))
-    said = run(repo, command, PYTHONPATH=path, CRASH_TOP=str(repo), CRASH_TRACE=str(trace), CRASH_AT=at)
+    said = run(
+        repo, command, typed, PYTHONPATH=path, CRASH_TOP=str(repo), CRASH_TRACE=str(trace), CRASH_AT=at
+    )
     lines = trace.read_bytes()
     steps = (lines[place : place + WIDTH].decode().strip() for place in range(0, len(lines), WIDTH))
     return Struck(said, tuple(steps))
+
+
+def step_like(steps: Sequence[str], pattern: str) -> int:
+    """Give the number of the first step that looks so."""
+    return next(number for number, step in enumerate(steps, 1) if re.search(pattern, step))

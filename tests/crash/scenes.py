@@ -21,6 +21,7 @@ class Scene:
     prepare: Callable[[Path], None]
     command: tuple[str, ...]
     again: tuple[str, ...]
+    typed: str = ""
 
 
 def ours(*args: str) -> tuple[str, ...]:
@@ -67,6 +68,11 @@ def _requested(repo: Path) -> None:
     run(repo, ours("decide", "a", "--request-changes", "-m", "say it in French"))
 
 
+def _asked(repo: Path) -> None:
+    _start(repo, leaf("a", "ask q Which? | a | b\nanswered q y.txt"))
+    execute(repo)
+
+
 def _tree(repo: Path) -> None:
     work = {name: f"write {name}.txt {name}" for name in ("t", "u", "z")}
     children = (leaf(name, work[name], parent="p") for name in ("t", "u"))
@@ -111,6 +117,7 @@ SCENES: Mapping[str, Scene] = {
     "commit": scene(_waiting_to_commit, "decide", "a", "--approve"),
     "request": scene(_waiting, "decide", "a", "--request-changes", "-m", "say it in French"),
     "resume": scene(_requested, "resume", "a", "--no-input"),
+    "answer": replace(scene(_asked, "resume", "a"), typed="1\n"),
     "reject": scene(_waiting, "decide", "a", "--reject"),
     "edit": scene(_tree, "edit", "t", "--title", "Work t"),
     "editor": scene(_edited, "edit", "t"),

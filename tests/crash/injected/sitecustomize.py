@@ -2,8 +2,8 @@
 
 Loaded by every Python that is started with this folder on its path; only the program itself, the process
 that makes its commits, and its hook are affected. A step is a call of the operating system that creates,
-renames, links, removes, locks, writes through or makes durable a file of the repository, a write of an object,
-or the start of a process that does so. The environment says what to do:
+renames, links, removes, locks, writes or makes durable a file of the repository, a write of an object, or the
+start of a process that does so. The environment says what to do:
 
     CRASH_TOP    the repository
     CRASH_TRACE  a file that gets a line of ``WIDTH`` bytes for each step
@@ -63,7 +63,7 @@ class Steps:
     def watch(self, event: str, args: tuple[Any, ...]) -> None:
         """Hear of the interpreter's own audit events."""
         if event in _PATHS and self.is_within(args[0], args[-1]):
-            if event != "os.mkdir" or not os.path.lexists(args[0]):  # noqa: PTH110  # what is there stays
+            if event != "os.mkdir" or not os.path.lexists(args[0]):  # what is there stays
                 self.take(event, os.fsdecode(args[0]))
         elif event == "open" and args[2] & (os.O_CREAT | os.O_TRUNC) and self.is_within(args[0], -1):
             self.take(event, os.fsdecode(args[0]))
@@ -78,11 +78,12 @@ class Steps:
             return False
         full = os.fsdecode(path)
         if not full.startswith("/"):
-            full = f"{self.name_of(folder) if isinstance(folder, int) and folder >= 0 else os.getcwd()}/{full}"
+            above = self.name_of(folder) if isinstance(folder, int) and folder >= 0 else os.path.curdir
+            full = os.path.realpath(f"{above}/{full}")
         return full.startswith(f"{self.top}/") and "__pycache__" not in full
 
     def name_of(self, descriptor: int) -> str:
-        return os.readlink(f"/proc/self/fd/{descriptor}")
+        return os.path.realpath(f"/proc/self/fd/{descriptor}")
 
     def on_file(self, kind: str, call: Callable[..., Any]) -> Callable[..., Any]:
         """Count the calls on descriptors of regular files and folders of the repository."""
@@ -106,7 +107,9 @@ def _changes(words: list[str]) -> bool:
 
 def _is_affected() -> bool:
     words = sys.orig_argv
-    if any(_WORKER in word for word in words) or any(word.endswith("git_blackbird/hook.py") for word in words):
+    if any(_WORKER in word for word in words) or any(
+        word.endswith("git_blackbird/hook.py") for word in words
+    ):
         return True
     return "-m" in words and words[words.index("-m") + 1] in _PROGRAMS
 
@@ -125,7 +128,7 @@ def _begin() -> None:
         steps.take("object", args[0])
         return save(repository, *args)
 
-    pygit2.Repository.write = counted  # type: ignore[method-assign]
+    pygit2.Repository.write = counted  # type: ignore[assignment, method-assign]
     sys.addaudithook(steps.watch)
 
 
