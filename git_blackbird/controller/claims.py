@@ -31,7 +31,8 @@ def forget_noted(workspace: Workspace) -> None:
     try:
         unmark_active(workspace.repo)
     except OSError as error:
-        raise UnusableError(f"cannot tidy {workspace.repo.private_dir}: {error.strerror}") from error
+        message = f"cannot tidy {workspace.repo.private_dir}: {error.strerror}"
+        raise UnusableError(message, hint="make it writable, then repeat the command") from error
 
 
 def _warn(face: Face, run: Run, text: str) -> None:

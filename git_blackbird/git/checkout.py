@@ -35,7 +35,7 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
         message = f"the checkout of {tree} was not done after {timeout_seconds:g} s"
         raise CheckoutError(message, hint="a filter of this repository may hang") from error
     except (UnusableError, OSError) as error:
-        hint = error.hint if isinstance(error, UnusableError) else None
+        hint = error.hint if isinstance(error, UnusableError) else "make room or make it accessible"
         raise CheckoutError(f"cannot check out {tree} into {folder}: {error}", hint=hint) from error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit_plan import CommitPlan, tree_of
-from git_blackbird.git.private_index import private_index, replace_index
+from git_blackbird.git.private_index import private_index, replace_index, writing
 from git_blackbird.git.private_objects import publish
 from git_blackbird.git.program import Completed, operands, revisions, run_for_user, run_git
 from git_blackbird.git.repository import Repository
@@ -66,7 +66,8 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
         _bring_to(repo, index, plan.tree)
         publish(repo, (entry.oid for entry in plan.edits.values() if entry is not None))
         text = index.with_name("message")
-        text.write_text(message, encoding="utf-8")
+        with writing(text):
+            text.write_text(message, encoding="utf-8")
         options = () if _is_found(repo) else repo.git_options
         command = [*options, *_COMMIT, f"--file={text}"]
         done = run_for_user(command, cwd=repo.top, environ={**repo.git_environ, **variables})

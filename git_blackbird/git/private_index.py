@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from git_blackbird.errors import UnusableError
 from git_blackbird.git.index_lock import (
     NEXT,
     IndexLockedError,
@@ -54,19 +55,36 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
     clear_leftover_lock(repo)
     with private_folder(repo, purpose) as folder:
         index = folder / "index"
-        _copy_index(user_index(repo), index)
+        with writing(index):
+            _copy_index(user_index(repo), index)
         yield index
 
 
 @contextlib.contextmanager
 def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
-    """Give an empty folder in the git directory, which goes away with the block."""
-    repo.private_dir.mkdir(parents=True, exist_ok=True)
-    _sweep(repo.private_dir, purpose)
-    with tempfile.TemporaryDirectory(
-        prefix=f"{purpose}.", dir=repo.private_dir, ignore_cleanup_errors=True
-    ) as folder:
+    """Give an empty folder in the git directory, which goes away with the block.
+
+    Raises UnusableError when it cannot be made.
+    """
+    with writing(repo.private_dir):
+        repo.private_dir.mkdir(parents=True, exist_ok=True)
+        _sweep(repo.private_dir, purpose)
+        made = tempfile.TemporaryDirectory(
+            prefix=f"{purpose}.", dir=repo.private_dir, ignore_cleanup_errors=True
+        )
+    with made as folder:
         yield Path(folder)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the system refuses in the block into an UnusableError that names ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise UnusableError(
+            f"cannot write {path}: {error.strerror}", hint="make room or make it writable"
+        ) from error
 
 
 def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
@@ -79,7 +97,8 @@ def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
     for _ in range(_TRIES):
         with private_folder(repo, NEXT) as folder:
             index = folder / "index"
-            copied = _copy_index(user_index(repo), index)
+            with writing(index):
+                copied = _copy_index(user_index(repo), index)
             if not edit(index) or replace_if(repo, index, partial(_is_unchanged, repo, copied)):
                 return
     raise IndexLockedError(

@@ -38,7 +38,8 @@ SAMPLE: Mapping[str, Mapping[str, str]] = {
     "parent review": {"kill": r"os\.rename .*/tmp/p?t\.json"},
 }
 BUG = 70
-_WORDS = re.compile(r"^(error|fatal|warning): ", re.MULTILINE)
+# An agent that cannot be started is a stop of `execute`, which has other words than an error.
+_WORDS = re.compile(r"^(error|fatal|warning): |^cannot start the agent: ", re.MULTILINE)
 
 
 class Final(NamedTuple):
@@ -144,7 +145,7 @@ def examine_words(ended: Ended, usual: Ended) -> None:
     assert "Traceback" not in ended.said, ended.said
     if ended.code not in {0, usual.code}:
         assert _WORDS.search(ended.said), ended.said
-        assert "hint: " in ended.said, ended.said
+        assert "hint: " in ended.said or "next step: " in ended.said, ended.said
 
 
 def leftovers(repo: Path) -> Iterator[str]:
@@ -157,7 +158,7 @@ def leftovers(repo: Path) -> Iterator[str]:
                 yield f"{one.id} is running"
             yield from (f"process {pid} of {one.id}" for pid in processes.marked(one.id))
     if image.histories:
-        yield from map(str, (repo / ".blackbird/tmp").iterdir())
+        yield from (str(path) for path in (repo / ".blackbird/tmp").glob("*.tmp"))
 
 
 class Prepared(NamedTuple):
