@@ -64,7 +64,8 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
     with private_index(repo, "commit") as index:
         variables = {"GIT_INDEX_FILE": os.fspath(index)}
         _bring_to(repo, index, plan.tree)
-        publish(repo, (entry.oid for entry in plan.edits.values() if entry is not None))
+        with writing(repo.common_dir / "objects"):
+            publish(repo, (entry.oid for entry in plan.edits.values() if entry is not None))
         text = index.with_name("message")
         with writing(text):
             text.write_text(message, encoding="utf-8")

@@ -3,7 +3,6 @@
 The suite strikes a few steps of each command; with ``BLACKBIRD_EVERY_STEP`` set, each is struck in both ways.
 """
 
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -19,13 +18,12 @@ from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import RunStatus
+from tests.controller.killing import EVERY_STEP
 from tests.controller.support import APPROVE, Person, execute, open_at, run_to_stop
 from tests.crash.running import Ended, run, step_like, strike
 from tests.crash.scenes import SCENES, Scene, ours
 from tests.support import git
 
-# Read before the tests are sealed.
-EVERY_STEP = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
 SHARES = 4
 KINDS = ("kill", "fail")
 # What the suite strikes: the first step of that scene that looks so.

@@ -27,7 +27,9 @@ _FAULTS = {"fcntl.flock": errno.ENOLCK, "os.fsync": errno.EIO, "os.remove": errn
 _START_FAULT = errno.EAGAIN
 # The commands of git that change something, as the program calls them.
 _CHANGING = frozenset({"checkout-index", "commit", "read-tree", "update-index", "update-ref", "write-tree"})
-_PATHS = frozenset({"os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.symlink", "os.utime"})
+_PATHS = frozenset(
+    {"os.chmod", "os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.symlink", "os.utime"}
+)
 
 
 class Steps:
