@@ -89,8 +89,8 @@ def take_snapshot(
         raise SnapshotError(message, hint=_SLOW) from error
     except (UnusableError, OSError) as error:
         reason = describe(error)
-        own = error.hint if isinstance(error, UnusableError) else "make room or make it accessible"
-        hint = own or hint_in(reason)
+        own = error.hint if isinstance(error, UnusableError) else None
+        hint = own or hint_in(reason) or "make room or make it accessible"
         raise SnapshotError(f"cannot take a snapshot of {repo.top}: {reason}", hint=hint) from error
 
 
