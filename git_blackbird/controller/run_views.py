@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.controller.liveness import is_alive
+from git_blackbird.controller.unreadable import require_usable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.change import TreePair
@@ -84,6 +85,7 @@ def find_run(workspace: Workspace, history: History, task_id: str, run_id: str |
     """
     if run_id is None:
         if not history.runs:
+            require_usable(TaskId(task_id), history)
             raise RequestError(f"no runs found for {task_id}", hint=task_command("show", task_id))
         return history.newest or history.runs[-1]
     reviews = workspace.store.records.reviews(TaskId(task_id)).runs
@@ -197,6 +199,7 @@ def show_change(workspace: Workspace, history: History, task_id: str, harmless: 
 
     legs = [run.leg for run in since_done(history) if run.leg is not None]
     if not legs:
+        require_usable(TaskId(task_id), history)
         raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")
     return _show(workspace, compose(workspace.repo, legs), harmless)
 
