@@ -30,6 +30,7 @@ _SLOW = (
     "git config blackbird.snapshot.timeoutSeconds SECONDS"
 )
 _NESTED = "a git repository of its own"
+_INACCESSIBLE = "make room or make it accessible"
 
 
 class SnapshotError(UnusableError):
@@ -89,8 +90,9 @@ def take_snapshot(
         raise SnapshotError(message, hint=_SLOW) from error
     except (UnusableError, OSError) as error:
         reason = describe(error)
-        own = error.hint if isinstance(error, UnusableError) else None
-        hint = own or hint_in(reason) or "make room or make it accessible"
+        # What git refuses for reasons of its own is not mended by room or permission.
+        own = error.hint if isinstance(error, UnusableError) else hint_in(reason) or _INACCESSIBLE
+        hint = own or hint_in(reason)
         raise SnapshotError(f"cannot take a snapshot of {repo.top}: {reason}", hint=hint) from error
 
 

@@ -448,8 +448,11 @@ def test_a_broken_index_is_told(repo: Path) -> None:
 
 def test_a_private_directory_that_cannot_be_made_is_told(repo: Path) -> None:
     write(repo, {".git/blackbird": "in the way"})
-    message, _ = failure(repo)
-    assert message == f"cannot take a snapshot of {repo}: {repo / '.git' / 'blackbird'}: File exists"
+    place = repo / ".git" / "blackbird"
+    assert failure(repo) == (
+        f"cannot take a snapshot of {repo}: cannot write {place}: File exists",
+        "make room or make it writable",
+    )
 
 
 def test_what_a_killed_snapshot_left_is_swept(repo: Path) -> None:
