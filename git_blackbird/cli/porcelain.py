@@ -9,7 +9,7 @@ import click
 from git_blackbird.cli.output import Output
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.commands import EXECUTE, task_command
-from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import quoted_field
 
@@ -79,12 +79,10 @@ def _unquoted(fields: Sequence[str]) -> str:
     return "\t".join([*(field.replace("\t", "\ufffd") for field in first), last]).replace(NUL, "\ufffd")
 
 
-def list_records(plan: Plan, rows: Iterable[tuple[int, Task]]) -> Iterator[Record]:
-    """Give each task: id, status, label, depth, parent, title."""
-    from git_blackbird.controller.overview import label  # noqa: PLC0415  # loaded by who lists tasks
-
-    for depth, task in rows:
-        yield task.id, task.status.value, label(plan, task), depth, task.parent, task.title
+def list_records(rows: Iterable[tuple[int, Task, str]]) -> Iterator[Record]:
+    """Give each task, of its depth, itself and its label: id, status, label, depth, parent, title."""
+    for depth, task, word in rows:
+        yield task.id, task.status.value, word, depth, task.parent, task.title
 
 
 def run_records(runs: Iterable[Run]) -> Iterator[Record]:

@@ -15,11 +15,12 @@ from git_blackbird.controller.overview import (
     build_overview,
     label,
     list_tasks,
+    stopped_tasks,
     tree_of_tasks,
 )
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.plan import Plan, Status, Task
+from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.text import clean_line
 
 _EMPTY = {
@@ -80,23 +81,25 @@ def list_command(
         only_ready=which == "ready",
         only_blocked=which == "blocked",
         status=None if status_name is None else Status(status_name),
+        stopped=stopped_tasks(workspace, plan),
     )
     rows = tree_of_tasks(plan, wanted) if tree else [(0, task) for task in list_tasks(plan, wanted)]
+    listed = [(depth, task, label(plan, task, wanted.stopped)) for depth, task in rows]
     if record_end is None:
-        _print_list(call.output, plan, rows, _EMPTY.get(which or "", "no tasks"))
+        _print_list(call.output, listed, _EMPTY.get(which or "", "no tasks"))
     else:
-        print_records(call.output, list_records(plan, rows), record_end)
+        print_records(call.output, list_records(listed), record_end)
     warn_problems(call.output, workspace)
     return ExitCode.OK
 
 
-def _print_list(output: Output, plan: Plan, rows: list[tuple[int, Task]], empty: str) -> None:
+def _print_list(output: Output, rows: list[tuple[int, Task, str]], empty: str) -> None:
     cells = [
-        (Cell("  " * depth + task.id), label_cell(label(plan, task)), Cell(clean_line(task.title)))
-        for depth, task in rows
+        (Cell("  " * depth + task.id), label_cell(word), Cell(clean_line(task.title)))
+        for depth, task, word in rows
     ]
     for line in render_table(cells, output.columns):
         output.say(line)
     if not rows:
         output.say(empty)
-    output.data({"tasks": [{**task_data(task, label(plan, task)), "depth": depth} for depth, task in rows]})
+    output.data({"tasks": [{**task_data(task, word), "depth": depth} for depth, task, word in rows]})

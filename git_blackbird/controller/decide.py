@@ -13,7 +13,9 @@ from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.changes import restore_command, touched
+from git_blackbird.git.changes import entry, restore_command, touched
+from git_blackbird.git.commit_plan import tree_of
+from git_blackbird.git.repository import head
 from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit
@@ -108,16 +110,32 @@ def _undo(
         return ()
     if all(run.run_type is RunType.MANUAL for run in runs):
         return tuple(f"git revert {oid}" for run in reversed(runs) for oid in reversed(run.commits[-1:]))
-    touched_paths = touched(workspace.repo, pair)
-    kept = {path: oid for path, oid in changed_by_others(workspace, runs).items() if path in touched_paths}
+    kept = _committed_over(workspace, runs, pair)
     left = without_paths(workspace, pair, kept) if kept else pair
     commands = () if left.is_empty else restore_command(workspace.repo, left, workspace.world.cwd)
     return (*commands, *(_by_hand(path, oid) for path, oid in sorted(kept.items())))
 
 
+def _committed_over(workspace: Workspace, runs: Sequence[Run], pair: TreePair) -> dict[bytes, str]:
+    """Return the paths where taking the change back would undo a commit of someone else's, and that commit.
+
+    Where HEAD holds just what the change began with, the change is in the worktree alone.
+    """
+    repo = workspace.repo
+    commit = head(repo).commit
+    others = changed_by_others(workspace, runs)
+    if commit is None or not others:
+        return {}
+    now = tree_of(repo, commit)
+    paths = touched(repo, pair) & others.keys()
+    return {path: others[path] for path in paths if entry(repo, now, path) != entry(repo, pair.base, path)}
+
+
 def _by_hand(path: bytes, oid: str) -> str:
     name = clean_line(path.decode(errors="replace"))
-    return f"# {name}: commits here since then have it as well ({oid[:10]}): that is for you to take back"
+    return (
+        f"# {name}: commit {oid[:10]}, made since the run began, changed it too; take the change back by hand"
+    )
 
 
 def _check_request(workspace: Workspace, image: Image, run: Run, decision: Decision) -> None:

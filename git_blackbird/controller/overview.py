@@ -11,7 +11,7 @@ from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.git.task_commits import list_deferred
-from git_blackbird.model.graph import Readiness, dependents, depth_first, is_ready, readiness, unmet
+from git_blackbird.model.graph import Readiness, dependents, depth_first, is_ready, readiness, subtree, unmet
 from git_blackbird.model.held import stops_at_review
 from git_blackbird.model.history import History, OwedWords, RecordFault
 from git_blackbird.model.ids import TaskId
@@ -197,11 +197,38 @@ def _elsewhere(image: Image) -> tuple[Run, ...]:
     return tuple(run for one in strangers if (run := one.latest) is not None and run.is_pending)
 
 
-def label(plan: Plan, task: Task) -> str:
-    """Give the word that says how a task stands, as the Go program's list has it."""
+NONE_STOPPED: frozenset[TaskId] = frozenset()
+
+
+def label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> str:
+    """Give the word that says how a task stands, as the Go program's list has it.
+
+    ``stopped`` are ready tasks that may not start: see ``stopped_tasks``.
+    """
     if task.status in {Status.TODO, Status.BLOCKED}:
-        return "READY" if is_ready(plan, task) else _waiting_label(plan, task)
+        is_startable = is_ready(plan, task) and task.id not in stopped
+        return "READY" if is_startable else _waiting_label(plan, task)
     return task.status.value.upper()
+
+
+def stopped_tasks(workspace: Workspace, plan: Plan) -> frozenset[TaskId]:
+    """Return the ready tasks that an unusable record stops, theirs or one of what they build on.
+
+    Only the records that this depends on are read.
+    """
+    records = workspace.store.records
+
+    def is_usable(task_id: TaskId) -> bool:
+        return not records.history(task_id).faults
+
+    return frozenset(
+        task.id
+        for task in plan.leaves()
+        if is_ready(plan, task)
+        and not all(
+            is_usable(below.id) for name in (task.id, *task.deps) for below in subtree(plan, plan.tasks[name])
+        )
+    )
 
 
 def _waiting_label(plan: Plan, task: Task) -> str:
@@ -216,6 +243,7 @@ class Filter(NamedTuple):
     only_blocked: bool = False
     status: Status | None = None
     text: str = ""
+    stopped: frozenset[TaskId] = NONE_STOPPED
 
     def admits(self, plan: Plan, task: Task) -> bool:
         """Whether the list shows this task."""
@@ -224,9 +252,9 @@ class Filter(NamedTuple):
         if self.status is not None:
             return task.status == self.status
         if self.only_ready:
-            return is_ready(plan, task)
+            return label(plan, task, self.stopped) == "READY"
         if self.only_blocked:
-            return task.is_leaf and label(plan, task) == "BLOCKED"
+            return task.is_leaf and label(plan, task, self.stopped) == "BLOCKED"
         return self.everything or (task.is_leaf and task.status not in {Status.DONE, Status.SKIPPED})
 
 

@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.controller.liveness import is_alive
-from git_blackbird.controller.unreadable import require_usable
+from git_blackbird.controller.unreadable import UnreadableRecordError, require_usable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.change import TreePair
@@ -91,6 +92,9 @@ def find_run(workspace: Workspace, history: History, task_id: str, run_id: str |
     reviews = workspace.store.records.reviews(TaskId(task_id)).runs
     found = [run for run in (*history.runs, *reviews) if run.id.startswith(run_id)]
     if len(found) != 1:
+        faults = [fault for fault in history.faults if Path(fault.path).stem.startswith(run_id)]
+        if faults and not found:
+            raise UnreadableRecordError(TaskId(task_id), faults)
         what = f"{len(found)} runs begin with" if found else "there is no run"
         raise RequestError(
             f"{task_id}: {what} {run_id}", hint=task_command("runs", task_id, remark="lists them")

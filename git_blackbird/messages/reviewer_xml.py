@@ -10,7 +10,7 @@ from dataclasses import replace
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from git_blackbird.messages.stated_verdicts import find_contrary, unmask
+from git_blackbird.messages.stated_verdicts import find_contrary, find_problem, unmask
 from git_blackbird.messages.xml_in_prose import XmlFault, XmlForm, XmlReading
 from git_blackbird.model.findings import (
     Confidence,
@@ -94,12 +94,21 @@ def _read_reviews(reading: XmlReading, source: Source) -> ReviewResult:
             raise XmlFault(
                 f'the answer approves, and has a piece of another review: "{clean_line(piece[0])}"'
             )
+        _check_problems(reading.beside)
     return result
 
 
 def _check_beside(prose: str) -> None:
     """See that nothing beside an approval says otherwise."""
-    line = find_contrary(prose)
+    _refuse(find_contrary(prose))
+
+
+def _check_problems(prose: str) -> None:
+    """See that what is said outside of an approval and its summary names no problem."""
+    _refuse(find_problem(prose))
+
+
+def _refuse(line: str | None) -> None:
     if line is not None:
         raise XmlFault(f'the answer approves, and says otherwise in "{line}"')
 
@@ -216,6 +225,7 @@ def _read_old(text: str, source: Source) -> ReviewResult:
         raise XmlFault("the answer says more than one of APPROVED: and ISSUES:")
     if verdict is ReviewerVerdict.APPROVED:
         _check_beside(said)
+        _check_problems(said.partition("\n")[2])
         return ReviewResult(source=source, verdict=verdict, summary=_lines(said))
     issues = tuple(_unspecified(source, _lines(issue)) for issue in _read_old_issues(said))
     summary = "" if issues else _lines(said)

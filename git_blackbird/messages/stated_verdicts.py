@@ -7,9 +7,11 @@ in any decoration (Markdown, tags, quotes, list marks), any case, with look-alik
    a dash or ``=`` follows, as in ``**Issues:** bad`` or ``## Issues found``;
 2. a named verdict: "verdict", "result", "decision" and the like, then one of those words, FAILED or REJECT;
 3. one of the form's words written in capitals anywhere in a sentence, as in "I found ISSUES";
-4. an approval that is refused: "not approved", "cannot approve".
+4. an approval that is refused: "not approved", "cannot approve";
+5. beside the answer, not in its summary, a clause that names a problem and does not deny it, as in
+   "I found one issue" or "there is a critical bug in line 3".
 
-Not among them: a sentence that only uses such a word in lower case ("bad input is rejected"), a word in
+Not among 1 to 4: a sentence that only uses such a word in lower case ("bad input is rejected"), a word in
 capitals that is denied ("no ISSUES"), and a verdict line that lists nothing ("Issues: none").
 """
 
@@ -67,10 +69,31 @@ _IN_CAPITALS = re.compile(r"\b(?:ISSUES|REJECTED|NOT[\s_*-]{1,4}APPROVED)\b")
 _DENIED = re.compile(
     r"\b(?:no|not|zero|without|any|nor|neither|0)\s{1,3}(?:[\w-]{1,30}\s{1,3}){0,2}$", re.IGNORECASE
 )
+_CLAUSE_ENDS = re.compile(r"[.;!?]\s|\n")
+_PROBLEM = re.compile(
+    r"\b(?:issues?|bugs?|problems?|defects?|flaws?|vulnerabilit(?:y|ies)|regressions?|blockers?|critical"
+    r"|incorrect|broken|(?:must|should|needs? to) be (?:fixed|changed))\b"
+)
+_NO_PROBLEM = re.compile(
+    r"\b(?:no|not|none|zero|0|without|nothing|never|any|nor|neither|fixes|resolves|were"
+    r"|earlier|before|previous(?:ly)?|last round|free of"
+    r"|(?:is|are|been|now|already|all)\s(?:fixed|resolved|mended|addressed))\b|n['\u2019]t\b"
+    r"|\b(?:check|look|search|scan|review)\w{0,3}\s(?:\w+\s){0,4}for\b"
+)
 _REFUSED = re.compile(
     r"(?:\b(?:not|never|cannot|unable to)|n['\u2019]t)[\W_]{1,6}"
     r"(?:(?:be|yet|been|being|fully|i)[\W_]{1,6}){0,2}approved?\b"
 )
+
+
+def find_problem(prose: str) -> str | None:
+    """Return the first clause of ``prose`` that names a problem, cleaned; None without one."""
+    for text in dict.fromkeys(_unmasked(prose)):
+        for clause in _CLAUSE_ENDS.split(text):
+            folded = clause.lower()
+            if _PROBLEM.search(folded) is not None and _NO_PROBLEM.search(folded) is None:
+                return clean_line(clause, _SHOWN_CHARACTERS)
+    return None
 
 
 def find_contrary(prose: str) -> str | None:

@@ -54,6 +54,12 @@ def files_of(trial: Trial) -> list[str]:
     return [str(path) for path in trial.records("a")[-1]["review_summary"].get("files", ())]
 
 
+def take_back(trial: Trial, said: str) -> None:
+    """Do what is said to take the change back."""
+    [way] = [line.partition(": ")[2] for line in said.splitlines() if "git restore" in line]
+    subprocess.run(way, shell=True, cwd=trial.repo, check=True)
+
+
 def approve(trial: Trial) -> list[str]:
     """Approve, and give the paths that its commit has."""
     before = git(trial.repo, "rev-parse", "HEAD")
@@ -88,8 +94,8 @@ def test_what_the_agent_did_after_my_commit_to_my_file_is_its_change(trial: Tria
     assert ("+agent" in diff, "+mine" in diff) == (True, False)
     said = trial.expect(0, "decide", "a", "--reject")
     assert "rm -f" not in said
-    assert "git restore" not in said
-    assert "# mine.txt" in said
+    take_back(trial, said)
+    assert (trial.repo / "mine.txt").read_text() == "mine\n"
 
 
 def test_both_committed_the_same_file_elsewhere_in_it(trial: Trial) -> None:
@@ -193,7 +199,23 @@ def test_a_refusal_names_a_way_that_helps(trial: Trial) -> None:
     assert "git commit -p" not in said
     told = trial.expect(0, "decide", "a", "--reject")
     assert "rm -f -- other.txt\n" in told
-    assert f"# new.txt: commits here since then have it as well ({mine[:10]})" in told
+    assert f"# new.txt: commit {mine[:10]}, made since the run began, changed it too" in told
+
+
+def test_a_commit_of_mine_that_has_nothing_of_the_change_is_kept_by_the_way_back(trial: Trial) -> None:
+    """The agent's edit is in the worktree alone: HEAD's file is what the way back restores."""
+    mine = changed(1, "mine")
+    theirs = mine.replace("line 20", "agent")
+    work(
+        trial,
+        "",
+        lambda: commit(trial.repo, {"long.txt": mine}, "of mine"),
+        "sed -i 's/line 20/agent/' long.txt",
+    )
+    assert (trial.repo / "long.txt").read_text() == theirs
+    take_back(trial, trial.expect(0, "decide", "a", "--reject"))
+    assert (trial.repo / "long.txt").read_text() == mine
+    assert git(trial.repo, "status", "--porcelain") == ""
 
 
 def test_the_users_own_trace_stays_theirs(repo: Path, tmp_path: Path) -> None:

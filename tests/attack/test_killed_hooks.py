@@ -216,3 +216,32 @@ def test_commits_at_once_from_hooks_and_commands_lose_no_entry(trial: Trial) -> 
     assert trial.statuses() == dict.fromkeys(tasks, "done")
     assert [len(trial.records(task)) for task in tasks] == [1] * 8
     assert entries(trial.repo) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Do it\n\n" + "more of it\n" * 300 + "\nBlackbird-Task: a\n",
+        "Do it\n\n" + "more of it\n" * 12_000 + "\nBlackbird-Task: a\n",
+        "Do it\n\nBLACKBIRD-TASK: a\n",
+        "Do it\n\nblackbird-TASK: a\n",
+    ],
+    ids=["long", "very long", "capitals", "mixed"],
+)
+def test_a_trailer_is_found_wherever_and_however_git_finds_it(trial: Trial, message: str) -> None:
+    write(trial.repo, {"done.txt": "done\n"})
+    git(trial.repo, "add", "done.txt")
+    git(trial.repo, "commit", "-q", "-F", "-", stdin=message.encode())
+    assert [record["run_type"] for record in trial.records("a")] == ["manual"]
+
+
+def test_what_is_only_shown_below_a_message_names_no_task(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``git commit -v`` shows the change below the message that is edited."""
+    write(trial.repo, {"notes.txt": "Blackbird-Task: a\n"})
+    git(trial.repo, "add", "notes.txt")
+    monkeypatch.setenv("GIT_EDITOR", "sed -i '1s/^/Note it/'")
+    git(trial.repo, "commit", "-q", "-v")
+    assert entries(trial.repo) == []
+    assert trial.records("a") == []

@@ -118,11 +118,18 @@ def test_a_task_that_was_to_start_is_not_shown_as_ready(trial: Trial) -> None:
     plan.write_text(plan.read_text().replace("waiting_user", "todo"))
     assert "3 todo (1 ready)" in trial.expect(0, "status")
     assert "[BLOCKED]" in trial.expect(0, "show", "a")
+    assert trial.expect(0, "list", "--ready").split() == ["b", "READY", "B"]
+    assert trial.expect(0, "list", "--porcelain").splitlines()[0].split("\t")[2] == "BLOCKED"
     foreseen = trial.expect(0, "execute", "--dry-run")
     assert foreseen.splitlines()[:2] == [
         "1. b  B",
         f"a is stopped by a record that cannot be used: {record(trial)}: {WHY}",
     ]
+
+
+def test_one_that_is_asked_for_by_its_id_is_named(trial: Trial) -> None:
+    path = record(trial)
+    assert str(path) in trial.expect(128, "runs", "a", path.stem, "--json")
 
 
 def test_moved_away_the_task_goes_on(trial: Trial) -> None:

@@ -246,7 +246,7 @@ MESSAGES = {
     "About Blackbird-Task: a": False,
     "# Blackbird-Task: a\nTitle": False,
     "Title" + "\n\n" * 90 + "x\n\nBlackbird-Task: a": True,
-    "Title\n" + "line\n" * 250 + "\nBlackbird-Task: a": False,
+    "Title\n" + "line\n" * 250 + "\nBlackbird-Task: a": True,
 }
 
 

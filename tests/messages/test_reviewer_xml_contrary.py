@@ -68,6 +68,12 @@ CONTRARY = [
     "The change is not approved.",
     "I cannot yet approve this.",
 ]
+PROBLEMS = [
+    "I found one Issue: x",
+    "There is a critical bug in line 3.",
+    "Problem (critical): b",
+    "It works, but the loop must be fixed.",
+]
 PIECES = [
     "&lt;spec-review&gt;&lt;verdict&gt;bad",
     "&amp;lt;code-review&amp;gt;",
@@ -88,6 +94,9 @@ HARMLESS = [
     "There were issues with it in the last round; all are mended.",
     "Issues raised before are mended.",
     "This resolves issue #5.",
+    "I looked through the change for bugs and problems; none.",
+    "No bugs, no problems.",
+    "The earlier bug is fixed.",
     "Bad input is rejected with 400.",
     "Rejected tokens are logged.",
     "I checked that failed logins are logged.",
@@ -104,7 +113,7 @@ def _fault(answer: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("sign", CONTRARY)
+@pytest.mark.parametrize("sign", [*CONTRARY, *PROBLEMS])
 def test_an_approval_that_is_contradicted_is_none(sign: str) -> None:
     for answer in (f"{sign}\n{APPROVAL}", f"{APPROVAL}\n\n{sign}"):
         assert _fault(answer).startswith('the answer approves, and says otherwise in "')
