@@ -88,7 +88,7 @@ def test_records_that_end_with_nul_quote_nothing(busy: Path) -> None:
     assert [record.split("\t", 5) for record in records] == [
         ["drifts", "done", "DONE", "0", "-", "Task drifts"],
         ["failed", "failed", "FAILED", "0", "-", "Task failed"],
-        ["free", "todo", "READY", "0", "-", "日本語 \\ title"],
+        ["free", "todo", "BLOCKED", "0", "-", "日本語 \\ title"],
         ["p", "in_progress", "IN_PROGRESS", "0", "-", "A parent"],
         ["a", "waiting_user", "WAITING_USER", "1", "p", ODD_TITLE],
         ["odd id", "todo", "BLOCKED", "1", "p", '"Quoted"'],
