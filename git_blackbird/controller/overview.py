@@ -2,7 +2,8 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from git_blackbird.controller.cut_off import CutOffApproval, find_cut_off
@@ -106,13 +107,7 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         approving=approving,
         unreviewed=waiting_parents(standing),
         stops_at_review=stops_at_review(standing),
-        to_review=tuple(
-            DueReview(task, run)
-            for task in leaves
-            if task.id not in standing.unreadable
-            if (run := _to_review(image.history(task.id))) is not None
-            and task.id not in {one.run.task_id for one in running if one.alive}
-        ),
+        to_review=tuple(_due_reviews(standing, running)),
         ready=ready_tasks(standing),
         failed=tuple(
             Failed(task, why_failed(image.history(task.id)))
@@ -178,6 +173,15 @@ def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
     return workspace.store.records.reviews(run.task_id).runs if run and history.is_under_review else ()
 
 
+def _due_reviews(standing: Standing, running: Iterable[Running]) -> Iterator[DueReview]:
+    """Yield the changes whose review is due and that nobody works on."""
+    busy = {one.run.task_id for one in running if one.alive}
+    for task in standing.plan.leaves():
+        run = None if task.id in standing.unreadable else _to_review(standing.history(task.id))
+        if run is not None and task.id not in busy:
+            yield DueReview(task, run)
+
+
 def _is_skipped(plan: Plan, task_id: TaskId) -> bool:
     return plan.tasks[task_id].status == Status.SKIPPED
 
@@ -218,6 +222,7 @@ def stopped_tasks(workspace: Workspace, plan: Plan) -> frozenset[TaskId]:
     """
     records = workspace.store.records
 
+    @cache
     def is_usable(task_id: TaskId) -> bool:
         return not records.history(task_id).faults
 
