@@ -56,7 +56,7 @@ def test_a_commit_that_does_a_task_is_recorded(planned: Path) -> None:
     (run,) = runs_of(planned, "a")
     assert run.commits == (oid,)
     assert said == (
-        f"git-blackbird: run {run.id} of a is commit {oid[:10]}; "
+        f"git-blackbird: commit {oid[:10]} is recorded as run {run.id} of a; "
         "to decide: git blackbird decide a --approve # or --reject\n"
     )
 

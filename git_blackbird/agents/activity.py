@@ -59,5 +59,5 @@ def inside(path: str, tops: Sequence[str]) -> str:
 def exit_text(exit_code: int | None) -> str:
     """Say how a process ended, as ``exit status 7`` or ``killed by signal 9``."""
     if exit_code is None:
-        return "ended, nobody knows how"
+        return "ended in an unknown way"
     return f"killed by signal {-exit_code}" if exit_code < 0 else f"exit status {exit_code}"

@@ -45,7 +45,7 @@ _REVIEW_FLAGS = (
 )
 _REVIEWS = (
     "read, run commands that only read, and do what your own settings allow; claude.args and the"
-    " repository's settings have no say, and no session is kept"
+    " repository's settings are ignored, and no session is kept"
 )
 _KEYS = (
     "ANTHROPIC_API_KEY",
@@ -56,13 +56,13 @@ _KEYS = (
     "CLAUDE_CODE_USE_FOUNDRY",
 )
 _POWERS = {
-    BYPASS_MODE: "do all that you may do yourself, without asking; nothing holds it in the worktree",
-    "acceptEdits": "edit files in the worktree, and run no tests: other commands are denied",
-    "dontAsk": "do what its own settings allow, and run commands that only read; the rest is denied",
-    "plan": "read and plan; all else is denied",
-    "default": "read; all that it would have to ask for is denied",
-    "manual": "read; all that it would have to ask for is denied",
-    "auto": "do what a check on the model's server lets through",
+    BYPASS_MODE: "do anything you can do yourself, without asking; nothing confines it to the worktree",
+    "acceptEdits": "edit files in the worktree, but run no tests: other commands are denied",
+    "dontAsk": "do what its own settings allow, and run read-only commands; the rest is denied",
+    "plan": "read and plan; everything else is denied",
+    "default": "read; anything that needs permission is denied",
+    "manual": "read; anything that needs permission is denied",
+    "auto": "do what a check on the model's server allows",
 }
 _REMARKS = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
 
@@ -139,7 +139,7 @@ class ClaudeAgent:
 
     def _powers(self) -> str:
         mode = self._settings.claude_permission_mode
-        told = _POWERS.get(mode, f"do what its permission mode {mode} lets it")
+        told = _POWERS.get(mode, f"do what its permission mode {mode} allows")
         powers = with_args(told, "claude.args", self._settings.claude_args)
         if self._bypasses_as_root:
             return f"{powers}; as root it is told by IS_SANDBOX=1 that this is a sandbox"

@@ -28,22 +28,22 @@ from git_blackbird.errors import AgentUnavailableError
 
 WORKSPACE_WRITE = "workspace-write"
 _NEEDED_FLAGS = ("--json", "--sandbox", "--config")
-# The user's arguments could widen what a reviewer may: they have no say. Nor has the project's AGENTS.md.
+# The user's arguments could widen what a reviewer may: they are ignored, as is the project's AGENTS.md.
 _REVIEW_TERMS = ("-s", "read-only", "--ephemeral", "-c", "project_doc_max_bytes=0")
 _REVIEW_FLAGS = ("--output-schema", "--ephemeral")
 _REVIEWS = (
-    "look at everything, and write nothing; codex.args and the repository's own settings have no say,"
+    "read everything and write nothing; codex.args and the repository's own settings are ignored,"
     " and no session is kept"
 )
 _KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
 _SANDBOX_FLAG = re.compile(r"-s|--(?:sandbox|full-auto|yolo|dangerously-bypass-approvals-and-sandbox)(?:=|$)")
 _POWERS = {
-    "read-only": "look at everything, and write nothing: not even tests can write their temporary files",
+    "read-only": "read everything and write nothing: not even the temporary files of tests",
     WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
-    "danger-full-access": "do all that you may do yourself, without asking",
+    "danger-full-access": "do anything you can do yourself, without asking",
 }
 _REMARKS = (
-    "a command that its sandbox stops is told by no event; a patch that it rejects is",
+    "commands that its sandbox blocks are not reported; patches that it rejects are",
     "a model provider with a key of its own, set up in its config.toml, needs no login",
 )
 
@@ -131,8 +131,8 @@ class CodexAgent:
         """Raise AgentUnavailableError where arguments of the user's say another sandbox than the key."""
         if any(_SANDBOX_FLAG.match(word) for word in self._settings.codex_args):
             raise AgentUnavailableError(
-                "codex.args gives a sandbox, and codex.sandbox gives one always",
-                hint="take it out of codex.args, and set it: git config blackbird.codex.sandbox MODE",
+                "codex.args sets a sandbox, but codex.sandbox always sets one",
+                hint="remove it from codex.args, and set it: git config blackbird.codex.sandbox MODE",
             )
 
 

@@ -40,10 +40,10 @@ _REQUEST = re.compile(r"^error: (?:(\w+/\w+): \1 failed: )?", re.IGNORECASE)
 # Where its sandbox cannot be made, as in most containers, every command ends with this.
 _NO_SANDBOX = re.compile(r"bwrap: \S")
 _SANDBOX_HINT = (
-    "where this machine is a sandbox itself, as a container is:"
+    "if this machine is itself a sandbox, such as a container:"
     " git config blackbird.codex.sandbox danger-full-access"
 )
-_REVIEW_HINT = "its reviews take that sandbox: review with another agent, --agent claude"
+_REVIEW_HINT = "its reviews need that sandbox: review with another agent, --agent claude"
 _REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
 
 
@@ -149,7 +149,7 @@ class CodexReader:
         if exit_code != 0:
             return f"{exit_text(exit_code)} after a turn that was completed"
         if self._has_no_sandbox:
-            return f"its sandbox cannot be made here: {self._no_sandbox}"
+            return f"its sandbox cannot be set up here: {self._no_sandbox}"
         if self._is_elsewhere:
             return f"worked in the session {self._thread or 'of no name'}, not in {self._asked} as asked"
         return None

@@ -39,9 +39,10 @@ _SHELL_WORDS = frozenset(
     | {"readonly", "return", "set", "shift", "times", "trap", "type", "ulimit", "umask", "unset", "until"}
     | {"alias", "local", "unalias", "wait", "while", "echo", "false", "true", "test", "printf", "."}
 )
-_REVIEWS = "runs with your rights, in a throw-away checkout of what is to be reviewed"
+_REVIEWS = "runs with your permissions, in a throw-away checkout of what is to be reviewed"
 _NO_REVIEWS = (
-    f"{_REVIEWS}; reviews no parents: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
+    f"{_REVIEWS}; cannot review parents: command.schema does not say that it honours"
+    " BLACKBIRD_RESPONSE_SCHEMA"
 )
 _HINT = (
     "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD, "
@@ -92,7 +93,7 @@ class CommandAgent:
             return Inspection(
                 self._command,
                 self.probe(environ),
-                powers="runs with your rights",
+                powers="runs with your permissions",
                 reviews=_REVIEWS if self.abilities.schema else _NO_REVIEWS,
             )
         except AgentUnavailableError as error:

@@ -60,7 +60,7 @@ class DemoAgent:
             return Inspection(
                 str(_PROGRAM),
                 self.probe(environ),
-                powers="does what a task's prompt lays down, with your rights",
+                powers="does what the task's prompt says, with your permissions",
                 reviews="compares files with what the prompt requires of them, in a throw-away checkout",
             )
         except AgentUnavailableError as error:

@@ -3,7 +3,7 @@ r"""The program of the ``demo`` agent. Standard library only: it is started by i
 Reads a context pack from standard input and does what the lines of ``task.prompt`` say, in order:
 
     write PATH TEXT...          the file's text; ``\n`` is a line end
-    append PATH TEXT...         a line at the end, unless it stands there already
+    append PATH TEXT...         a line at the end, unless it is already there
     delete PATH
     say TEXT...                 a step in the output, and the final message
     ask ID PROMPT [| OPTION]... a question, unless the context has an answer of that ID

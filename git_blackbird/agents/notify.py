@@ -35,7 +35,7 @@ class Notification:
         if code == NO_FOLDER:
             return f"cannot work in {self._cwd}"
         if code == TIMED_OUT:
-            return f"it was still at work after {self._seconds:g} s"
+            return f"it was still running after {self._seconds:g} s"
         return f"signal {code - _SIGNALLED}" if code > _SIGNALLED else f"exit status {code}"
 
     def wait(self, seconds: float) -> None:

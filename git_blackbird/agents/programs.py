@@ -64,7 +64,7 @@ def find_program(program: str, environ: Mapping[str, str], manual: Manual) -> Pr
     told = ask(path, "--version", environ=environ)
     if told.exit_code:
         said = telling_line(told.stderr) or last_line(told.stdout) or exit_text(told.exit_code)
-        raise AgentUnavailableError(f"'{program} --version' did not work: {said}", hint=manual.install)
+        raise AgentUnavailableError(f"'{program} --version' failed: {said}", hint=manual.install)
     words = told.first_line.split()
     return Program(path, next((word for word in words if word[:1].isdigit()), told.first_line))
 
@@ -130,7 +130,7 @@ def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SEC
     except TimeoutExpired as error:
         raise AgentUnavailableError(f"'{command}' did not end in {seconds:g} seconds") from error
     except (OSError, ValueError) as error:
-        raise AgentUnavailableError(f"'{command}' did not work: {error}") from error
+        raise AgentUnavailableError(f"'{command}' failed: {error}") from error
 
 
 def _run(argv: tuple[str, ...], environ: Mapping[str, str], seconds: float) -> Told:

@@ -124,11 +124,11 @@ _KNOWN: tuple[tuple[Refusal, tuple[str, ...]], ...] = (
 
 _OTHER_AGENT = "choose another agent for the next task with --agent"
 _WAYS_OUT = {
-    Refusal.SESSION_UNKNOWN: "begin a new session: {restart}",
-    Refusal.SESSION_BUSY: "another process is at work in that session: wait for it, or end it",
-    Refusal.FORBIDDEN: "work as another user than root, or set IS_SANDBOX=1 where this machine is a sandbox",
+    Refusal.SESSION_UNKNOWN: "start a new session: {restart}",
+    Refusal.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
+    Refusal.FORBIDDEN: "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox",
     Refusal.UNKNOWN_MODEL: "name a model that you may use: {model}",
-    Refusal.PROMPT_TOO_LONG: "shorten the prompt of {task}; where a long conversation fills it: {restart}",
+    Refusal.PROMPT_TOO_LONG: "shorten the prompt of {task}; if the conversation is too long: {restart}",
     Refusal.NOT_LOGGED_IN: "{login}",
     Refusal.OUTAGE: "the service that {name} works with can't be reached or is overloaded: try again later",
 }
@@ -195,7 +195,7 @@ def find_refused_start(exit_code: int | None, stderr: str, manual: Manual) -> Fi
         way = f"take it out of {manual.name}.args, and set {manual.name}.{twice[1]} instead"
         return Finding(Refusal.REFUSED, f"--{twice[1]} is always given: {way}")
     known = f"git blackbird agent {manual.name}"
-    return Finding(Refusal.REFUSED, f"`{known}` says what it is started with; mend that, or {_OTHER_AGENT}")
+    return Finding(Refusal.REFUSED, f"`{known}` shows how it is started; fix that, or {_OTHER_AGENT}")
 
 
 def telling_line(stderr: str) -> str:
@@ -255,9 +255,9 @@ def _explain_flag(line: str, manual: Manual) -> Finding:
     if flag and _stands_in(flag, manual.args):
         return Finding(
             Refusal.REFUSED,
-            f"{flag} comes from the key {manual.name}.args, and this {manual.name} does not know it",
+            f"{flag} comes from the key {manual.name}.args, and this {manual.name} does not support it",
         )
-    lacks = f"this {manual.name} does not know {flag}, which is needed" if flag else "it is too old"
+    lacks = f"this {manual.name} does not support {flag}, which is needed" if flag else "it is too old"
     return Finding(Refusal.TOO_OLD, f"{lacks}: update it: {manual.update}")
 
 

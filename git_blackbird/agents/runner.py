@@ -59,7 +59,7 @@ def hold(
             if isinstance(error, OSError) and is_exhausted(error):
                 message = f"cannot start the agent: {error.strerror}"
                 raise UnusableError(message, hint=refusal_hint(error)) from error
-            hint = "mend that, then repeat the command"
+            hint = "fix that, then repeat the command"
             raise AgentUnavailableError(f"cannot start the agent: {error}", hint=hint) from error
         on_failure.pop_all()
     for output in outputs:

@@ -62,7 +62,7 @@ def _list_lines(found: AgentList) -> Iterator[str]:
     ways = [_lasting_way(found.choice), ("git blackbird execute --agent NAME", "for one call")]
     yield from render_table([(Cell(f"  {command}"), Cell(says, dim=True)) for command, says in ways], None)
     yield from map(_reviewer_line, found.reviewers)
-    yield "a session goes on with the agent that began it; `git blackbird agent NAME` says all about one"
+    yield "a session continues with the agent that started it; `git blackbird agent NAME` shows one in full"
 
 
 def _reviewer_line(one: Reviewer) -> str:

@@ -34,7 +34,7 @@ def deinit(call: Invocation, /, *, everything: bool, yes: bool, **named: bool) -
     asks = not (yes or call.no_input or call.output.as_json) and sys.stdin.isatty() and sys.stdout.isatty()
     chosen = [part for part in Part if named[part.value] or (everything and part in _ALL)]
     if not chosen and not asks:
-        raise UsageError("say what to take away", hint=f"some of {_NAMES}")
+        raise UsageError("say what to remove", hint=f"some of {_NAMES}")
     workspace = open_workspace(call.world)
     found = survey(workspace)
     for one in found:
@@ -51,11 +51,11 @@ def _agreed(found: Iterable[Remains], parts: Iterable[Part]) -> list[Part]:
     return [
         one.part
         for one in found
-        if one.part in parts and one.is_there and click.confirm(f"Take {one.part.value} away?", default=False)
+        if one.part in parts and one.is_there and click.confirm(f"Remove {one.part.value}?", default=False)
     ]
 
 
 def _say_removed(call: Invocation, removed: Iterable[Remains]) -> None:
     names = [one.part.value for one in removed]
-    call.output.say(f"taken away: {', '.join(names)}" if names else "nothing is taken away")
+    call.output.say(f"removed: {', '.join(names)}" if names else "nothing was removed")
     call.output.data({"removed": [{"part": one.part.value, "what": one.text} for one in removed]})

@@ -41,11 +41,11 @@ _DEPS_ACTIONS: Mapping[str, Callable[..., Edited]] = {
 @click.argument("task_id", metavar="TASK")
 @click.option("--title", type=text, metavar="TEXT", help="What the task is, in a line.")
 @click.option("--description", type=text, metavar="TEXT", help="What it is about.")
-@click.option("--clear-description", is_flag=True, help="Take the description away.")
+@click.option("--clear-description", is_flag=True, help="Clear the description.")
 @click.option("--prompt", type=text, metavar="TEXT", help="What its agent is to do.")
-@click.option("--clear-prompt", is_flag=True, help="Take the prompt away.")
+@click.option("--clear-prompt", is_flag=True, help="Clear the prompt.")
 @click.option("--notes", type=text, metavar="TEXT", help="Notes for people.")
-@click.option("--clear-notes", is_flag=True, help="Take the notes away.")
+@click.option("--clear-notes", is_flag=True, help="Clear the notes.")
 @click.option(
     "--ac",
     "acceptance_criteria",
@@ -54,7 +54,7 @@ _DEPS_ACTIONS: Mapping[str, Callable[..., Edited]] = {
     metavar="TEXT",
     help="An acceptance criterion, in place of those there are; repeatable.",
 )
-@click.option("--clear-ac", "clear_acceptance_criteria", is_flag=True, help="Take the criteria away.")
+@click.option("--clear-ac", "clear_acceptance_criteria", is_flag=True, help="Clear the criteria.")
 @command_options
 def edit(call: Invocation, /, task_id: str, **told: "str | bool | tuple[str, ...] | None") -> ExitCode:
     """Edit a task: with options, or without any in your editor.
@@ -97,8 +97,8 @@ def _values(told: "Mapping[str, str | bool | tuple[str, ...] | None]") -> dict[s
 def _warn_deadlock(output: Output, deadlock: tuple[TaskId, ...] | None) -> None:
     if deadlock is not None:
         output.warn(
-            f"these wait for one another for ever: {' -> '.join(deadlock)}",
-            "a parent is done when its children are: take one of these dependencies away",
+            f"these wait for one another forever: {' -> '.join(deadlock)}",
+            "a parent is done when its children are: remove one of these dependencies",
         )
 
 
@@ -157,10 +157,10 @@ def move(call: Invocation, *, task_id: str, parent: str | None, index: int | Non
     if parent is None and index is None:
         raise UsageError("say where to: --parent or --index", hint="git blackbird move TASK --parent PARENT")
     moved = move_task(open_workspace(call.world), task_id, Destination(parent, index))
-    call.output.say(f"moved {moved.task_id}" if moved.is_changed else f"{moved.task_id} stands there already")
+    call.output.say(f"moved {moved.task_id}" if moved.is_changed else f"{moved.task_id} is already there")
     _say_followed(call.output, moved.followed)
     if moved.not_undone:
-        call.output.say(f"  not undone, though they built on it: {', '.join(moved.not_undone)}")
+        call.output.say(f"  not undone, although they built on it: {', '.join(moved.not_undone)}")
     _warn_deadlock(call.output, moved.deadlock)
     call.output.data(_moved_data(moved))
     return ExitCode.OK
@@ -186,9 +186,9 @@ def _moved_data(moved: Moved) -> dict[str, Any]:
 
 @click.command()
 @click.argument("task_id", metavar="TASK")
-@click.option("--cascade-children", is_flag=True, help="Delete all below it too.")
+@click.option("--cascade-children", is_flag=True, help="Delete everything below it too.")
 @click.option(
-    "--force", is_flag=True, help="Take it out of the dependencies of others; drop a decision that is due."
+    "--force", is_flag=True, help="Take it out of the dependencies of others; drop a pending decision."
 )
 @command_options
 def delete(call: Invocation, *, task_id: str, cascade_children: bool, force: bool) -> ExitCode:

@@ -83,7 +83,7 @@ def _keys_go_to_pager(call: Invocation) -> bool:
     if not is_paged or not sys.stdin.isatty():
         return False
     call.output.warn(
-        "git's pager takes the keys: nobody is asked",
+        "git's pager reads the keyboard, so no questions are asked",
         f"`git --no-pager blackbird {call.output.command}` asks",
     )
     return True

@@ -145,7 +145,7 @@ class LineFace:
         finally:
             draft.save()
             if draft.fault is not None:
-                self._say(f"warning: what you wrote is not kept: {draft.fault.message}")
+                self._say(f"warning: what you wrote could not be saved: {draft.fault.message}")
 
     async def _continue_request(self, draft: Draft) -> str | None:
         """Offer what was written before; None where there is nothing, or it is not wanted."""

@@ -44,9 +44,9 @@ class Message(NamedTuple):
         """Read the options. Raises UsageError where they do not go together."""
         words = read_message(message, file)
         if in_editor and words is not None:
-            raise UsageError("-e writes what -m and -F give; leave one out")
+            raise UsageError("-e cannot be combined with -m or -F")
         if in_editor and call.no_input:
-            raise UsageError("-e needs somebody who writes", hint="-m TEXT, or leave --no-input out")
+            raise UsageError("-e needs an interactive terminal", hint="-m TEXT, or leave --no-input out")
         return cls(words, in_editor)
 
     @property
@@ -76,7 +76,7 @@ def read_message(message: str | None, file: Path | None) -> str | None:
             raise UsageError("-m is empty")
         return message
     if message is not None:
-        raise UsageError("-m and -F say two things; give one")
+        raise UsageError("-m and -F cannot be combined")
     try:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         text = data.decode()

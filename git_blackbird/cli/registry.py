@@ -23,7 +23,7 @@ COMMANDS = {
     "completion": Entry("completion_command:completion", "Print the completion script of a shell."),
     "config": Entry("config_command:config", "Show every key, or read or write one."),
     "decide": Entry("run_commands:decide", "Record a decision on a task's run."),
-    "deinit": Entry("deinit_command:deinit", "Take git-blackbird out of a repository."),
+    "deinit": Entry("deinit_command:deinit", "Remove git-blackbird from a repository."),
     "delete": Entry("edit_commands:delete", "Take a task out of the plan."),
     "demo": Entry("demo_command:demo", "Try everything in a repository made for it."),
     "deps": Entry("edit_commands:deps", "Change which tasks must be done before another."),

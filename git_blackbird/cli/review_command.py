@@ -91,7 +91,7 @@ def _dismiss(call: Invocation, asked: _Asked) -> ExitCode:
     done = dismiss_review(workspace, asked.task, asked.reason)
     call.output.say(f"dismissed the review of {done.parent.id}; it is {done.parent.status.value}")
     if done.dropped:
-        call.output.say(f"  what it found is no longer owed to: {', '.join(done.dropped)}")
+        call.output.say(f"  its feedback is no longer pending for: {', '.join(done.dropped)}")
     call.output.data(
         {
             "task": done.parent.id,

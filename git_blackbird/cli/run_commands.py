@@ -155,7 +155,7 @@ def restart(
     agent: str | None,
     stream: bool,
 ) -> ExitCode:
-    """Start a task again in a new session, told everything it is owed."""
+    """Start a task again in a new session, with everything pending."""
     told = Message.given(call, message, message_file, in_editor=in_editor)
     workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop, reviews=reviews))
     words = told.read(workspace, task_id)
@@ -182,7 +182,7 @@ def retry(call: Invocation, task_id: str) -> ExitCode:
 @click.argument("task_id", metavar="TASK")
 @click.option("--approve", is_flag=True, help="Take the change.")
 @click.option("--request-changes", is_flag=True, help="Send -m TEXT to the session.")
-@click.option("--reject", is_flag=True, help="Fail the task; no file is changed.")
+@click.option("--reject", is_flag=True, help="Fail the task; files stay as they are.")
 @click.option("--run", "run_id", metavar="RUN", help="Decide only if this is still the run in question.")
 @with_message
 @command_options
@@ -204,7 +204,7 @@ def decide(
     told = Message.given(call, message, message_file, in_editor=in_editor)
     states = [_DECISIONS[name] for name, is_wanted in wanted.items() if is_wanted]
     if len(states) != 1:
-        what = "say what is decided" if not states else "a decision is one thing"
+        what = "name a decision" if not states else "choose one decision"
         raise UsageError(what, hint="one of --approve, --request-changes -m TEXT, --reject")
     if told.is_given and states[0] is not DecisionState.CHANGES_REQUESTED:
         raise UsageError(f"{told.option} goes with --request-changes")

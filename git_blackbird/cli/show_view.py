@@ -40,9 +40,10 @@ def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterat
     yield from render_section("notes", clean(task.notes or "").splitlines())
     yield from render_section("depends on", render_table(list(map(_row, view.deps)), output.columns))
     yield from render_section("needed by", render_table(list(map(_row, view.dependents)), output.columns))
-    yield from render_section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
+    if not task.is_over:
+        yield from render_section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
     yield from render_section("due", list(_due(view, output.columns)))
-    yield from render_section("the next start hears", list(_words(view)))
+    yield from render_section("sent with the next start", list(_words(view)))
     yield from render_section("runs", list(_runs(view, output)))
     yield from render_section("reviews", list(_reviews(view)))
     yield from render_section("commits", commits)

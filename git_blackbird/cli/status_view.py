@@ -45,7 +45,7 @@ def status_lines(overview: Overview, output: Output) -> Iterator[str]:
     yield from _headed("due", _due(overview, output.columns))
     yield from _headed("blocked", _blocked(overview, output.columns))
     yield from _headed(CUT_OFF, _cut_off(overview))
-    yield from _headed("commits of yours that are still to be recorded", _deferred(overview))
+    yield from _headed("your commits that are still to be recorded", _deferred(overview))
     yield from _headed("the plan and the records differ", _drift(overview))
     yield from _headed("decisions on tasks that are not in this plan", _elsewhere(overview))
 
@@ -230,7 +230,7 @@ def _drift(overview: Overview) -> Iterator[str]:
     for task_id, (stored, derived) in overview.drift.items():
         yield f"  {task_id}: the plan says {stored}, its runs say {derived}"
     if overview.drift:
-        yield "      `git blackbird execute` puts the plan right; `set-status` overrules the runs"
+        yield "      `git blackbird execute` corrects the plan; `set-status` overrides the runs"
 
 
 def _elsewhere(overview: Overview) -> Iterator[str]:
@@ -313,7 +313,9 @@ def _execute(overview: Overview) -> str:
     """Give the command that starts what is ready; a plain execute stops where a review found something."""
     if not overview.stops_at_review:
         return EXECUTE
-    return task_command("execute", overview.ready[0].id, remark="by name: a plain one stops at the review")
+    return task_command(
+        "execute", overview.ready[0].id, remark="by name; without one, execute stops at the review"
+    )
 
 
 def review_wait_data(waiting: WaitingParent) -> dict[str, Any]:

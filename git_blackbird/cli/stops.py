@@ -17,8 +17,8 @@ from git_blackbird.model.text import clean, clean_line
 _DECIDED = {
     DecisionState.APPROVED_CONTINUE: "approved {}",
     DecisionState.APPROVED_QUIT: "approved {}",
-    DecisionState.CHANGES_REQUESTED: "changes requested of {}; `git blackbird execute` carries them out",
-    DecisionState.REJECTED: "rejected {}; no file was changed",
+    DecisionState.CHANGES_REQUESTED: "changes to {} requested; `git blackbird execute` carries them out",
+    DecisionState.REJECTED: "Rejected {}. Your files were left as they are.",
 }
 _MAX_BLOCKED = 8
 _LONGEST_LINE = 2000

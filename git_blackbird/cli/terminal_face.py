@@ -179,7 +179,7 @@ class TerminalFace:
         ]
         draft = self._drafts.message(checkpoint.run.task_id)
         if draft.text.strip():
-            self._display.put("What you wrote before is kept: Request changes goes on with it.\n")
+            self._display.put("Your earlier text is kept: Request changes continues it.\n")
             await self._display.drained()
         try:
             decision = await self._choose(checkpoint, offers, draft)
@@ -214,7 +214,7 @@ class TerminalFace:
         """Read a change request; None goes back to the list. However this ends, the draft is on disk then."""
         try:
             while True:
-                text = await self._prompts.compose("What is to change?", draft, suggestion, self._paths)
+                text = await self._prompts.compose("What should change?", draft, suggestion, self._paths)
                 if not isinstance(text, Unfinished):
                     return text
                 if text is Unfinished.BACK:
@@ -224,7 +224,9 @@ class TerminalFace:
         finally:
             draft.save()
             if draft.fault is not None:
-                self._display.put(f"warning: what you wrote is not kept: {draft.fault.message}\n", STDERR)
+                self._display.put(
+                    f"warning: what you wrote could not be saved: {draft.fault.message}\n", STDERR
+                )
 
     async def _edit(self, draft: Draft) -> None:
         try:
@@ -240,7 +242,7 @@ class TerminalFace:
         """Say where a request is that was begun and is not sent."""
         if draft.text.strip() and draft.fault is None:
             again = task_command("resume", checkpoint.run.task_id, " -e")
-            self._display.put(f"What you wrote is not sent; it is kept, and `{again}` goes on with it.\n")
+            self._display.put(f"Your text was not sent; it is kept, and `{again}` continues it.\n")
 
     async def _take_terminal(self, *, is_first: bool) -> None:
         """Ring once, and wait until all is shown; what was typed until then is no answer."""

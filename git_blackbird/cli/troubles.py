@@ -17,7 +17,7 @@ def warn_faults(output: Output, faults: Iterable[RecordFault]) -> None:
 def warn_unconfirmed(output: Output, records: Iterable[UnconfirmedRecord]) -> None:
     """Name every file among the records that counts for nothing until a person says so."""
     for one in records:
-        output.warn(f"it counts for nothing: {one.path}: {one.what}", one.command)
+        output.warn(f"record ignored: {one.path}: {one.what}", one.command)
 
 
 def unconfirmed_data(records: Iterable[UnconfirmedRecord]) -> list[dict[str, str]]:

@@ -34,7 +34,7 @@ def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
         if len(found) != 1:
             which = "more than one record" if found else "no record"
             raise RequestError(
-                f"{which} of {task_id} that counts for nothing begins with {named!a}",
+                f"{which} of {task_id} that was ignored begins with {named!a}",
                 hint=task_command("runs", task_id),
             )
         try:

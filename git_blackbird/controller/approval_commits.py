@@ -37,7 +37,7 @@ from git_blackbird.storage.locks import approval_lock
 _MAX_NAMED = 20
 _WAY_PAST_EDITS = (
     "commit your own edits from before the run by themselves first (`git commit -p`),\n"
-    "take later ones out of these files for the moment, unstage what is staged there,"
+    "stash later edits to these files, unstage what is staged there,"
 )
 
 
@@ -47,10 +47,10 @@ class ApprovalRefusedError(RequestError):
     def __init__(self, task: Task, why: str, way: str | None = "settle that") -> None:
         without = approve_without_commit(task.id)
         hint = (
-            f"{way} and approve again; what HEAD has as the change left it is not committed again\n"
-            f"or commit by hand, and approve without: {without}"
+            f"{way} and approve again; what HEAD already has is not committed again\n"
+            f"or commit by hand, and approve without a commit: {without}"
             if way is not None
-            else f"commit by hand what is still wanted of it, then approve without: {without}"
+            else f"commit by hand what you still want of it, then approve without a commit: {without}"
         )
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
 
@@ -117,7 +117,7 @@ def committed(workspace: Workspace, approval: Approval) -> Iterator[ApprovalComm
         except RequestError as error:
             if result.oid is None:
                 raise
-            message = f"{error.message}; its change is commit {result.oid[:12]} all the same"
+            message = f"{error.message}; its change is in commit {result.oid[:12]} nevertheless"
             raise RequestError(message, hint=error.hint) from error
 
 
@@ -144,7 +144,7 @@ def _plan(workspace: Workspace, approval: Approval) -> tuple[CommitPlan, tuple[s
 def _listed(obstacles: tuple[str, ...]) -> str:
     named = [f"- {obstacle}" for obstacle in obstacles[:_MAX_NAMED]]
     more = [f"- and {len(obstacles) - _MAX_NAMED} more"] if len(obstacles) > _MAX_NAMED else []
-    return "\n".join(["its change cannot be committed as things stand", *named, *more])
+    return "\n".join(["its change cannot be committed yet", *named, *more])
 
 
 def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: int) -> ApprovalCommit:
@@ -156,7 +156,7 @@ def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: i
         wanted = Wanted(render_commit_message(task, run.id), run.id)
         result = commit_apart(workspace.repo, plan, wanted, right)
     except CommitLostError as error:
-        why = f"what commits its change was killed, and git may be at work on it still\n{error.words}"
+        why = f"the process committing its change was killed, and git may still be at work\n{error.words}"
         raise ApprovalRefusedError(task, why, "wait for git") from error
     except CommitRefusedError as error:
         drop_note(workspace.layout)
@@ -171,14 +171,14 @@ def _finish(workspace: Workspace, result: Committed) -> Iterator[str]:
     """Say what is not as it was meant."""
     if result.cut_short is not None:
         yield (
-            f"commit {result.made.oid[:12]} is made, but what comes after it in git was not finished: "
+            f"commit {result.made.oid[:12]} was made, but git did not finish what comes after it: "
             f"{result.cut_short}"
         )
     if result.made.differs:
         names = ", ".join(result.made.differs[:_MAX_NAMED])
         yield f"a hook of this repository changed what was committed: {names}"
     if result.left_behind is not None:
-        yield f"the index does not follow the commit: {result.left_behind}"
+        yield f"the index was not updated for the commit: {result.left_behind}"
     if result.left_behind is None or result.is_final:
         # Else the next command can do it.
         drop_note(workspace.layout)
@@ -218,11 +218,11 @@ def mend_approval(workspace: Workspace) -> str | None:
         if (run is None and not history.faults) or (run is not None and not run.is_pending):
             drop_note(workspace.layout)
         return None
-    what = f"commit {oid[:12]}, which a cut-off approval of {note.task_id} made"
+    what = f"commit {oid[:12]}, which an interrupted approval of {note.task_id} made"
     try:
         move_index(workspace.repo, note.base_tree, tree_of(workspace.repo, oid))
     except IndexMoveError as error:
         drop_note(workspace.layout)
-        return f"the index does not follow {what}: {error.message}"
+        return f"the index was not updated for {what}: {error.message}"
     drop_note(workspace.layout)
-    return f"the index follows {what}"
+    return f"the index was updated for {what}"

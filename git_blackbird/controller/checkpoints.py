@@ -73,7 +73,7 @@ def reasons_to_ask(workspace: Workspace, history: History, run: Run) -> tuple[st
     if number >= most:
         return (f"issues are left after round {number} of {most} (reviews.maxIterations)",)
     obstacle = request_obstacle(workspace, history, run)
-    return () if obstacle is None else (f"nobody can mend the issues: {obstacle}",)
+    return () if obstacle is None else (f"cannot request fixes: {obstacle}",)
 
 
 def change_of(
@@ -140,7 +140,7 @@ def request_obstacle(workspace: Workspace, history: History, run: Run) -> str | 
     if run.provider_session_ref is None:
         return f"run {run.id} ({run.provider or 'no agent'}) has no session to go on in"
     if is_session_lost(history, run):
-        return f"{run.provider} does not know session {run.provider_session_ref} of run {run.id} any more"
+        return f"{run.provider} no longer knows session {run.provider_session_ref} of run {run.id}"
     try:
         agent = agent_of(workspace, run)
     except RequestError as error:

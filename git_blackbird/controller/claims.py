@@ -13,7 +13,7 @@ def note_commits(workspace: Workspace, face: Face, run: Run) -> None:
     try:
         mark_active(workspace.repo)
     except OSError as error:
-        _warn(face, run, f"commits of run {run.id} may be taken for a person's: {error.strerror}")
+        _warn(face, run, f"commits of run {run.id} may be attributed to a person: {error.strerror}")
 
 
 def list_noted(workspace: Workspace, face: Face, run: Run) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def forget_noted(workspace: Workspace) -> None:
     try:
         unmark_active(workspace.repo)
     except OSError as error:
-        message = f"cannot tidy {workspace.repo.private_dir}: {error.strerror}"
+        message = f"cannot clean up {workspace.repo.private_dir}: {error.strerror}"
         raise UnusableError(message, hint="make it writable, then repeat the command") from error
 
 

@@ -49,7 +49,7 @@ def find_origin(workspace: Workspace, name: str) -> Origin:
     named = tuple(_named(commit, {run.id: run for run in runs}))
     if not named:
         raise RequestError(
-            f"commit {oid[:12]} ({commit.subject}) was made by no run: no record lists it, and it names none"
+            f"commit {oid[:12]} ({commit.subject}) was not made by a run: no record lists it, it names none"
         )
     return Origin(commit, is_there, named, Source.TRAILERS, _instead(workspace, named, runs))
 

@@ -129,7 +129,7 @@ def write_file(workspace: Workspace, scope: Scope, before: str, text: str) -> No
     with workspace.store.transaction():
         if load_text(path, _top(workspace, scope)) != before:
             raise RequestError(
-                f"{path} was changed meanwhile", hint="leave, and begin with what is there now"
+                f"{path} was changed meanwhile", hint="leave, and start from its current content"
             )
         _write(workspace, path, data, scope)
     follow_own_change(workspace, str(path))

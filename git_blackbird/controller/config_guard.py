@@ -102,7 +102,7 @@ def _kind(path: Path) -> str:
             return f"a link to {path.readlink()}"
     except OSError:
         return _ABSENT
-    return _FILE if stat.S_ISREG(mode) else "a folder" if stat.S_ISDIR(mode) else "what is no file"
+    return _FILE if stat.S_ISREG(mode) else "a folder" if stat.S_ISDIR(mode) else "not a file"
 
 
 def _file_changes(workspace: Workspace, before: _Observed, after: _Observed) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _file_changes(workspace: Workspace, before: _Observed, after: _Observed) -> 
         was = before.files.get(name, _ABSENT)
         if kind != was and (was, kind) != (_ABSENT, _FILE):
             became = "deleted" if kind == _ABSENT else f"now {clean_line(kind)}"
-            yield f"{_place(workspace, name)} was {clean_line(was)}, is {became}"
+            yield f"{_place(workspace, name)} was {clean_line(was)} and is {became}"
 
 
 def _value_changes(workspace: Workspace, before: _Observed, after: _Observed) -> Iterator[str]:

@@ -80,7 +80,7 @@ def _is_from(told: Told, scope: Scope) -> bool:
 
 def _obstacle(workspace: Workspace, layers: KeyLayers, scope: Scope, name: str) -> str | None:
     if any(is_unreadable(one) and one.origin == name for one in workspace.problems):
-        return "cannot be read: mend it first"
+        return "cannot be read: fix it first"
     if scope is Scope.PROJECT and layers.key is not None and not layers.key.clone_safe:
         return NOT_OF_A_CLONE
     return None

@@ -82,7 +82,7 @@ def survey(workspace: Workspace) -> tuple[Remains, ...]:
 def _view_hooks(workspace: Workspace) -> Remains:
     view = view_hook(workspace.world)
     if view.state is HookState.REPLACED:
-        return Remains(Part.HOOKS, f"another hook took the place of ours, and is left: {view.path}", False)
+        return Remains(Part.HOOKS, f"another hook has replaced ours and was left alone: {view.path}", False)
     if view.state is HookState.ABSENT and view.aside is None:
         return Remains(Part.HOOKS, "no hook", is_there=False)
     back = "" if view.aside is None else "; the one from before comes back"
@@ -183,7 +183,7 @@ def remove_parts(workspace: Workspace, removal: Removal) -> tuple[Remains, ...]:
     records; UnusableError where something cannot be removed. What comes after it
     stays then.
     """
-    workspace.require_person("take git-blackbird out of a repository")
+    workspace.require_person("remove git-blackbird from a repository")
     wanted = set(removal.parts)
     # Before the lock is taken: its file is no state to take away.
     removed = [one for one in survey(workspace) if one.part in wanted and one.is_there]
@@ -219,7 +219,7 @@ def _require_finished(workspace: Workspace, removed: Iterable[Remains]) -> None:
         raise RequestError(
             f"{_shown(unfinished)}: a decision is due or a run is not finished, "
             f"which needs {' and '.join(parts)}",
-            hint="`git blackbird status` shows what is due\nor take it away all the same: --yes",
+            hint="`git blackbird status` shows what is due\nor remove it anyway: --yes",
         )
 
 
@@ -238,7 +238,7 @@ def _require_others_idle(workspace: Workspace) -> None:
         holder = controller_holder(layout)
         if holder is not None:
             raise LockedError(
-                f"another git-blackbird works in a worktree of this repository: {holder}",
+                f"another git-blackbird is running in a worktree of this repository: {holder}",
                 hint="wait for it: hooks, references and configuration are its own too",
             )
 

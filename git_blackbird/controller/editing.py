@@ -30,7 +30,7 @@ from git_blackbird.storage.drafts import (
     save_draft,
 )
 
-_LEFT = "This is your text from before, which was not taken yet. Save it, or empty the file to drop it."
+_LEFT = "This is your earlier text, which was not accepted yet. Save it, or empty the file to drop it."
 WantsAgain = Callable[[RequestError], bool]
 """Asks whether a text is to be edited again, given what is wrong with it.
 
@@ -206,7 +206,7 @@ def _offered_again(about: str, offer: _Offer, text: str, fault: RequestError) ->
 
 
 def _conflicts(conflict: FieldConflictError) -> Iterator[str]:
-    yield f"{conflict.message}. Below is your text; save it to have it so. Theirs:"
+    yield f"{conflict.message}. Below is your text; save it to keep it. Theirs:"
     for name in conflict.names:
         value = getattr(conflict.theirs, name)
         lines = (value or "").split("\n") if value is None or isinstance(value, str) else value

@@ -30,10 +30,10 @@ def changed_elsewhere(workspace: Workspace, run: Run) -> Event | None:
     """Say what became of a run on which a decision was asked for; None where there is nothing to say."""
     if run.is_pending:
         # What was shown is not what would be approved.
-        text = f"the commit of {run.task_id} was amended: its checkpoint comes again"
+        text = f"the commit of {run.task_id} was amended: its checkpoint is shown again"
         return Notice(Weight.INFO, text, task_id=run.task_id)
     if run.task_id not in workspace.store.plan().tasks:
-        return Notice(Weight.INFO, f"{run.task_id} was deleted elsewhere meanwhile")
+        return Notice(Weight.INFO, f"{run.task_id} was deleted from another terminal")
     if run.decision_state is None:
         return None
     return Decided(run.task_id, run.id, run.decision_state, elsewhere=True)

@@ -54,7 +54,7 @@ def name_what_waits(workspace: Workspace, face: Face, call: Call, stop: Stop) ->
     standing = workspace.standing()
     for owed in owed_by_person(standing):
         if not call.covers(owed.task.id) and owed.command not in stop.next_steps:
-            text = f"{owed.task.id} waits for you as well"
+            text = f"{owed.task.id} is waiting for you too"
             face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
     name_stopped(face, standing, stop)
 
@@ -74,7 +74,7 @@ def _steps_on(call: Call, standing: Standing) -> Iterable[str]:
 def refused(run: Run) -> Stop:
     """Say that an agent refused to work, and what goes on with the task when it does again."""
     paused = run.status is RunStatus.PAUSED
-    state = "is paused" if paused else "was not charged"
+    state = "is paused" if paused else "is unchanged and can be run again"
     again = go_on_command(run) if paused else "git blackbird execute"
     # The end of the run has told it whole.
     why = clean_line(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
@@ -89,9 +89,9 @@ def refused(run: Run) -> Stop:
 def looked_at(task: Task, merged: MergedReview) -> Stop:
     """Say how reviews by hand ended of a change that nobody is to decide on: nothing follows by itself."""
     if next_after(merged, round_number=1, max_rounds=1) is Next.PROCEED:
-        return Stop(StopReason.COMPLETED, f"the reviews of {task.id} approve it", task_id=task.id)
+        return Stop(StopReason.COMPLETED, f"the reviews of {task.id} approved it", task_id=task.id)
     steps = (task_command("review show", task.id), task_command("resume", task.id, " -m TEXT"))
-    return Stop(StopReason.FAILED, f"the reviews of {task.id} do not approve it", steps, task.id)
+    return Stop(StopReason.FAILED, f"the reviews of {task.id} did not approve it", steps, task.id)
 
 
 def interrupted(run: Run) -> Stop:
@@ -107,7 +107,7 @@ def go_on_command(run: Run) -> str:
 
 def refused_session(run: Run) -> str:
     """Say that a session cannot go on."""
-    return f"{run.provider} refuses session {run.provider_session_ref} of run {run.resumes}"
+    return f"{run.provider} refused session {run.provider_session_ref} of run {run.resumes}"
 
 
 def _counts_as_failed(standing: Standing, task_id: TaskId) -> bool:

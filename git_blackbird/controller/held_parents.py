@@ -21,7 +21,7 @@ class ReviewWait(StrEnum):
 
 
 REVIEW_WORDS = {
-    ReviewWait.OWED: "its review is owed",
+    ReviewWait.OWED: "parent review pending",
     ReviewWait.FAILING: "its review failed",
     ReviewWait.NO_VERDICT: "its review gave no verdict",
 }
@@ -76,7 +76,7 @@ def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:
         return HeldParent(one.task.id, None, fault=f"records of {named} cannot be used")
     if owing := owing_below(standing, one.task):
         named = ", ".join(leaf.id for leaf in owing)
-        return HeldParent(one.task.id, None, fault=f"{named} must hear first what a review found")
+        return HeldParent(one.task.id, None, fault=f"{named} must first be sent what a review found")
     signature = completion_signature(one.task, standing.plan.tasks)
     reviews = standing.history(one.task.id).reviews
     tries = [run for run in reviews if run.parent_review_completion_signature == signature]

@@ -45,11 +45,11 @@ def require_free(transaction: Transaction, plan: Plan, parent_id: TaskId | None)
     require_idle(transaction, parent)
     if history.latest is not None and history.latest.is_pending:
         raise RequestError(
-            f"{parent.id} is {parent.status}, and a parent is not executed: a decision on it is due first",
+            f"{parent.id} cannot become a parent yet: a decision on it is due",
             hint=decide_command(parent.id),
         )
     if parent.status in _IN_HAND and history.own:
         raise RequestError(
-            f"{parent.id} is {parent.status}, and a parent is not executed",
-            hint=f"finish it first, or give it up: {task_command('retry', parent.id)}",
+            f"{parent.id} cannot become a parent while it is {parent.status}",
+            hint=f"finish it first, or abandon it: {task_command('retry', parent.id)}",
         )

@@ -58,8 +58,8 @@ def _name_other_agent(crew: Crew, order: Order) -> None:
     name, newest = crew.agent.name, crew.workspace.store.records.history(order.task.id).newest
     if order.resumes is not None or newest is None or newest.provider in {"", name}:
         return
-    text = f"{order.task.id} was {newest.provider}'s before; {name} begins anew with it"
-    hint = f"--agent {newest.provider} keeps the one it had"
+    text = f"{order.task.id} was started with {newest.provider}; {name} starts a new session"
+    hint = f"--agent {newest.provider} keeps the agent it had"
     crew.face.notify(Notice(Weight.INFO, text, hint, order.task.id))
 
 

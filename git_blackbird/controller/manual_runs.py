@@ -212,10 +212,14 @@ def _fields(workspace: Workspace, work: _Work, *, is_pending: bool) -> dict[str,
 
 
 def _line(noted: _Noted, work: _Work) -> str:
-    run, what = noted.run, "is" if noted.is_new else "now is"
-    told = f"run {run.id} of {run.task_id} {what} commit {work.commit.oid[:_SHORT]}"
+    run, oid = noted.run, work.commit.oid[:_SHORT]
+    told = (
+        f"commit {oid} is recorded as run {run.id} of {run.task_id}"
+        if noted.is_new
+        else f"{run.task_id} was amended to {oid} (run {run.id})"
+    )
     if run.base_tree == run.head_tree:
-        told = f"{told}, which changes nothing"
+        told = f"{told} and changes nothing"
     if not run.is_pending:
         return f"{told}; the task is done"
     return f"{told}; to decide: {judge_command(run.task_id)}"

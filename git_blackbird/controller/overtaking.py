@@ -23,6 +23,6 @@ def _overtaken(run: Run, by: str, now: str) -> Run:
     return marked.with_fields(
         decision_state=DecisionState.REJECTED,
         decision_resolved_at=now,
-        decision_feedback=f"overtaken by {by}",
+        decision_feedback=f"superseded by {by}",
         terminal_reason=TerminalReason.REJECTED,
     )

@@ -67,7 +67,7 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
     if fault is not None:
         raise RequestError(f"the id {task_id!a} {fault}", hint=TASK_ID_RULE)
     if fold_task_id(task_id) in map(fold_task_id, plan.tasks):
-        raise RequestError(f'there is a task "{task_id}" already, perhaps in other letter case')
+        raise RequestError(f'a task "{task_id}" already exists (ids are compared without case)')
     return Task(
         id=TaskId(task_id),
         title=new.title,
@@ -86,7 +86,7 @@ def _refuse_former_runs(transaction: Transaction, task_id: TaskId) -> None:
     """A new task must not begin with the status, and what is owed, of a deleted one."""
     if transaction.history(task_id).own:
         raise RequestError(
-            f'the runs of a former task "{task_id}" are here, and would count for the new one',
+            f'runs of a deleted task "{task_id}" are still here and would count for the new one',
             hint=f"choose another id; {task_command('runs', task_id)} shows them",
         )
 

@@ -26,7 +26,7 @@ def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
     oid = deferred_commit_of(workspace, task_id)
     if oid is not None:
         raise NoLongerReadyError(
-            f"{task_id} is not started: commit {oid[:10]} is work on it, and is still to be recorded",
+            f"{task_id} was not started: commit {oid[:10]} is work on it that is still to be recorded",
             hint="`git blackbird execute` records it; its first lines say what stands in the way",
         )
 

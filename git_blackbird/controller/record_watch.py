@@ -21,11 +21,11 @@ def found_notices(workspace: Workspace, found: WatchEnd | None, task_id: TaskId 
     if found is None:
         return []
     new = [
-        Notice(Weight.WARNING, f"it counts for nothing: {one.path}: {one.what}", one.command)
+        Notice(Weight.WARNING, f"record ignored: {one.path}: {one.what}", one.command)
         for one in found.unconfirmed
     ]
     stopping = [
-        Notice(Weight.WARNING, f"it stops its task: {one.path}: {one.what}", one.way_out)
+        Notice(Weight.WARNING, f"record blocks its task: {one.path}: {one.what}", one.way_out)
         for one in found.rewritten
     ]
     gone = [

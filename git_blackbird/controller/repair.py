@@ -86,7 +86,7 @@ def _mend_approval(workspace: Workspace, face: Face) -> None:
     try:
         mended = mend_cut_off(workspace)
     except UnusableError as error:
-        text = f"a cut-off approval cannot be finished yet: {error.message}"
+        text = f"an interrupted approval cannot be completed yet: {error.message}"
         face.notify(Notice(Weight.WARNING, text, error.hint))
         return
     if mended is not None:
@@ -130,7 +130,7 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
             "provider_session_ref": session,
             **summarize_leg(workspace, face, run),
             "head_late": True,
-            "notes": ("it was cut off; what was edited before that was found is in its summary",),
+            "notes": ("it was interrupted; edits made before that was noticed are in its summary",),
             "result": reading.final_text or None,
             "usage": reading.usage,
             "cost_usd": reading.cost_usd,
@@ -142,7 +142,7 @@ def _close_lost(workspace: Workspace, face: Face, run: Run) -> None:
     face.notify(
         Notice(
             Weight.WARNING,
-            f"{run.task_id}: run {run.id} was cut off; it is {status} now",
+            f"{run.task_id}: run {run.id} was interrupted; it is now {status}",
             task_command(way, run.task_id),
             run.task_id,
         )
@@ -163,7 +163,7 @@ def _close_lost_review(workspace: Workspace, face: Face, run: Run) -> None:
     }
     save_closed(workspace, face, run, fields)
     again = "; it is made again" if _is_owed(workspace, run) else ""
-    text = f"{run.task_id}: its review {run.id} was cut off{again}"
+    text = f"{run.task_id}: its review {run.id} was interrupted{again}"
     face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
 
 
@@ -180,7 +180,7 @@ def _stop_orphans(workspace: Workspace, face: Face, run: Run) -> None:
     if not pids:
         return
     listed = ", ".join(map(str, pids))
-    text = f"{run.task_id}: the agent of run {run.id} still works (process {listed}); it is being stopped"
+    text = f"{run.task_id}: the agent of run {run.id} is still running (process {listed}); stopping it"
     face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
     processes.stop_tree(
         run.pid or 0,

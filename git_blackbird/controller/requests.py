@@ -98,7 +98,7 @@ def resume_all_loop(workspace: Workspace, face: Face, parent_id: str) -> tuple[L
     leaves = owing_below(standing, parent)
     if not leaves:
         raise RequestError(
-            f"no review left anything owed below {parent.id}",
+            f"no review feedback is pending below {parent.id}",
             hint=task_command("review show", parent.id) if parent.children else None,
         )
     for leaf in leaves:
@@ -113,7 +113,9 @@ def resume_all_loop(workspace: Workspace, face: Face, parent_id: str) -> tuple[L
 def _feedback_obstacle(workspace: Workspace, standing: Standing, leaf: Task) -> str | None:
     run = standing.latest(leaf.id)
     return (
-        "no run of it counts" if run is None else request_obstacle(workspace, standing.history(leaf.id), run)
+        "it has no current run"
+        if run is None
+        else request_obstacle(workspace, standing.history(leaf.id), run)
     )
 
 
@@ -130,7 +132,9 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
         return None
     _require_session(workspace, history, task, run)
     if request.answers and run.status is not RunStatus.WAITING_USER:
-        raise RequestError(f"{task.id} asks nothing now", hint=task_command("resume", task.id, " -m TEXT"))
+        raise RequestError(
+            f"{task.id} has no open questions", hint=task_command("resume", task.id, " -m TEXT")
+        )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         _, summary = change_of(workspace, image, run, since_done(history))
         return order_changes(run, task, owed, request.message, summary)
@@ -165,18 +169,18 @@ def require_tellable(workspace: Workspace, task_id: str) -> Run:
 def _nothing_to_resume(history: History, task: Task, owed: OwedWords) -> RequestError:
     if owed.review is not None:
         return RequestError(
-            f"{task.id} cannot be resumed: no run of it counts", hint=restart_command(task.id)
+            f"{task.id} cannot be resumed: it has no current run", hint=restart_command(task.id)
         )
     if not task.is_leaf:
         return RequestError(
             f"{task.id} has children; only leaves are resumed",
-            hint=task_command("resume --all", task.id, remark="what reviews left owed below it"),
+            hint=task_command("resume --all", task.id, remark="sends the review feedback pending below it"),
         )
     if not history.own:
         return RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
     is_over = task.status in {Status.DONE, Status.SKIPPED}
     return RequestError(
-        f"nothing to resume: no run of {task.id} counts any more; its status was set to {task.status}",
+        f"nothing to resume: {task.id} has no current run; its status was set to {task.status}",
         hint=task_command("set-status", task.id, " todo") if is_over else restart_command(task.id),
     )
 
@@ -214,13 +218,13 @@ def _answer(task: Task, run: Run, owed: OwedWords, request: ResumeRequest) -> Or
 
 def _only_answers(task: Task, run: Run) -> RequestError:
     return RequestError(
-        f"{task.id} waits for answers; -m alone answers nothing",
+        f"{task.id} is waiting for answers; -m alone does not answer them",
         hint=answer_options(questions_of(run)).strip(),
     )
 
 
 def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | None) -> tuple[Loop, Opening]:
-    """Prepare a retry that starts now, in a new session, with everything owed.
+    """Prepare a retry that starts now, in a new session, with everything pending.
 
     Raises RequestError when the task cannot be started, once repair is done; nothing is touched then.
     """
@@ -268,7 +272,7 @@ def _require_resettable(workspace: Workspace, transaction: Transaction, task: Ta
     if task.status not in RETRIABLE and task.id not in transaction.feedback():
         raise RequestError(
             f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
-            hint=f"`{task_command('set-status', task.id, ' todo')}` does it all the same",
+            hint=f"`{task_command('set-status', task.id, ' todo')}` does it anyway",
         )
 
 
@@ -288,7 +292,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
         owed = standing.feedback.get(task.id)
         if owed is not None and status is task.status is Status.DONE:
             raise RequestError(
-                f"{task.id} is done and owes what the review of {owed.parent_task_id} found",
+                f"{task.id} is done but has open feedback from the review of {owed.parent_task_id}",
                 hint=f"{task_command('resume', task.id)}\n" + dismiss_command(owed.parent_task_id),
             )
         if status is Status.DONE and standing.is_gated:

@@ -13,8 +13,8 @@ from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.unreadable import UNREADABLE
 
 FAILED = "failed"
-CUT_OFF = "an approval was cut off"
-UNWATCHED = "nobody watches over it"
+CUT_OFF = "an approval was interrupted"
+UNWATCHED = "no controller is running it"
 GONE = "its process is gone"
 
 
@@ -66,7 +66,7 @@ def reviews_said(owed: Owed) -> str | None:
 
 def stuck_words(stuck: Stuck) -> str:
     """Say that a task is worked on or waits, and no record says why."""
-    return f"{stuck.task.status.value.replace('_', ' ')}, but no run of it is there"
+    return f"{stuck.task.status.value.replace('_', ' ')}, but it has no run"
 
 
 def unwatched_words(one: Running) -> str:

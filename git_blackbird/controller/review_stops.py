@@ -36,7 +36,7 @@ def reviews_required(standing: Standing, due: ReviewsRequired) -> Stop:
 def _text(held: tuple[HeldParent, ...], leaves: tuple[Task, ...]) -> str:
     if not held:
         named = ", ".join(leaf.id for leaf in leaves)
-        return f"what a review left owed waits for {named}"
+        return f"{named} has open review feedback"
     failed = ", ".join(one.task_id for one in held if one.fault is None)
     none = "; ".join(f"no verdict on {one.task_id}: {one.fault}" for one in held if one.fault is not None)
     told = (f"parent review failed for {failed}" if failed else "", none)

@@ -145,7 +145,7 @@ def look_again(crew: Crew, run: Run) -> str | None:
     try:
         tree = snapshot(crew.workspace, since=run.base_tree).tree
     except SnapshotError as error:
-        text = f"what the reviewer of {run.task_id} left is not known: {error.message}"
+        text = f"what the reviewer of {run.task_id} changed is not known: {error.message}"
         crew.face.notify(Notice(Weight.WARNING, text, task_id=run.task_id))
         return None
     if tree != run.base_tree:

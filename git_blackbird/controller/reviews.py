@@ -85,7 +85,7 @@ def _require_nothing_of_others(standing: Standing, parent: Task) -> None:
         below = any(above.id == parent.id for above in ancestors(standing.plan, task))
         if below and feedback.parent_task_id != parent.id:
             raise RequestError(
-                f"{task_id} has not heard yet what the review of {feedback.parent_task_id} found",
+                f"{task_id} has not yet been sent what the review of {feedback.parent_task_id} found",
                 hint=resume_command(standing, task),
             )
 

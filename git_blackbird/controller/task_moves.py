@@ -194,7 +194,7 @@ def _require_deletable(
     if len(doomed) > 1 and not deletion.cascade_children:
         raise RequestError(
             f'refusing to delete "{doomed[0]}": has children (use --cascade-children)',
-            hint=f"that deletes {', '.join(doomed[1:])} too",
+            hint=f"this also deletes {', '.join(doomed[1:])} too",
         )
     for task_id in doomed:
         require_idle(transaction, plan.tasks[task_id])

@@ -279,7 +279,7 @@ def require_change(history: History, task: Task) -> Run:
         )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         raise RequestError(
-            f"changes are requested of {task.id}: they are made first",
+            f"changes to {task.id} are requested: they must be made first",
             hint=task_command("resume", task.id),
         )
     return run

@@ -107,7 +107,7 @@ class Workspace:
         fatal = [problem for problem in self.problems if problem.fatal]
         if fatal:
             listed = "\n".join(f"- {problem} ({problem.hint})" for problem in fatal)
-            raise UnusableError(f"the configuration is not usable:\n{listed}", hint="mend it, then repeat")
+            raise UnusableError(f"the configuration is not usable:\n{listed}", hint="fix it, then repeat")
 
     def require_person(self, what: str) -> None:
         """Refuse what only a person may do when an agent asks for it.

@@ -40,9 +40,9 @@ _UNDER_WAY = {
     "MERGE_MSG": _Operation("a prepared message waits for its commit", "commit it first (`git commit`)"),
 }
 _RESOLVE = "resolve what is in conflict first (`git status` names it)"
-_TAKE_MARKS_AWAY = "take the marks away by the commands above first"
-_MOVED_ON = "HEAD has moved on there since the change began"
-_IN_THE_WAY = "{} has it, and it cannot stay beside the change"
+_CLEAR_FLAGS = "clear these flags with the commands above first"
+_MOVED_ON = "HEAD has moved on for this file since the change began"
+_IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class _Planning:
         if self.staged.unmerged:
             return _RESOLVE
         marked = [path for path in self.edits if (why := self.kept_back(path)) and self.obstacle(path) == why]
-        return _TAKE_MARKS_AWAY if marked and len(marked) == len(list(self.obstacles())) else None
+        return _CLEAR_FLAGS if marked and len(marked) == len(list(self.obstacles())) else None
 
     def kept_back(self, path: bytes) -> str | None:
         """Say which marks keep git from looking at this path."""
@@ -166,12 +166,12 @@ class _Planning:
         """Say why this path cannot be committed; None when it can."""
         before, now, after = self.trees.entry(self.pair.base, path), self.now(path), self.after(path)
         if any(entry is not None and entry.mode == SUBMODULE for entry in (before, now, after)):
-            return "it is or was a repository of its own"
+            return "it is or was a separate repository"
         if now != before:
-            return _MOVED_ON if self.moved_on(path) else "HEAD has another version than the change began with"
+            return _MOVED_ON if self.moved_on(path) else "this file had uncommitted edits, or HEAD has moved"
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
-            return "something else is staged there"
+            return "other content is staged for it"
         if in_index != after and (kept_back := self.kept_back(path)):
             return kept_back
         if self.trees.entry(self.worktree, path) != after:
@@ -185,7 +185,7 @@ class _Planning:
 
 
 def _kept_back(path: bytes, tag: bytes) -> str | None:
-    """Say which marks keep git from looking at a file, and the command that takes them away."""
+    """Say which flags keep git from looking at a file, and the command that clears them."""
     # A sparse checkout sets the same mark as a person does by `git update-index --skip-worktree`.
     marks = {"skip-worktree": tag.upper() == b"S", "assume-unchanged": tag.islower()}
     found = [mark for mark, is_set in marks.items() if is_set]
@@ -193,7 +193,7 @@ def _kept_back(path: bytes, tag: bytes) -> str | None:
         return None
     name = shell_word(path.decode(errors="replace"))
     way = " && ".join(f"git update-index --no-{mark} {name}" for mark in found)
-    return f"it is marked as {' and '.join(found)}; to take that away: {way}"
+    return f"it is marked as {' and '.join(found)}; to clear that: {way}"
 
 
 def _said(path: bytes, reason: str) -> str:

@@ -48,7 +48,7 @@ class CommitInterruptedError(CommitRefusedError):
 
 @dataclass(frozen=True)
 class Committed:
-    """The commit that was made, and why the index does not follow it, None where it does.
+    """The commit that was made, and why the index was not updated for it, None where it does.
 
     With ``is_final`` it never will; else a later try may succeed. ``cut_short`` says what ended git after it
     had made the commit, as a Ctrl+C in a hook that comes then.

@@ -252,7 +252,7 @@ def _left_alone(path: Path, state: HookState) -> str | None:
         aside = path.with_name(ASIDE)
         return f"{path} is another hook now; it is left alone, and so is {aside}, the one before ours"
     if state is HookState.EDITED:
-        return f"{path} is ours with changes of someone else's; it is left alone"
+        return f"{path} is our hook, edited by someone else; it is left alone"
     return None
 
 
@@ -269,12 +269,12 @@ def _unmovable(path: Path) -> str | None:
         return None
     if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
         return None
-    return f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'what is no file'}"
+    return f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'not a file'}"
 
 
 def _no_folder(folder: Path) -> str | None:
     there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
-    return None if there.is_dir() else f"{there} is no folder: this repository runs no hooks"
+    return None if there.is_dir() else f"{there} is not a folder: this repository runs no hooks"
 
 
 def _make_named(folder: Path) -> None:
@@ -346,7 +346,7 @@ def _locked(draft: Path) -> Iterator[int]:
     try:
         if not _is_free(descriptor) or not is_open_file(draft, descriptor):
             raise RequestError(
-                f"another process is at work here: it holds {draft}",
+                f"another process is working here: it holds {draft}",
                 hint="wait for it, then repeat the command",
             )
         yield descriptor

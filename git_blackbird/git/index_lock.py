@@ -150,7 +150,7 @@ def _wait(lock: Path, deadline: float) -> None:
     """Wait a moment for whoever holds the lock. Raises IndexLockedError when it is too late for that."""
     if time.monotonic() > deadline:
         raise IndexLockedError(
-            f"another git process is at work here: {lock} exists",
+            f"another git process is running here: {lock} exists",
             hint="wait for it; where no git runs, remove that file",
         )
     time.sleep(_LOOK_SECONDS)

@@ -119,7 +119,7 @@ def run_git(
         _feed(process, stdin)
         done = _wait(process, deadline)
     if done is None:
-        message = f"git {_verb(args)} was still at work after {timeout:g} s"
+        message = f"git {_verb(args)} was still running after {timeout:g} s"
         raise GitTimeoutError(args, -signal.SIGKILL, b"", message=message)
     if check and done.code != 0:
         raise GitError(args, done.code, done.err)

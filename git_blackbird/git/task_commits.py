@@ -136,7 +136,7 @@ def _obstacle(action: str, parents: list[str], *, in_bisect: bool) -> str | None
         return "a bisection is under way"
     if len(parents) > 1:
         return "the commit is a merge"
-    return None if action in ("", *_OWN) else f"the commit came of `{action}`"
+    return None if action in ("", *_OWN) else f"the commit came from `{action}`"
 
 
 def _names_in(git: Git, oid: str) -> tuple[list[str], list[str]]:

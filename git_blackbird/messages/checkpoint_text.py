@@ -154,7 +154,7 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
     yield from _listed(OUTSIDE, outside_lines(summary, in_change=False), Tone.WARNING)
     yield from _listed(OUTSIDE_UNKNOWN, outside_lines(summary, in_change=True), Tone.WARNING)
     yield from _listed(
-        "The worktree differs from the change by now in:", map(render_path, checkpoint.moved), Tone.WARNING
+        "The worktree no longer matches the change in:", map(render_path, checkpoint.moved), Tone.WARNING
     )
     yield from _listed("The plan changed during the run:", map(clean_line, run.plan_changes), Tone.WARNING)
     yield from _listed(
@@ -183,7 +183,7 @@ def _also_changed(one: OutsideMove) -> str:
 
 def _outlook(commit: CommitOutlook) -> Iterator[Line]:
     """Say what approving commits, as things stand."""
-    heading = "Approving commits the change, which is refused as things stand:"
+    heading = "Cannot commit this change yet:"
     yield from _listed(heading, map(clean_line, commit.obstacles), Tone.WARNING)
     if not commit.obstacles:
         where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)

@@ -22,13 +22,19 @@ _REVIEWS = {
 _DECIDED = {
     DecisionState.APPROVED_CONTINUE: "approved {}",
     DecisionState.APPROVED_QUIT: "approved {}",
-    DecisionState.CHANGES_REQUESTED: "changes requested of {}",
-    DecisionState.REJECTED: "rejected {}; no file was changed",
+    DecisionState.CHANGES_REQUESTED: "changes to {} requested",
+    DecisionState.REJECTED: "Rejected {}. Your files were left as they are.",
+}
+_DECIDED_ELSEWHERE = {
+    DecisionState.APPROVED_CONTINUE: "{}: approved from another terminal",
+    DecisionState.APPROVED_QUIT: "{}: approved from another terminal",
+    DecisionState.CHANGES_REQUESTED: "{}: changes requested from another terminal",
+    DecisionState.REJECTED: "{}: rejected from another terminal; your files were left as they are",
 }
 _WHY_PAUSED = {
-    TerminalReason.WALL_LIMIT: ": it ran as long as it may",
-    TerminalReason.IDLE_LIMIT: ": it was silent as long as it may",
-    TerminalReason.AGENT_UNAVAILABLE: ": its agent can't work now",
+    TerminalReason.WALL_LIMIT: ": it reached its time limit",
+    TerminalReason.IDLE_LIMIT: ": it printed nothing for too long",
+    TerminalReason.AGENT_UNAVAILABLE: ": its agent is unavailable",
 }
 
 
@@ -42,8 +48,8 @@ def render_event(event: Event) -> str | None:
         case ReviewsEnded():
             return "\n".join(_reviews_lines(event))
         case Decided() if event.state in _DECIDED:
-            what = f"{event.task_id} elsewhere" if event.elsewhere else event.task_id
-            return f"{_DECIDED[event.state].format(what)}{render_commit(event.commit)}"
+            said = (_DECIDED_ELSEWHERE if event.elsewhere else _DECIDED)[event.state]
+            return f"{said.format(event.task_id)}{render_commit(event.commit)}"
         case Notice():
             return render_notice(event)
         case _:
@@ -82,7 +88,7 @@ def _reviews_lines(event: ReviewsEnded) -> Iterator[str]:
     run = event.run
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         number = f"round {run.review_round} of {event.max_rounds}"
-        yield f"changes requested of {run.task_id} by its reviewers ({number})"
+        yield f"changes to {run.task_id} requested by its reviewers ({number})"
     yield from (render_reason(reason) for reason in event.reasons)
 
 
@@ -102,7 +108,7 @@ def _render_reviewer_end(run: Run, seconds: float) -> str:
     """Say that one of the two reviewers of a change is done; what both found is told together."""
     what = f"{_REVIEWED[run.run_type]} of {run.task_id}"
     if run.status is RunStatus.SUCCESS:
-        return f"{what} is there: {render_duration(seconds)}"
+        return f"{what} finished ({render_duration(seconds)})"
     return f"{what} gave no result: {clean_line(run.error or 'it was stopped')}"
 
 

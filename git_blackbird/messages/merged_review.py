@@ -26,8 +26,8 @@ _ACTIONS: Mapping[Action, str] = {
 }
 _CONFLICT = "The two reviews ask for opposite things at one place."
 _FIX_INTRODUCTION = (
-    "Your change was reviewed, {how}, and issues were found. Mend them in the work that is there, the most "
-    "important first, and check that they are mended. Then it is reviewed again."
+    "Your change was reviewed, {how}, and issues were found. Fix them in the existing work, the most "
+    "important first, and check that they are fixed. The change is then reviewed again."
 )
 _HOW = {Source.SPEC: "against the task", Source.CODE: "as code"}
 _FIX_CONFLICT = (

@@ -8,7 +8,7 @@ from git_blackbird.model.conversation import Answer, Question
 from git_blackbird.model.review import Feedback
 
 CONTINUE_TEXT = "You were interrupted. Go on with the task where you stopped, and finish it."
-_MEND = "Mend this in the work that is there, and check that it is mended."
+_FIX = "Fix this in the existing work, and check that it is fixed."
 
 
 def render_prompt(context: Mapping[str, Any]) -> str:
@@ -48,8 +48,8 @@ def _answered(context: Mapping[str, Any]) -> str:
 def _found_wanting(feedback: Mapping[str, Any] | None) -> str:
     if not feedback:
         return ""
-    title = f"What the review of {feedback['parentTaskId']} found wanting in earlier work on this task"
-    return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_MEND}"])
+    title = f"What the review of {feedback['parentTaskId']} asked to change in earlier work on this task"
+    return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_FIX}"])
 
 
 def render_section(title: str, lines: Sequence[str]) -> str:
@@ -68,10 +68,10 @@ def render_change_request(text: str, change: Summary | None) -> str:
 
 
 def render_review_feedback(feedback: Feedback) -> str:
-    """Write what a parent's review wants mended, unchanged, for the session that did the work."""
+    """Write what a parent's review wants fixed, unchanged, for the session that did the work."""
     return (
-        f"The work on {feedback.parent_task_id}, of which your task is a part, was reviewed, and your part "
-        f"was found wanting:\n\n{feedback.feedback.rstrip()}\n\n{_MEND}\n"
+        f"The work on {feedback.parent_task_id}, of which your task is a part, was reviewed, and changes "
+        f"to your part were requested:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
     )
 
 
@@ -91,6 +91,6 @@ def render_earlier_requests(texts: Sequence[str]) -> str:
     """Repeat what was asked on a task before; hearing it twice does no harm."""
     if not texts:
         return ""
-    return "Asked on this task before, repeated in case it was not heard:\n\n" + "\n\n".join(
+    return "Asked about this task before, repeated in case it was not received:\n\n" + "\n\n".join(
         text.rstrip("\n") for text in texts
     )

@@ -12,10 +12,10 @@ def render_reset(reset: Reset) -> Iterator[str]:
         if run.decision_state is DecisionState.PENDING:
             yield f"the decision due on run {run.id} is dropped"
         if run.decision_state is DecisionState.CHANGES_REQUESTED and run.decision_feedback in reset.owed:
-            yield f"the change request on run {run.id} stays owed: the next start hears it"
+            yield f"the change request on run {run.id} stays pending: it is sent with the next start"
     if reset.let_go is not None:
-        yield f"what the review of {reset.let_go.parent_task_id} found is owed no more: nobody heard it"
+        yield f"feedback from the review of {reset.let_go.parent_task_id} was dropped; it was never sent"
     if reset.reopened:
         yield f"changed with it: {', '.join(reset.reopened)}"
     if reset.dependents:
-        yield f"not undone, though they built on it: {', '.join(reset.dependents)}"
+        yield f"not undone, although they built on it: {', '.join(reset.dependents)}"

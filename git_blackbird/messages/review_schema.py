@@ -28,7 +28,7 @@ def build_review_schema(child_ids: Iterable[TaskId]) -> dict[str, Any]:
     return _object(
         passed=_told({"type": "boolean"}, "Whether the acceptance criteria are met."),
         resumeTaskIds=_told(_list(child), "The tasks to be worked on again; empty when passed."),
-        feedbackForResume=_told(_TEXT, "What must be mended; empty when passed."),
+        feedbackForResume=_told(_TEXT, "What must be fixed; empty when passed."),
         reviewResults=_told(_list(result), "One entry for each child."),
     )
 

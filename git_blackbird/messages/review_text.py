@@ -25,7 +25,7 @@ _VERDICTS = {
 def render_review_end(run: Run, seconds: float) -> Iterator[str]:
     """Say what a reviewer found, or why it found nothing."""
     if run.superseded_by == OVERTAKEN_BY_PLAN:
-        yield f"the review of {run.task_id} counts for nothing: what it is about has changed meanwhile"
+        yield f"the review of {run.task_id} does not count: what it is about has changed meanwhile"
     elif run.superseded_by == OVERTAKEN_BY_UNAVAILABLE:
         yield f"could not review {run.task_id}: {clean_line(run.error or NO_REASON)}"
     elif run.parent_review_passed is None:

@@ -51,14 +51,14 @@ def _parent_state(view: ReviewView) -> str:
     if view.gate is None:
         return f"not due before they are done: {', '.join(view.open_children)}"
     if view.gate is GateState.OWED and view.parent.status is Status.DONE:
-        return "none of its children as they are; it is done all the same"
+        return "none of its children as they are now; it is done anyway"
     return _STATES.get(view.gate) or _open_state(view.said if view.is_present else None)
 
 
 def _open_state(said: Run | None) -> str:
     if said is None:
         return f"not asked for ({_SWITCH})"
-    return verdict_word(said) if lets_go(said) else f"failed; it holds nothing back ({_SWITCH})"
+    return verdict_word(said) if lets_go(said) else f"failed; it blocks nothing ({_SWITCH})"
 
 
 def parent_sections(view: ReviewView, paint: Paint = str) -> Iterator[Section]:
@@ -149,9 +149,9 @@ def _change_state(view: ChangeReviewView) -> str:
 def _state_without(view: ChangeReviewView, run: Run) -> str:
     """Say how the reviews of a change stand of which none has come to anything."""
     if run.superseded_at is not None:
-        return "none: the run was overtaken"
+        return "none: the run was superseded"
     if run.review_state is ReviewState.BY_HAND:
-        return "asked for by hand, and not over"
+        return "requested by hand, not finished"
     if run.merged_review is not None:
         return overall_word(None)
     return "none" if view.is_on else "none (reviews.mode is off)"

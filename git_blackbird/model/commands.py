@@ -39,7 +39,7 @@ def decide_run_command(run: Run) -> str:
 
 def restart_command(task_id: str) -> str:
     """Write the command line that starts a task anew where its session cannot go on."""
-    return task_command("restart", task_id, remark="a new session, with everything owed")
+    return task_command("restart", task_id, remark="a new session, with everything pending")
 
 
 def dismiss_command(task_id: str) -> str:

@@ -39,14 +39,14 @@ class RecordFault(NamedTuple):
     def way_out(self) -> str:
         """The command that gets its task on without it; what it says is lost then."""
         if self.accept:
-            return f"{self.accept}    # lets it count as it is now; or put back what it was, or remove it"
+            return f"{self.accept}    # accepts it as it is now; or restore what it was, or remove it"
         path = PurePath(self.path)
         if path.suffix != ".json":
             return f"make {shell_word(self.path)} a folder that can be read"
         state = next((above for above in path.parents if above.name == ".blackbird"), path.parent)
         aside = shell_word(str(state / f"{path.name}.unreadable"))
         move = f"mv -i {shell_word(self.path)} {aside}"
-        return f"{move}    # or mend it; moved away, what it says counts no more"
+        return f"{move}    # or fix it; moved away, it no longer counts"
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,10 @@ class OwedKind(StrEnum):
 
 OWED_WORDS = {
     OwedKind.DECISION: "decision on run {run}",
-    OwedKind.CHANGE_REQUEST: "change request to be carried out",
-    OwedKind.REVIEW_FEEDBACK: "the review of a parent found it wanting",
+    OwedKind.CHANGE_REQUEST: "change request pending",
+    OwedKind.REVIEW_FEEDBACK: "the parent review asked for changes",
     OwedKind.NEW_SESSION: "its session is lost",
-    OwedKind.ANSWERS: "asks",
+    OwedKind.ANSWERS: "waiting for answers",
     OwedKind.WORD: "paused",
 }
 

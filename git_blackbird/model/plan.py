@@ -47,6 +47,11 @@ class Task:
         """Only leaves are executed."""
         return not self.children
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to do: done, or skipped."""
+        return self.status in {Status.DONE, Status.SKIPPED}
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

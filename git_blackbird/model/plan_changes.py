@@ -16,7 +16,7 @@ from git_blackbird.model.task_fields import TaskFields, check_fields, differing,
 from git_blackbird.model.validation import plan_faults
 
 _WAYS_OUT = {
-    "dependency cycle": "take one of these dependencies away first",
+    "dependency cycle": "remove one of these dependencies first",
     "hierarchy cycle": "a task cannot stand below itself",
 }
 

@@ -85,7 +85,7 @@ class UnconfirmedRecord(NamedTuple):
     @property
     def command(self) -> str:
         """The command that lets it count."""
-        return f"{accept_command(self.place)}    # lets it count; or remove it"
+        return f"{accept_command(self.place)}    # accepts it; or remove it"
 
 
 def written_during(run_id: RunId) -> str:

@@ -209,7 +209,7 @@ def read_value(key: Key, one: Given) -> tuple[Value | None, Problem | None]:
         what = f"{value} is out of range; {clamped} is used"
         return clamped, Problem(one.origin, key.name, what, f"it takes {key.low} to {key.high}", fatal=False)
     if key.fault is not None and isinstance(value, str) and (fault := key.fault(value)) is not None:
-        return None, Problem(one.origin, key.name, f"{_shown(value)} is {fault}", "mend it or remove it")
+        return None, Problem(one.origin, key.name, f"{_shown(value)} is {fault}", "fix or remove it")
     if key.choices and value not in key.choices:
         hint = f"it takes one of: {', '.join(key.choices)}"
         return None, Problem(one.origin, key.name, f"unknown value {value!r}", hint)
@@ -290,7 +290,7 @@ def _listed(raw: str, parse: Callable[[str], Any]) -> tuple[str, ...]:
     except (ValueError, RecursionError):
         words = None
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError(f"{_shown(raw)} is no JSON list of texts")
+        raise ValueError(f"{_shown(raw)} is not a JSON list of strings")
     return tuple(words)
 
 
@@ -305,7 +305,7 @@ def _convert_json(kind: Kind, raw: object) -> Value:
         case Kind.WORDS, list() if all(isinstance(word, str) for word in raw):
             return tuple(raw)
         case _:
-            raise ValueError(f"{_shown(raw)} is no {kind}")
+            raise ValueError(f"{_shown(raw)} is not {_article(kind)} {kind}")
 
 
 def _shown(raw: object) -> str:

@@ -36,7 +36,7 @@ def load_layer(path: Path | None, layer: Layer, top: Path | None = None) -> tupl
         document = _load_document(path, top)
     except (OSError, JsonFault) as error:
         what = getattr(error, "strerror", None) or str(error)
-        return [], [Problem(str(path), WHOLE_FILE, what, "mend it or remove it")]
+        return [], [Problem(str(path), WHOLE_FILE, what, "fix or remove it")]
     if (wrong := _version_fault(document)) is not None:
         return [], [Problem(str(path), _VERSION, wrong, _VERSION_HINT)]
     return flatten(document, layer, str(path)), []
@@ -92,7 +92,7 @@ def load_text(path: Path, top: Path | None = None) -> str:
 
 
 def _not_editable(path: Path, what: str) -> UnusableError:
-    return UnusableError(f"{path} cannot be edited here: {what}", hint="mend it elsewhere or remove it")
+    return UnusableError(f"{path} cannot be edited here: {what}", hint="fix it elsewhere or remove it")
 
 
 def check_text(text: str) -> bytes:
@@ -135,12 +135,12 @@ def with_key(path: Path, dotted: str, value: object | None, top: Path | None = N
     try:
         document = _load_document(path, top)
     except (OSError, JsonFault) as error:
-        raise UnusableError(f"{path}: {error}", hint="mend it or remove it") from error
+        raise UnusableError(f"{path}: {error}", hint="fix or remove it") from error
     document.setdefault(_VERSION, 1)
     section, name = _place_of(document, dotted)
     place = document.setdefault(section, {}) if section else document
     if not isinstance(place, dict):
-        raise UnusableError(f"{path}: {section} is not an object", hint="mend the file")
+        raise UnusableError(f"{path}: {section} is not an object", hint="fix the file")
     if value is None:
         place.pop(name, None)
         if section and not place:

@@ -40,7 +40,7 @@ def controller_lock(layout: Layout, command: str, since: str) -> Iterator[None]:
     with _opened(path) as descriptor:
         if not _lock_soon(descriptor, path):
             raise LockedError(
-                f"another git-blackbird works here: {_holder(descriptor)}",
+                f"another git-blackbird is running here: {_holder(descriptor)}",
                 hint="wait for it, or answer it from here with `git blackbird decide`",
             )
         holder = json.dumps({"command": command, "pid": os.getpid(), "since": since})
@@ -78,7 +78,7 @@ def store_lock(layout: Layout, patience: float = STORE_PATIENCE_SECONDS) -> Iter
             if time.monotonic() > deadline:
                 raise LockedError(
                     f"{path} is held by another process",
-                    hint="a git-blackbird that hangs? stop it and repeat the command",
+                    hint="if a git-blackbird hangs, stop it and repeat the command",
                 )
             time.sleep(_POLL_SECONDS)
         yield
@@ -145,7 +145,7 @@ def session_lock(folder: Path, session: Session, holder: str) -> Iterator[None]:
         if not free:
             said = os.pread(descriptor, 4096, 0).decode(errors="replace")
             raise LockedError(
-                f"session {session.name} of {session.provider} is at work: {said or 'it is just starting'}",
+                f"session {session.name} of {session.provider} is in use: {said or 'it is just starting'}",
                 hint="wait for it; a copy of a worktree shares its sessions",
             )
         stack.callback(_remove, path)

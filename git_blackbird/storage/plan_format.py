@@ -19,7 +19,7 @@ class InvalidPlanError(UnusableError):
     def __init__(self, path: str, faults: list[Fault]) -> None:
         listed = "".join(f"\n- {fault}" for fault in faults)
         super().__init__(
-            f"invalid plan: {path}{listed}", hint="mend the file; `git blackbird validate` checks it again"
+            f"invalid plan: {path}{listed}", hint="fix the file; `git blackbird validate` checks it again"
         )
         self.faults = faults
 

@@ -31,7 +31,7 @@ from git_blackbird.storage.reading import OutsideError, load_inside
 from git_blackbird.storage.records import Records, nothing, record_path, render_record
 
 BROKEN_BY_AGENT = (
-    "this happened while an agent worked: the plan is restored at the end of its run, "
+    "this happened while an agent was working: the plan is restored at the end of its run, "
     "or by the next `git blackbird execute`"
 )
 
@@ -283,7 +283,7 @@ class Transaction:
         if stat.S_ISREG(kind):
             return None if self._is_readable() else "a file that cannot be read"
         if not stat.S_ISLNK(kind):
-            return "a folder" if stat.S_ISDIR(kind) else "what is no file"
+            return "a folder" if stat.S_ISDIR(kind) else "not a file"
         where = os.path.realpath(plan)
         return None if where == self._known_place() and plan.is_file() else f"a link to {where}"
 

@@ -215,7 +215,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     def say_unsent(self, task_id: TaskId, text: str) -> None:
         """Say that a text has not gone anywhere; all of it is in the log, whatever becomes of the task."""
         self.main.live.say(f"not sent to {task_id}'s agent:\n{text}")
-        told = f"What you wrote for {task_id} is not sent: t shows it, m on the task goes on with it"
+        told = f"Your text for {task_id} was not sent: t shows it, m on the task continues it"
         self.notify(told, markup=False)
 
     def complain(self, error: BlackbirdError) -> None:
@@ -329,7 +329,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         is_first = not self.runner.is_pausing
         self.runner.interrupt()
         if is_first:
-            self.say("pausing what runs; ctrl+c again kills it and leaves", is_good=True)
+            self.say("pausing runs; ctrl+c again kills them and exits", is_good=True)
         else:
             self.leave()
 
@@ -343,7 +343,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
     async def action_quit(self) -> None:
         """Leave, once what runs is paused and its record says so."""
         if self.runner.is_busy:
-            self.say("leaving once what runs is paused; ctrl+c kills it", is_good=True)
+            self.say("pausing runs before exit; ctrl+c kills them", is_good=True)
         self.leave()
 
     def action_retry(self) -> None:

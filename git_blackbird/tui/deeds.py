@@ -45,7 +45,7 @@ DEEDS = (
     Deed("u", "resume", "Resume", "go on in the task's session", "resume"),
     Deed("m", "tell", "Tell", "tell the task's agent something, in its session", "resume", " -m TEXT"),
     Deed("y", "retry", "Retry", "make the task todo again; start nothing", "retry"),
-    Deed("w", "restart", "Restart", "start the task in a new session, told everything it is owed", "restart"),
+    Deed("w", "restart", "Restart", "start the task in a new session, with everything pending", "restart"),
     Deed("s", "set_status", "Status", "set the task's status by hand", "set-status", " STATUS"),
     Deed(
         "n",

@@ -51,17 +51,18 @@ def task_lines(view: TaskView, waits: Sequence[Required], now: str) -> Iterator[
     task = view.task
     yield Line(f"{task.id}  {clean_line(task.title)}", Tone.HEADING)
     yield Line(
-        f"{view.label}, {task.status} in the plan, updated {shown_moment(task.updated_at)}", Tone.FAINT
+        f"{view.label.replace('_', ' ').capitalize()}, updated {shown_moment(task.updated_at)}", Tone.FAINT
     )
     yield from section("Due", _due(view, waits))
-    yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(view))
+    if not view.task.is_over:
+        yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(view))
     yield from section("Description", paragraph(task.description))
     yield from section("Acceptance criteria", listed(f"- {one}" for one in task.acceptance_criteria))
     yield from section("Prompt", paragraph(task.prompt))
     yield from section("Notes", paragraph(task.notes or ""))
     yield from section("Depends on", _neighbours(view.deps))
     yield from section("Needed by", _neighbours(view.dependents))
-    yield from section("The next start hears", _words(view))
+    yield from section("Sent with the next start", _words(view))
     yield from section("Runs", _runs(view, now))
     yield from section("Reviews", _reviews(view))
     yield from section(

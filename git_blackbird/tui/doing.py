@@ -124,7 +124,7 @@ class Doing:
         except BlackbirdError as error:
             self._app.complain(error)
         else:
-            told = (f"{reset.task_id} is {reset.status} now", *render_reset(reset))
+            told = (f"{reset.task_id} is now {reset.status}", *render_reset(reset))
             self._app.say("\n".join(told), is_good=True)
         self._app.look()
 
@@ -136,7 +136,7 @@ class Doing:
         name = await self._app.ask(Chooser("Agent of new runs", offers, start))
         if name is not None:
             self._app.runner.agent = name
-            self._app.say(f"new runs are {name}'s until you leave", is_good=True)
+            self._app.say(f"new runs use {name} until you leave", is_good=True)
 
     async def settings(self) -> None:
         """Show and change the configuration."""

@@ -58,7 +58,7 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
         elif reply is not None:
             # One that is not decided on was amended, overtaken, or is reviewed again.
             what = "changed" if reply.decision_state in {None, DecisionState.PENDING} else "was decided"
-            app.say(f"{task_id} {what} elsewhere meanwhile", is_good=True)
+            app.say(f"{task_id} {what} from another terminal", is_good=True)
     except BlackbirdError as error:
         app.complain(error)
     app.look()
@@ -93,7 +93,9 @@ async def tell(app: "BlackbirdApp", task_id: TaskId) -> None:
     workspace.require_settings()
     run = await asyncio.to_thread(require_tellable, workspace, task_id)
     draft = app.drafts.message(task_id)
-    title = f"What is to change in {task_id}?" if run.is_pending else f"What is {task_id}'s agent to be told?"
+    title = (
+        f"What should change in {task_id}?" if run.is_pending else f"What should {task_id}'s agent be told?"
+    )
     text = await app.ask(RequestScreen(title, app.listing, draft))
     if text is not None:
         request = ResumeRequest(task_id, text)
@@ -153,6 +155,6 @@ async def _dismiss(app: "BlackbirdApp", parent_id: TaskId) -> None:
         draft.drop()
         text = f"dismissed the review of {parent_id}; it is {dismissed.parent.status}"
         dropped = ", ".join(dismissed.dropped)
-        more = f"\nwhat it found is no longer owed to: {dropped}" if dropped else ""
+        more = f"\nits feedback is no longer pending for: {dropped}" if dropped else ""
         app.say(text + more, is_good=True)
     app.look()

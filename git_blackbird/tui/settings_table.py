@@ -160,8 +160,10 @@ def about(row: Row, near: Callable[[str], str]) -> Iterator[Line]:
     """Say everything of a line; ``near`` shortens origins."""
     if isinstance(row, BrokenFile):
         yield Line(clean_line(row.problem.origin, 1000), Tone.HEADING)
-        yield Line(f"{clean_line(row.why)}: nothing of it counts", Tone.WARNING)
-        yield Line("enter opens it here; what starts or decides refuses until it is mended", Tone.FAINT)
+        yield Line(f"{clean_line(row.why)}: it is ignored", Tone.WARNING)
+        yield Line(
+            "enter opens it here; commands that start or decide refuse to run until it is fixed", Tone.FAINT
+        )
         return
     yield Line(clean_line(row.name), Tone.HEADING)
     if row.key is not None:

@@ -62,9 +62,9 @@ def test_everything_agrees_on_success() -> None:
         ((INIT,), 0, "", "exit status 0 without a result"),
         ((INIT,), 143, "", "exit status 143 without a result"),
         ((INIT,), -9, "", "killed by signal 9 without a result"),
-        ((INIT,), None, "a\nb\n", "ended, nobody knows how without a result: b"),
+        ((INIT,), None, "a\nb\n", "ended in an unknown way without a result: b"),
         ((INIT, SUCCESS), 1, "", "exit status 1 after a result that says success"),
-        ((INIT, SUCCESS), None, "", "ended, nobody knows how after a result that says success"),
+        ((INIT, SUCCESS), None, "", "ended in an unknown way after a result that says success"),
         (
             (INIT, SUCCESS),
             1,

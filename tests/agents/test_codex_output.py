@@ -79,7 +79,7 @@ def test_everything_agrees_on_success() -> None:
     [
         ((STARTED, TURN), 0, "", "exit status 0 before the end of the turn"),
         ((STARTED, TURN), -2, "", "killed by signal 2 before the end of the turn"),
-        ((STARTED, TURN), None, "", "ended, nobody knows how before the end of the turn"),
+        ((STARTED, TURN), None, "", "ended in an unknown way before the end of the turn"),
         (
             (),
             101,
@@ -87,7 +87,7 @@ def test_everything_agrees_on_success() -> None:
             "exit status 101 before the end of the turn: thread main panicked",
         ),
         ((STARTED, COMPLETED), 1, "", "exit status 1 after a turn that was completed"),
-        ((STARTED, COMPLETED), None, "", "ended, nobody knows how after a turn that was completed"),
+        ((STARTED, COMPLETED), None, "", "ended in an unknown way after a turn that was completed"),
         ((STARTED, COMPLETED, FAILED), 0, "", "odd"),
         ((STARTED, {"type": "turn.failed"}), 1, "", "the turn failed, and no reason was given"),
     ],
@@ -174,7 +174,7 @@ def test_a_sandbox_that_cannot_be_made_is_a_refusal_unless_something_worked_in_i
     command = done("command_execution", aggregated_output=output, exit_code=1, status="failed")
     reading = read(STARTED, TURN, command, says("I could not."), COMPLETED)
     assert (reading.succeeded, reading.refusal, reading.session) == (False, Refusal.FORBIDDEN, THREAD)
-    assert reading.error == f"its sandbox cannot be made here: {output.strip()}"
+    assert reading.error == f"its sandbox cannot be set up here: {output.strip()}"
     assert reading.refusal_hint is not None
     assert reading.refusal_hint.endswith("git config blackbird.codex.sandbox danger-full-access")
     edit = done("file_change", changes=[], status="completed")
@@ -187,7 +187,7 @@ def test_a_reviewer_whose_sandbox_cannot_be_made_is_not_sent_out_of_it() -> None
     reading = read(STARTED, TURN, command, says("I could not."), COMPLETED, read_only=True)
     assert (reading.succeeded, reading.refusal) == (False, Refusal.FORBIDDEN)
     assert reading.refusal_hint == (
-        "its reviews take that sandbox: review with another agent, --agent claude"
+        "its reviews need that sandbox: review with another agent, --agent claude"
     )
 
 

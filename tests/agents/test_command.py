@@ -103,12 +103,12 @@ def test_w28_a_missing_program_is_refused_before_anything_starts() -> None:
 def test_what_it_may_review_is_said() -> None:
     environ = {"PATH": "/bin:/usr/bin"}
     assert command("cat").inspect(environ).reviews == (
-        "runs with your rights, in a throw-away checkout of what is to be reviewed; "
-        "reviews no parents: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
+        "runs with your permissions, in a throw-away checkout of what is to be reviewed; "
+        "cannot review parents: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
     )
     honouring = CommandAgent(AgentSettings(command="cat", command_schema=True))
     assert honouring.inspect(environ).reviews == (
-        "runs with your rights, in a throw-away checkout of what is to be reviewed"
+        "runs with your permissions, in a throw-away checkout of what is to be reviewed"
     )
 
 

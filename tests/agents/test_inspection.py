@@ -74,10 +74,10 @@ def test_claude_is_found_with_its_login(bin_dir: Path) -> None:
         None,
     )
     assert found.login == "logged in by claude.ai; ANTHROPIC_API_KEY is set"
-    assert found.powers == "edit files in the worktree, and run no tests: other commands are denied"
+    assert found.powers == "edit files in the worktree, but run no tests: other commands are denied"
     assert found.reviews == (
         "read, run commands that only read, and do what your own settings allow; claude.args and the"
-        " repository's settings have no say, and no session is kept"
+        " repository's settings are ignored, and no session is kept"
     )
     assert found.remarks == (CLAUDE_REMARK,)
     assert asked(bin_dir) == ["--version", "--help", "auth status"]
@@ -149,7 +149,7 @@ def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
         "write in the worktree, but not in its .git, and in a temporary folder; no network"
     )
     assert found.reviews == (
-        "look at everything, and write nothing; codex.args and the repository's own settings have no say,"
+        "read everything and write nothing; codex.args and the repository's own settings are ignored,"
         " and no session is kept"
     )
     assert len(found.remarks) == 2
@@ -165,7 +165,7 @@ def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
         (
             AgentSettings(codex_args=("--sandbox=read-only",)),
             CODEX_HELP,
-            "codex.args gives a sandbox, and codex.sandbox gives one always",
+            "codex.args sets a sandbox, but codex.sandbox always sets one",
         ),
     ],
 )
@@ -185,7 +185,7 @@ def test_a_sandbox_given_twice_is_refused_before_anything_starts(bin_dir: Path) 
         with pytest.raises(AgentUnavailableError) as caught:
             CodexAgent(AgentSettings(codex_args=args)).probe(environ)
         assert caught.value.hint == (
-            "take it out of codex.args, and set it: git config blackbird.codex.sandbox MODE"
+            "remove it from codex.args, and set it: git config blackbird.codex.sandbox MODE"
         )
 
 
@@ -205,11 +205,11 @@ def test_a_program_that_fails_says_why(bin_dir: Path) -> None:
     (bin_dir / "claude").write_text("#!/bin/sh\necho noise >&2\necho 'Error: no GLIBC' >&2\nexit 1\n")
     found = ClaudeAgent(AgentSettings()).inspect(environ)
     assert (found.obstacle, found.hint) == (
-        "'claude --version' did not work: Error: no GLIBC",
+        "'claude --version' failed: Error: no GLIBC",
         CLAUDE_INSTALL,
     )
     (bin_dir / "claude").write_text("no program")
-    assert "did not work" in (ClaudeAgent(AgentSettings()).inspect(environ).obstacle or "")
+    assert "failed" in (ClaudeAgent(AgentSettings()).inspect(environ).obstacle or "")
 
 
 def test_a_program_is_asked_with_nothing_of_ours(bin_dir: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_failure_is_named(tmp_path: Path) -> None:
 
 def test_one_that_takes_too_long_is_stopped_with_all_it_started(tmp_path: Path) -> None:
     command = "sleep 1000 & echo $! >pid.tmp; mv pid.tmp pid; wait"
-    assert ended(start(command, tmp_path, seconds=2)) == "it was still at work after 2 s"
+    assert ended(start(command, tmp_path, seconds=2)) == "it was still running after 2 s"
     pid = int((tmp_path / "pid").read_text())
     deadline = time.monotonic() + PATIENCE_SECONDS
     while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():

@@ -12,8 +12,8 @@ from git_blackbird.agents.refusals import telling_line, unwrap
 from git_blackbird.model.conversation import Reading, Refusal
 from tests.agents.running import assign
 
-RESTART = "git blackbird restart t1    # a new session, with everything owed"
-TOO_LONG = f"shorten the prompt of t1; where a long conversation fills it: {RESTART}"
+RESTART = "git blackbird restart t1    # a new session, with everything pending"
+TOO_LONG = f"shorten the prompt of t1; if the conversation is too long: {RESTART}"
 CLAUDE_LOGIN = "log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY"
 CODEX_LOGIN = "log in with `codex login`, or set a valid CODEX_API_KEY"
 CLAUDE_UPDATE = "claude update, or npm install -g @anthropic-ai/claude-code@latest"
@@ -57,7 +57,7 @@ LIMIT = f"wait until the limit resets, add to it, or {OTHER_AGENT}"
 
 
 def refused_start(name: str) -> str:
-    return f"`git blackbird agent {name}` says what it is started with; mend that, or {OTHER_AGENT}"
+    return f"`git blackbird agent {name}` shows how it is started; fix that, or {OTHER_AGENT}"
 
 
 def found(reading: Reading) -> tuple[Refusal | None, str | None]:
@@ -150,12 +150,12 @@ def test_what_a_model_says_of_limits_is_no_refusal(result: dict[str, Any]) -> No
         (
             "No conversation found with session ID: x",
             Refusal.SESSION_UNKNOWN,
-            f"begin a new session: {RESTART}",
+            f"start a new session: {RESTART}",
         ),
         (
             "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons",
             Refusal.FORBIDDEN,
-            "work as another user than root, or set IS_SANDBOX=1 where this machine is a sandbox",
+            "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox",
         ),
         (
             "Error: piped stdin input exceeds 10MB. Pass large content as a file",
@@ -165,12 +165,12 @@ def test_what_a_model_says_of_limits_is_no_refusal(result: dict[str, Any]) -> No
         (
             "error: unknown option '--session-id'",
             Refusal.TOO_OLD,
-            f"this claude does not know --session-id, which is needed: update it: {CLAUDE_UPDATE}",
+            f"this claude does not support --session-id, which is needed: update it: {CLAUDE_UPDATE}",
         ),
         (
             "error: unknown option '--nonsense'",
             Refusal.REFUSED,
-            "--nonsense comes from the key claude.args, and this claude does not know it",
+            "--nonsense comes from the key claude.args, and this claude does not support it",
         ),
         ("Error: Session ID x is already in use.", Refusal.REFUSED, refused_start("claude")),
         ("", Refusal.REFUSED, refused_start("claude")),
@@ -254,13 +254,13 @@ def test_what_is_not_known_is_a_failure_and_no_refusal() -> None:
         (
             "Error: thread/resume: thread/resume failed: no rollout found for thread id 01 (code -32600)",
             Refusal.SESSION_UNKNOWN,
-            f"begin a new session: {RESTART}",
+            f"start a new session: {RESTART}",
             "no rollout found for thread id 01 (code -32600)",
         ),
         (
             "Error: thread/resume: thread/resume failed: thread 01 already has an active writer",
             Refusal.SESSION_BUSY,
-            "another process is at work in that session: wait for it, or end it",
+            "another process is using that session: wait for it, or stop it",
             "thread 01 already has an active writer",
         ),
         (
@@ -272,13 +272,13 @@ def test_what_is_not_known_is_a_failure_and_no_refusal() -> None:
         (
             "error: unexpected argument '--json' found",
             Refusal.TOO_OLD,
-            f"this codex does not know --json, which is needed: update it: {CODEX_UPDATE}",
+            f"this codex does not support --json, which is needed: update it: {CODEX_UPDATE}",
             "unexpected argument '--json' found",
         ),
         (
             "error: unexpected argument '--odd' found",
             Refusal.REFUSED,
-            "--odd comes from the key codex.args, and this codex does not know it",
+            "--odd comes from the key codex.args, and this codex does not support it",
             "unexpected argument '--odd' found",
         ),
         (

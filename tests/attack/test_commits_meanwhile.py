@@ -195,7 +195,7 @@ def test_a_refusal_names_a_way_that_helps(trial: Trial) -> None:
     work(trial, "echo agent >new.txt; echo agent >other.txt", lambda: None)
     mine = commit(trial.repo, {"new.txt": "agent\nmine\n"}, "after the run")
     said = trial.expect(1, "decide", "a", "--approve")
-    assert "- new.txt: HEAD has moved on there since the change began\n" in said
+    assert "- new.txt: HEAD has moved on for this file since the change began\n" in said
     assert "git commit -p" not in said
     told = trial.expect(0, "decide", "a", "--reject")
     assert "rm -f -- other.txt\n" in told

@@ -57,16 +57,14 @@ def test_a_newer_record_of_another_task_counts_for_nothing(trial: Trial) -> None
     said = trial.expect(3, "execute", "a", "--no-input")
     run = only_record(trial, "a").stem
     told = f".blackbird/runs/b/{LATER}.json: written while run {run} was at work, not by git-blackbird"
-    way = f"git blackbird runs b {LATER} --accept    # lets it count; or remove it"
-    assert f"warning: it counts for nothing: {told}\nhint: {way}\n" in said
-    assert f"  it counts for nothing: {told}\n" in trial.expect(0, "runs", "a", run)
+    way = f"git blackbird runs b {LATER} --accept    # accepts it; or remove it"
+    assert f"warning: record ignored: {told}\nhint: {way}\n" in said
+    assert f"  record ignored: {told}\n" in trial.expect(0, "runs", "a", run)
     assert trial.statuses() == {"a": "waiting_user", "b": "todo", "c": "todo"}
     forged = {"path": str(path_of(trial, "b", LATER)), "writtenDuring": run, "command": way}
     assert unconfirmed(trial) == [forged]
     for command in ("status", "runs b", "show b"):
-        assert f"it counts for nothing: {trial.repo / told}\nhint: {way}\n" in trial.expect(
-            0, *command.split()
-        )
+        assert f"record ignored: {trial.repo / told}\nhint: {way}\n" in trial.expect(0, *command.split())
     trial.command(WORK)
     trial.expect(0, "decide", "a", "--approve")
     trial.expect(3, "execute", "--no-input")
@@ -78,7 +76,7 @@ def test_a_later_record_of_its_own_task_counts_for_nothing(trial: Trial) -> None
     trial.command(FORGE + "forge a\n" + WORK)
     said = trial.expect(3, "execute", "a", "--no-input")
     assert "a decision is due on a\n" in said
-    assert f"it counts for nothing: .blackbird/runs/a/{LATER}.json: written while run " in said
+    assert f"record ignored: .blackbird/runs/a/{LATER}.json: written while run " in said
     assert trial.statuses()["a"] == "waiting_user"
     trial.expect(0, "decide", "a", "--reject")
     assert trial.statuses()["a"] == "failed"
@@ -123,10 +121,10 @@ def test_an_earlier_record_that_is_rewritten_stops_its_task(trial: Trial, replac
     said = trial.expect(3, "execute", "a", "--no-input")
     run = only_record(trial, "a").stem
     why = f"written while run {run} was at work, not by git-blackbird"
-    assert f"it stops its task: .blackbird/runs/b/{path.name}: {why}\n" in said
+    assert f"record blocks its task: .blackbird/runs/b/{path.name}: {why}\n" in said
     trial.expect(0, "decide", "a", "--approve")
     said = trial.expect(128, "execute", "--no-input")
-    remark = "lets it count as it is now; or put back what it was, or remove it"
+    remark = "accepts it as it is now; or restore what it was, or remove it"
     way = f"git blackbird runs b {path.stem} --accept    # {remark}"
     assert f"b is stopped by a record that cannot be used: {path}: {why}\nnext step: {way}\n" in said
     assert trial.statuses() == {"a": "done", "b": "waiting_user", "c": "todo"}
@@ -216,8 +214,8 @@ def killed(trial: Trial) -> Trial:
 def test_after_a_kill_the_next_execute_judges_alike(killed: Trial) -> None:
     path = only_record(killed, "b")
     said = killed.expect(1, "execute", "a", "--no-input")
-    assert f"it counts for nothing: .blackbird/runs/c/{LATER}.json: written while run " in said
-    assert f"it stops its task: .blackbird/runs/b/{path.name}: written while run " in said
+    assert f"record ignored: .blackbird/runs/c/{LATER}.json: written while run " in said
+    assert f"record blocks its task: .blackbird/runs/b/{path.name}: written while run " in said
     assert killed.statuses() == {"a": "waiting_user", "b": "waiting_user", "c": "todo"}
     killed.expect(0, "runs", "b", path.stem, "--accept")
     assert killed.statuses()["b"] == "done"

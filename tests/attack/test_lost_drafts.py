@@ -229,7 +229,7 @@ def test_a_disk_that_is_full_is_told(pending: Path) -> None:
         terminal.wait_to_see("mine")
         terminal.type(CTRL_C)
         assert terminal.end() == 130
-        assert "warning: what you wrote is not kept: cannot save" in terminal.text
+        assert "warning: what you wrote could not be saved: cannot save" in terminal.text
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -304,7 +304,7 @@ def test_the_prompt_opens_the_draft_in_the_editor(pending: Path) -> None:
         terminal.type(CTRL_X + CTRL_E)
         terminal.wait_for("editor> ")
         terminal.type(ENTER)
-        terminal.wait_to_see("editor>\n? What is to change?")
+        terminal.wait_to_see("editor>\n? What should change?")
         terminal.type(CTRL_S)
         terminal.wait_for_list(times=2)
         terminal.type(CTRL_C)
@@ -365,7 +365,7 @@ def test_a_form_in_the_editor_survives_a_kill_and_changes_of_others_stay(pending
         assert terminal.end() == 0
     with Terminal(pending, "edit", "a", environ={"GIT_EDITOR": "head -n 1"}) as terminal:
         assert terminal.end() == 0
-        assert "#>! This is your text from before, which was not taken yet." in terminal.text
+        assert "#>! This is your earlier text, which was not accepted yet." in terminal.text
     done = open_at(pending).store.plan().tasks[TaskId("a")]
     assert (done.title, "Say I wrote it." in done.prompt) == ("Theirs", True)
     assert [one.name for one in draft.parent.rglob("*") if one.is_file()] == []
@@ -394,7 +394,7 @@ def test_the_screen_and_the_prompt_offer_each_others_text(pending: Path, tmux: T
     tmux.press("d")
     tmux.wait_for("esc leaves it open")
     tmux.press("3", "Enter")
-    tmux.wait_for("What is to change?")
+    tmux.wait_for("What should change?")
     tmux.press("From the screen.")
     wait_until(partial(is_kept, pending, "From the screen."))
     tmux.kill_program(signal.SIGKILL)

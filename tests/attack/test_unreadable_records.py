@@ -33,7 +33,7 @@ def record(trial: Trial) -> Path:
 
 def way_out(path: Path) -> str:
     aside = path.parents[2] / f"{path.name}.unreadable"
-    return f"mv -i {path} {aside}    # or mend it; moved away, what it says counts no more"
+    return f"mv -i {path} {aside}    # or fix it; moved away, it no longer counts"
 
 
 def files(trial: Trial) -> dict[str, bytes]:

@@ -75,8 +75,8 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
     assert done.stderr == (
         "error: a is not approved: git did not commit its change\n"
         "x.txt: bad style\n"
-        "hint: settle that and approve again; what HEAD has as the change left it is not committed again\n"
-        "hint: or commit by hand, and approve without: "
+        "hint: settle that and approve again; what HEAD already has is not committed again\n"
+        "hint: or commit by hand, and approve without a commit: "
         "git -c blackbird.execution.commit=never blackbird decide a --approve\n"
     )
     assert done.returncode == 0
@@ -176,8 +176,7 @@ def test_programs_are_told_what_would_be_and_what_was_committed(gated: Path) -> 
     write(gated, {"x.txt": "mine\n"})
     refused = json.loads(run(gated, "decide", "a", "--approve", "--json").stdout)
     assert refused["error"]["message"] == (
-        "a is not approved: its change cannot be committed as things stand\n"
-        "- x.txt: it was edited after the run"
+        "a is not approved: its change cannot be committed yet\n- x.txt: it was edited after the run"
     )
     write(gated, {"x.txt": "1\n"})
     data = json.loads(run(gated, "decide", "a", "--approve", "--json").stdout)["data"]
@@ -216,7 +215,7 @@ def shown(outlook: CommitOutlook | None) -> list[Line]:
 
 
 def test_a_checkpoint_says_what_approving_means() -> None:
-    refusal = "Approving commits the change, which is refused as things stand:"
+    refusal = "Cannot commit this change yet:"
     assert shown(None) == []
     assert shown(CommitOutlook(2, None)) == [Line("Approving commits 2 paths on a detached HEAD", Tone.FAINT)]
     assert shown(CommitOutlook(0, "main")) == [

@@ -127,7 +127,7 @@ def test_what_others_change_meanwhile_is_kept(change: Program, planned: Path) ->
     program.run("edit", "q", GIT_EDITOR=script(planned, *conflict))
     kept = drafts(planned)["q.md"].splitlines()
     assert kept[:3] == [
-        "#>! changed by someone else meanwhile: title. Below is your text; save it to have it so. Theirs:",
+        "#>! changed by someone else meanwhile: title. Below is your text; save it to keep it. Theirs:",
         "#>! title:",
         "#>!     Theirs",
     ]

@@ -188,7 +188,7 @@ def test_a_decision_from_elsewhere_ends_a_question_that_waits_for_input(demo_rep
         assert run(demo_repo, "decide", "a", "--approve").returncode == 0
         rest = waiting.stdout.read()
         assert waiting.wait(PATIENCE_SECONDS) == 0
-    assert rest == "approved a elsewhere\nevery task is done\n"
+    assert rest == "a: approved from another terminal\nevery task is done\n"
 
 
 def test_json_tells_every_event_on_a_line_of_its_own(demo_repo: Path) -> None:

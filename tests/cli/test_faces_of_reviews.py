@@ -49,7 +49,7 @@ def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed
     assert (
         "Select option: 3\nChange request (end with a blank line, /cancel to go back):\n"
         "A blank first line asks for what the reviewers found.\n\nasked for what the reviewers found\n"
-        "changes requested of a\nresuming a "
+        "changes to a requested\nresuming a "
     ) in done.stdout
     assert "Select option: 1\napproved a\nevery task is done\n" in done.stdout
     first, second = runs_of(reviewed, "a")

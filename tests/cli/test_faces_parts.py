@@ -124,7 +124,7 @@ Left out of the snapshot:
   big.bin (larger than 50 MB)
 Also touched by another task in between:
   b.py by run 1111111111111111 of z
-The worktree differs from the change by now in:
+The worktree no longer matches the change in:
   b.py
 The plan changed during the run:
   task x was added
@@ -216,21 +216,21 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
             RunEnded(
                 RUN.with_fields(status=RunStatus.PAUSED, terminal_reason=TerminalReason.WALL_LIMIT), "T", 1
             ),
-            "a is paused: it ran as long as it may",
+            "a is paused: it reached its time limit",
         ),
         (
             RunEnded(
                 RUN.with_fields(status=RunStatus.PAUSED, terminal_reason=TerminalReason.IDLE_LIMIT), "T", 1
             ),
-            "a is paused: it was silent as long as it may",
+            "a is paused: it printed nothing for too long",
         ),
         (
             Decided(TaskId("a"), RUN.id, DecisionState.REJECTED, elsewhere=False),
-            "rejected a; no file was changed",
+            "Rejected a. Your files were left as they are.",
         ),
         (
             Decided(TaskId("a"), RUN.id, DecisionState.CHANGES_REQUESTED, elsewhere=True),
-            "changes requested of a elsewhere",
+            "changes to a requested elsewhere",
         ),
         (
             RunStarted(TaskId("a"), "T", RUN.id, "claude", None, 1, RunType.REVIEW),
@@ -255,7 +255,7 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         ),
         (
             RunEnded(FAILING.with_fields(superseded_by="plan-changed"), "T", 3),
-            "the review of a counts for nothing: what it is about has changed meanwhile",
+            "the review of a does not count: what it is about has changed meanwhile",
         ),
         (Notice(Weight.WARNING, "odd", "do this\nor that"), "warning: odd\nhint: do this\nhint: or that"),
         (Notice(Weight.INFO, "so it is"), "so it is"),

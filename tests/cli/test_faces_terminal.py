@@ -246,7 +246,7 @@ def test_a_decision_from_elsewhere_closes_the_question(pending: Path, *, is_comp
         decide_elsewhere(pending, "a", "--approve")
         assert terminal.end() == 0
         assert terminal.mode() == terminal.mode_before
-        assert "approved a elsewhere" in terminal.text
+        assert "a: approved from another terminal" in terminal.text
 
 
 def test_questions_are_asked_one_by_one(demo_repo: Path) -> None:

@@ -111,7 +111,7 @@ def test_who_types_into_a_pager_is_not_asked(planned: Path) -> None:
     child = pexpect.spawn("git", args, cwd=str(planned), encoding="utf-8", timeout=60)
     seen = child.read()
     child.close()
-    assert "P:warning: git's pager takes the keys: nobody is asked\r\n" in seen
+    assert "P:warning: git's pager reads the keyboard, so no questions are asked\r\n" in seen
     assert "P:hint: `git --no-pager blackbird execute` asks\r\n" in seen
     assert "P:next step: git blackbird decide a --approve" in seen
     assert "Select option" not in seen

@@ -183,11 +183,11 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
     assert [event for event in person.events if isinstance(event, Notice)] == [
         Notice(
             "error",  # type: ignore[arg-type]
-            f"a is not approved: its change cannot be committed as things stand\n- {obstacle}",
+            f"a is not approved: its change cannot be committed yet\n- {obstacle}",
             "commit your own edits from before the run by themselves first (`git commit -p`),\n"
-            "take later ones out of these files for the moment, unstage what is staged there, "
-            "and approve again; what HEAD has as the change left it is not committed again\n"
-            "or commit by hand, and approve without: "
+            "stash later edits to these files, unstage what is staged there, "
+            "and approve again; what HEAD already has is not committed again\n"
+            "or commit by hand, and approve without a commit: "
             "git -c blackbird.execution.commit=never blackbird decide a --approve",
             leaf("a").id,
         )
@@ -220,13 +220,13 @@ def test_overlaps_leave_the_decision_pending(waiting: Path) -> None:
     write(waiting, {"x.txt": "mine\n", "d/y.txt": "mine\n"})
     git(waiting, "add", "x.txt")
     assert refused(waiting).message == (
-        "a is not approved: its change cannot be committed as things stand\n"
+        "a is not approved: its change cannot be committed yet\n"
         "- d/y.txt: it was edited after the run\n"
-        "- x.txt: something else is staged there"
+        "- x.txt: other content is staged for it"
     )
     git(waiting, "commit", "-q", "-m", "by hand", "x.txt")
     write(waiting, {"d/y.txt": "2\n"})
-    assert "- x.txt: HEAD has moved on there since the change began" in refused(waiting).message
+    assert "- x.txt: HEAD has moved on for this file since the change began" in refused(waiting).message
 
 
 @pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick", "revert"])
@@ -270,7 +270,7 @@ def test_edits_from_before_the_run_are_committed_by_themselves_first(gated: Path
     put_plan(gated, leaf("a", "append a.txt more"))
     write(gated, {"a.txt": f"mine\n{lines}"})
     execute(gated, Person())
-    assert "a.txt: HEAD has another version than the change began with" in refused(gated).message
+    assert "a.txt: this file had uncommitted edits, or HEAD has moved" in refused(gated).message
     git(gated, "commit", "-q", "-p", "-m", "mine", stdin=b"y\nn\n")
     approve(gated)
     assert (subjects(gated)[:2], clean(gated)) == (["Task a", "mine"], True)
@@ -288,8 +288,8 @@ def test_a_file_that_git_is_told_not_to_look_at_is_told_of_with_the_way_out(
     for mark in marks:
         git(gated, "update-index", f"--{mark}", "b$c.txt")
     said = refused(gated).message
-    assert hint_of(gated).startswith("take the marks away by the commands above first and approve again; ")
-    name, _, way = said.partition("; to take that away: ")
+    assert hint_of(gated).startswith("clear these flags with the commands above first and approve again; ")
+    name, _, way = said.partition("; to clear that: ")
     assert name.endswith(f"- b$c.txt: it is marked as {' and '.join(marks)}")
     subprocess.run(way.splitlines()[0], shell=True, cwd=gated, check=True)
     approve(gated)
@@ -334,7 +334,7 @@ def test_a_git_that_keeps_the_index_refuses_before_there_is_a_commit(waiting: Pa
     lock.write_bytes(b"")
     assert refused(waiting).message == (
         "a is not approved: its change cannot be committed: "
-        f"another git process is at work here: {lock} exists"
+        f"another git process is running here: {lock} exists"
     )
 
 
@@ -362,13 +362,13 @@ def test_an_index_that_is_locked_afterwards_is_brought_along_later(waiting: Path
     recorded = approve(waiting)
     assert recorded.commit is not None
     assert recorded.commit.warnings == (
-        f"the index does not follow the commit: another git process is at work here: {lock} exists",
+        f"the index was not updated for the commit: another git process is running here: {lock} exists",
     )
     assert recorded.run.decision_state == DecisionState.APPROVED_CONTINUE
     lock.unlink()
     assert not clean(waiting)
     assert repaired(waiting) == [
-        f"the index follows commit {recorded.commit.oid[:12]}, which a cut-off approval of a made"
+        f"the index was updated for commit {recorded.commit.oid[:12]}, which an interrupted approval of a made"
         if recorded.commit.oid
         else ""
     ]
@@ -553,7 +553,7 @@ def test_asked_to_end_after_the_commit_it_is_approved_and_the_index_follows(
     made = git(waiting, "rev-parse", "HEAD")
     assert out == f"approved a; committed {made[:12]} (2 paths)\n"
     assert said == (
-        f"warning: commit {made[:12]} is made, but what comes after it in git was not finished: "
+        f"warning: commit {made[:12]} was made, but git did not finish what comes after it: "
         f"git was ended by signal {number:d}\n"
     )
     assert process.returncode == 0
@@ -571,7 +571,7 @@ def test_when_what_commits_is_killed_the_next_approval_finds_what_git_made(waiti
     hook(waiting, "pre-commit", f"kill -9 $({parent_of_git})")
     error = refused_for_now(waiting)
     assert error.message.startswith(
-        "a is not approved: what commits its change was killed, and git may be at work on it still\n"
+        "a is not approved: the process that commits its change was killed, and git may still be working on it\n"
     )
     assert (error.hint or "").startswith("wait for git and approve again; ")
     end = time.monotonic() + PATIENCE_SECONDS
@@ -625,7 +625,7 @@ def cut_off_lines(repo: Path) -> list[str]:
         check=True,
     )
     assert before == {path: path.stat().st_mtime_ns for path in (repo / ".git/blackbird").iterdir()}
-    _, _, rest = said.stdout.partition("an approval was cut off\n")
+    _, _, rest = said.stdout.partition("an approval was interrupted\n")
     return rest.splitlines()
 
 

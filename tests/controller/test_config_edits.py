@@ -23,7 +23,7 @@ def test_places_say_why_they_cannot_be_written(repo: Path, sealed: Path) -> None
     write(sealed, {PROJECT: "["})
     workspace = open_at(repo)
     never = "never counts from a repository's own file"
-    broken = "cannot be read: mend it first"
+    broken = "cannot be read: fix it first"
     assert obstacles(workspace, "claude.path") == {
         Scope.LOCAL: None,
         Scope.PROJECT: never,

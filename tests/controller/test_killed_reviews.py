@@ -67,7 +67,7 @@ def assert_both_are_closed(repo: Path, left: list[Run], person: Person, *, again
         text
         for one in left
         for text in (
-            f"a: the agent of run {one.id} still works (process {one.pid}); it is being stopped",
+            f"a: the agent of run {one.id} is still running (process {one.pid}); stopping it",
             f"a: its review {one.id} was cut off{follows}",
         )
     ]

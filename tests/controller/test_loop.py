@@ -270,14 +270,14 @@ def test_a_session_the_provider_lost_is_named_and_passed_by(gated: Path) -> None
     first, lost = runs_of(gated, "a")
     assert (stop.reason, stop.exit_code) == (StopReason.AGENT_UNAVAILABLE, 8)
     assert stop.text == f"claude refuses session {first.provider_session_ref} of run {first.id}"
-    assert stop.next_steps == ("git blackbird restart a    # a new session, with everything owed",)
+    assert stop.next_steps == ("git blackbird restart a    # a new session, with everything pending",)
     assert (lost.terminal_reason, lost.superseded_by) == (TerminalReason.SESSION_LOST, "session-lost")
     said = [text for text in person.notices() if "refuses session" in text]
     assert said == [f"a: claude refuses session {first.provider_session_ref} of run {first.id}"]
     assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.DONE]
     refused = resume(gated, "a")
     assert refused.exit_code == 8
-    lost_session = f"claude does not know session {first.provider_session_ref} of run {first.id} any more"
+    lost_session = f"claude no longer knows session {first.provider_session_ref} of run {first.id}"
     assert refused.text == f"a cannot be resumed: {lost_session}"
     assert restart(gated, "a", person=Person([APPROVE])).reason == StopReason.COMPLETED
     assert runs_of(gated, "a")[2].context["feedback"] == "louder"
@@ -298,7 +298,7 @@ def test_another_agent_that_begins_anew_is_named(gated: Path) -> None:
     configure(gated, agent="command", command__run="cat >/dev/null; echo y > y")
     person = Person([APPROVE])
     restart(gated, "a", person=person)
-    assert "a was demo's before; command begins anew with it" in person.notices()
+    assert "a was started with demo; command starts a new session" in person.notices()
 
 
 BLOCKED_CLAUDE = """#!/bin/sh
@@ -548,7 +548,7 @@ def test_a_task_that_is_deleted_while_it_is_decided_on_is_said_to_be_that(gated:
 
     person = Away()
     assert execute(gated, person).reason == StopReason.COMPLETED
-    assert person.notices() == ["a was deleted elsewhere meanwhile"]
+    assert person.notices() == ["a was deleted from another terminal"]
     assert not any(isinstance(event, Decided) for event in person.events)
 
 

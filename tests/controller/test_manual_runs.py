@@ -81,7 +81,7 @@ def test_a_commit_is_a_run_with_a_decision_due(gated: Path) -> None:
     put_plan(gated, leaf("a"))
     said = do(gated, "a")
     run = only_run(gated, "a")
-    assert said == [f"run {run.id} of a is commit {head_of(gated)[:10]}; {TO_DECIDE}"]
+    assert said == [f"commit {head_of(gated)[:10]} is recorded as run {run.id} of a; {TO_DECIDE}"]
     facts: dict[str, Any] = {
         "run_type": RunType.MANUAL,
         "provider": "",
@@ -146,7 +146,7 @@ def test_without_checkpoints_the_task_is_done_and_its_parents_follow(free: Path)
     put_plan(free, parent_of("p", ["a"]), leaf("a", parent="p"))
     said = do(free, "a")
     run = only_run(free, "a")
-    assert said == [f"run {run.id} of a is commit {head_of(free)[:10]}; the task is done"]
+    assert said == [f"commit {head_of(free)[:10]} is recorded as run {run.id} of a; the task is done"]
     assert (run.decision_state, run.decision_required) == (None, None)
     assert [status(free, task) for task in ("a", "p")] == [Status.DONE, Status.WAITING_USER]
 
@@ -194,7 +194,7 @@ def test_an_amended_commit_takes_the_place_of_the_first(gated: Path) -> None:
     git(gated, "commit", "-q", "--amend", "-m", message("a", title="Do it better"))
     said = record_commit(open_at(gated), head_of(gated), was)
     run = only_run(gated, "a")
-    assert said == (f"run {run.id} of a now is commit {head_of(gated)[:10]}; {TO_DECIDE}",)
+    assert said == (f"a was amended to {head_of(gated)[:10]} (run {run.id}); {TO_DECIDE}",)
     assert (run.id, run.started_at, run.base_tree) == (first.id, first.started_at, first.base_tree)
     assert (run.commits, run.head_tree) == ((head_of(gated),), git(gated, "rev-parse", "HEAD^{tree}"))
     assert run.review_summary is not None
@@ -405,7 +405,7 @@ def test_a_checkpoint_on_the_screen_comes_again_when_its_commit_is_amended(gated
     person = Hesitant([APPROVE])
     person.repo = gated
     assert execute(gated, person).reason is StopReason.COMPLETED
-    assert person.notices() == ["the commit of a was amended: its checkpoint comes again"]
+    assert person.notices() == ["the commit of a was amended: its checkpoint is shown again"]
     run = only_run(gated, "a")
     assert [checkpoint.pair for checkpoint in person.checkpoints][-1] == run.leg
     assert run.decided_trees == {"base": run.base_tree, "head": run.head_tree}

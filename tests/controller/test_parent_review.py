@@ -241,10 +241,10 @@ def test_a_child_that_was_set_done_by_hand_is_reviewed_as_such(demo: Path) -> No
     set_status(open_at(demo), "a", Status.DONE)
     stop = execute(demo)
     assert stop.reason is REQUIRED
-    assert stop.next_steps == ("git blackbird restart a    # a new session, with everything owed",)
+    assert stop.next_steps == ("git blackbird restart a    # a new session, with everything pending",)
     told = {child["childId"]: child for child in reviews(demo)[0].context["parentReview"]["children"]}
     assert "latestRunId" not in told["a"]
-    with pytest.raises(RequestError, match="a cannot be resumed: no run of it counts"):
+    with pytest.raises(RequestError, match="a cannot be resumed: it has no current run"):
         resume(demo, "a")
     assert restart(demo, "a").reason is StopReason.COMPLETED
     (made,) = runs_of(demo, "a")
@@ -293,7 +293,7 @@ def test_all_flagged_children_are_resumed_in_order(demo: Path) -> None:
     assert (
         runs_of(demo, "a")[-1].started_at < runs_of(demo, "b")[-1].started_at < reviews(demo)[-1].started_at
     )
-    with pytest.raises(RequestError, match="no review left anything owed below p"):
+    with pytest.raises(RequestError, match="no review feedback is pending below p"):
         resume_all(demo, "p")
 
 
@@ -621,7 +621,7 @@ def test_a_parent_whose_verdict_is_half_heard_is_said_to_wait_for_the_other_half
     assert [wait for _, wait, _, _ in waits(demo)] == ["review_failing"]
     resume(demo, "a")
     assert waits(demo) == [
-        ("p", "review_owed", "b must hear first what a review found", ("git blackbird resume --all p",))
+        ("p", "review_owed", "b must first be sent what a review found", ("git blackbird resume --all p",))
     ]
     assert review(demo, "p").next_steps == ("git blackbird resume b",)
 
@@ -718,7 +718,7 @@ def test_a_done_child_does_not_lose_what_it_is_owed_by_being_called_done(demo: P
     two_flagged(demo)
     with pytest.raises(RequestError) as refused:
         set_status(open_at(demo), "b", Status.DONE)
-    assert refused.value.message == "b is done and owes what the review of p found"
+    assert refused.value.message == "b is done but has open feedback from the review of p"
     set_status(open_at(demo), "b", Status.TODO)
     let_go = set_status(open_at(demo), "b", Status.DONE).let_go
     assert let_go is not None

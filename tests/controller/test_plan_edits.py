@@ -106,7 +106,7 @@ def test_dependencies_that_are_refused(family: Path) -> None:
     nothing = "nothing was changed"
     assert refused(lambda: add_deps(workspace, "a", ["b"])) == (
         "dependency cycle detected: a -> b -> a",
-        f"{nothing}; take one of these dependencies away first",
+        f"{nothing}; remove one of these dependencies first",
     )
     assert refused(lambda: add_deps(workspace, "a", ["a"])) == ('cannot add self-dependency: "a"', nothing)
     assert refused(lambda: add_deps(workspace, "qq", ["a"])) == ('unknown id "qq"', "did you mean q?")
@@ -214,7 +214,7 @@ def test_deleting_alone_with_children_and_with_dependents(family: Path) -> None:
     workspace = open_at(family)
     assert refused(lambda: delete_task(workspace, Deletion("p"))) == (
         'refusing to delete "p": has children (use --cascade-children)',
-        "that deletes a, b too",
+        "this also deletes a, b too",
     )
     broken = "refusing to delete: would break dependents (a (dependents: q); b (dependents: q))"
     way = "Use --force to remove those dep edges"
@@ -241,7 +241,7 @@ def test_a_new_task_does_not_inherit_the_runs_of_a_deleted_one(repo: Path) -> No
     record(repo, run("a"))
     delete_task(open_at(repo), Deletion("a"))
     assert refused(lambda: add_task(open_at(repo), NewTask("Again", id="a"))) == (
-        'the runs of a former task "a" are here, and would count for the new one',
+        'runs of a deleted task "a" are here, and would count for the new one',
         "choose another id; git blackbird runs a shows them",
     )
     assert plan_of(repo).tasks == {}

@@ -73,8 +73,8 @@ def test_an_orphan_is_named_and_stopped_and_its_work_is_kept(cut_off: Path) -> N
     folders = work_folders_of(cut_off)
     stop = execute(cut_off, person)
     assert person.notices()[:2] == [
-        f"a: the agent of run {run.id} still works (process {named(person)}); it is being stopped",
-        f"a: run {run.id} was cut off; it is paused now",
+        f"a: the agent of run {run.id} is still running (process {named(person)}); stopping it",
+        f"a: run {run.id} was interrupted; it is now paused",
     ]
     assert str(run.pid) in named(person)
     assert not lives(run.pid)
@@ -116,7 +116,7 @@ def test_a_copy_of_the_worktree_stops_nothing_of_the_one_it_was_copied_from(
     assert not seen.alive
     execute(copy, person)
     assert lives(run.pid)
-    assert person.notices()[0] == f"a: run {run.id} was cut off; it is paused now"
+    assert person.notices()[0] == f"a: run {run.id} was interrupted; it is now paused"
     assert only_run(copy).status == RunStatus.PAUSED
     assert only_run(cut_off).status == RunStatus.RUNNING
     execute(cut_off)
@@ -140,6 +140,6 @@ def test_readers_report_what_was_cut_off_and_change_nothing(cut_off: Path) -> No
         check=True,
         text=True,
     ).stdout
-    assert "nobody watches over it" in said
+    assert "no controller is running it" in said
     assert {path: path.read_bytes() for path in before} == before
     execute(cut_off)

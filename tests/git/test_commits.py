@@ -164,10 +164,10 @@ def test_each_overlap_is_named_with_its_reason(based: tuple[Path, str]) -> None:
     taken_away = "git update-index --no-assume-unchanged run.sh"
     assert planned(repo, pair).obstacles == (
         "a.txt: it was edited after the run",
-        "b.txt: HEAD has another version than the change began with",
-        "d/x.txt: something else is staged there",
-        "new: something else is staged there",
-        f"run.sh: it is marked as assume-unchanged; to take that away: {taken_away}",
+        "b.txt: this file had uncommitted edits, or HEAD has moved",
+        "d/x.txt: other content is staged for it",
+        "new: other content is staged for it",
+        f"run.sh: it is marked as assume-unchanged; to clear that: {taken_away}",
     )
     assert (git(repo, "rev-parse", "HEAD"), status(repo)) == before
 
@@ -196,7 +196,7 @@ def test_a_repository_inside_is_not_committed(based: tuple[Path, str]) -> None:
     commit(inner, {"x": "1"})
     head = git(inner, "rev-parse", "HEAD")
     with_it = TreePair(base, git(repo, "mktree", stdin=f"160000 commit {head}\tinner\n".encode()))
-    assert "inner: it is or was a repository of its own" in planned(repo, with_it).obstacles
+    assert "inner: it is or was a separate repository" in planned(repo, with_it).obstacles
 
 
 def test_a_sparse_checkout_keeps_what_it_leaves_away(based: tuple[Path, str]) -> None:

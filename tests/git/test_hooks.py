@@ -217,7 +217,7 @@ def test_a_hook_of_ours_that_was_removed_by_hand_can_be_put_back_or_undone(
     assert facts(hooks_of(repo)) == before
 
 
-@pytest.mark.parametrize(("make", "what"), [(Path.mkdir, "a folder"), (os.mkfifo, "what is no file")])
+@pytest.mark.parametrize(("make", "what"), [(Path.mkdir, "a folder"), (os.mkfifo, "not a file")])
 def test_what_is_no_hook_is_refused(
     repo: Path, caller: Caller, make: Callable[[Path], None], what: str
 ) -> None:
@@ -254,7 +254,7 @@ def test_a_killed_install_is_in_nobodys_way(repo: Path, caller: Caller) -> None:
 def test_where_hooks_are_turned_off_that_is_said(repo: Path, caller: Caller, path: str) -> None:
     (repo / "file").touch()
     git(repo, "config", "core.hooksPath", path)
-    with pytest.raises(RequestError, match="is no folder: this repository runs no hooks"):
+    with pytest.raises(RequestError, match="is not a folder: this repository runs no hooks"):
         install_hook(at(repo), caller)
     assert uninstall_hook(at(repo), caller).outcome is Outcome.UNCHANGED
 

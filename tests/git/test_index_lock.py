@@ -82,7 +82,7 @@ def test_a_first_index_is_made(repo: Path) -> None:
 def test_who_holds_the_index_is_waited_for_and_then_named(repo: Path, lock: Path) -> None:
     lock.write_bytes(b"")
     clear_leftover_lock(found(repo))
-    said = f"another git process is at work here: {lock} exists"
+    said = f"another git process is running here: {lock} exists"
     with pytest.raises(IndexLockedError, match=said):
         require_free_index(found(repo))
     with pytest.raises(IndexLockedError, match=said):

@@ -75,7 +75,7 @@ def test_when_the_time_is_up_the_whole_group_is_killed(repo: Path, tmp_path: Pat
     reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
     os.set_blocking(reader, True)
     alias = f"alias.stay=!sh -c 'exec 9>\"{held}\"; echo up >&9; sleep 600 & sleep 600'"
-    with pytest.raises(GitTimeoutError, match=r"^git stay was still at work after 1 s$") as caught:
+    with pytest.raises(GitTimeoutError, match=r"^git stay was still running after 1 s$") as caught:
         run_git(["-c", alias, "stay"], cwd=repo, environ=os.environ, timeout=1)
     with os.fdopen(reader, "rb") as stream:
         # Reading ends: nobody of the group holds the pipe any more, if it came to that in time.

@@ -36,9 +36,9 @@ def test_a_fresh_session_is_told_what_the_review_of_the_parent_found_wanting() -
     }
     assert render_prompt(context) == (
         "# Task door: Door\n\n"
-        "## What the review of house found wanting in earlier work on this task\n\n"
+        "## What the review of house asked to change in earlier work on this task\n\n"
         "The door\n  does not close.\n\n"
-        "Mend this in the work that is there, and check that it is mended.\n"
+        "Fix this in the existing work, and check that it is fixed.\n"
     )
 
 
@@ -49,7 +49,7 @@ def test_a_task_of_which_a_review_wants_nothing_hears_of_none() -> None:
 
 def test_a_resumed_session_is_told_what_the_review_of_the_parent_found_wanting() -> None:
     assert render_review_feedback(_feedback()) == (
-        "The work on house, of which your task is a part, was reviewed, and your part was found wanting:\n\n"
+        "The work on house, of which your task is a part, was reviewed, and changes to your part were requested:\n\n"
         "The door\n  does not close.\n\n"
-        "Mend this in the work that is there, and check that it is mended.\n"
+        "Fix this in the existing work, and check that it is fixed.\n"
     )

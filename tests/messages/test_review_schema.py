@@ -23,7 +23,7 @@ def test_the_schema_names_the_children_of_the_parent() -> None:
             },
             "feedbackForResume": {
                 "type": "string",
-                "description": "What must be mended; empty when passed.",
+                "description": "What must be fixed; empty when passed.",
             },
             "reviewResults": {
                 "type": "array",

@@ -147,7 +147,7 @@ def test_w12_a_wrong_type_in_a_file_is_named_and_fatal(
     assert (problem.origin, problem.key, problem.what, problem.fatal) == (
         "somewhere",
         key,
-        f"{shown} is no {kind}",
+        f"{shown} is not {'an' if kind == 'integer' else 'a'} {kind}",
         True,
     )
     assert found.values[key].layer == Layer.DEFAULT

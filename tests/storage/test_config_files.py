@@ -61,7 +61,7 @@ def test_w12_a_file_that_cannot_be_read_whole_is_named_and_fatal(
     path: Path, data: bytes, key: str, what: str
 ) -> None:
     path.write_bytes(data)
-    hint = "write 1 or leave it out" if key == "schemaVersion" else "mend it or remove it"
+    hint = "write 1 or leave it out" if key == "schemaVersion" else "fix or remove it"
     assert load_layer(path, Layer.PROJECT) == ([], [Problem(str(path), key, what, hint)])
 
 
@@ -77,7 +77,7 @@ def test_a_folder_or_a_device_in_its_place_is_named(path: Path, tmp_path: Path) 
     path.symlink_to("/dev/zero")
     for place in (path, tmp_path):
         assert load_layer(place, Layer.PROJECT)[1] == [
-            Problem(str(place), "the file", "not a regular file", "mend it or remove it")
+            Problem(str(place), "the file", "not a regular file", "fix or remove it")
         ]
 
 

@@ -71,10 +71,10 @@ def shown(trial: Trial, text: str) -> str:
 
 def test_everything_goes_but_what_was_there_before(used: Trial, before: dict[str, object]) -> None:
     said = used.expect(0, "deinit", "--all", "--plan", "--no-input")
-    assert shown(used, said) == f"{SURVEY}taken away: hooks, refs, state, config, plan\n"
+    assert shown(used, said) == f"{SURVEY}removed: hooks, refs, state, config, plan\n"
     assert everything(used.repo) == before
     assert git(used.repo, "for-each-ref", "refs/blackbird") == ""
-    assert used.expect(0, "deinit", "--all", "--plan") == f"{NONE}nothing is taken away\n"
+    assert used.expect(0, "deinit", "--all", "--plan") == f"{NONE}nothing was removed\n"
     assert everything(used.repo) == before
 
 
@@ -106,7 +106,7 @@ def test_who_names_nothing_or_is_an_agent_takes_nothing_away(used: Trial) -> Non
     was = everything(used.repo)
     for args in (("--no-input",), ("--yes",), ("--json",), ()):
         said = used.expect(2, "deinit", *args)
-        assert "say what to take away" in said
+        assert "say what to remove" in said
     used.environ["BLACKBIRD_RUN_ID"] = "0123456789abcdef"
     assert "error: an agent may not take git-blackbird out" in used.expect(1, "deinit", "--all")
     assert everything(used.repo) == was
@@ -118,7 +118,7 @@ def test_each_part_is_asked_for_on_a_terminal(used: Trial) -> None:
             terminal.wait_for(f"Take {part} away? [y/N]:")
             terminal.type(f"{answer}\r")
         assert terminal.end() == 0
-        assert "taken away: refs, config" in terminal.plain
+        assert "removed: refs, config" in terminal.plain
         assert "Take plan away" not in terminal.plain
     assert git(used.repo, "for-each-ref", "refs/blackbird") == ""
     assert (used.repo / ".git/hooks/post-commit.before-blackbird").exists()
@@ -128,9 +128,9 @@ def test_each_part_is_asked_for_on_a_terminal(used: Trial) -> None:
 def test_giving_up_takes_nothing_away(used: Trial) -> None:
     was = everything(used.repo)
     with Terminal(used.repo, "deinit", "--all") as terminal:
-        terminal.wait_for("Take hooks away? [y/N]:")
+        terminal.wait_for("Remove hooks? [y/N]:")
         terminal.type("y\r")
-        terminal.wait_for("Take refs away? [y/N]:")
+        terminal.wait_for("Remove refs? [y/N]:")
         terminal.type("\x03")
         assert terminal.end() == 130
     assert everything(used.repo) == was
@@ -147,10 +147,10 @@ def test_what_is_not_finished_keeps_its_trees_unless_that_is_meant(used: Trial, 
     assert said.endswith(
         f"error: b: a decision is due or a run is not finished, which needs {part}\n"
         "hint: `git blackbird status` shows what is due\n"
-        "hint: or take it away all the same: --yes\n"
+        "hint: or remove it anyway: --yes\n"
     )
     assert (git(used.repo, "for-each-ref"), used.records("b")) == was
-    assert used.expect(0, "deinit", f"--{part}", "--yes").endswith(f"taken away: {part}\n")
+    assert used.expect(0, "deinit", f"--{part}", "--yes").endswith(f"removed: {part}\n")
 
 
 def test_on_a_terminal_that_is_said_before_it_is_asked(used: Trial) -> None:
@@ -160,13 +160,13 @@ def test_on_a_terminal_that_is_said_before_it_is_asked(used: Trial) -> None:
     used.expect(3, "execute", "--no-input")
     with Terminal(used.repo, "deinit", "--refs") as terminal:
         terminal.wait_for("b still needs them")
-        terminal.wait_for("Take refs away? [y/N]:")
+        terminal.wait_for("Remove refs? [y/N]:")
         terminal.type("y\r")
         assert terminal.end() == 0
     write(used.repo, {"new.txt": "other\n"})
     git(used.repo, "gc", "-q", "--prune=now")
     assert used.expect(0, "decide", "b", "--reject") == (
-        "rejected b; no file was changed\n"
+        "Rejected b. Your files were left as they are.\n"
         "warning: the snapshots of the change are gone: no command is known that takes it back\n"
     )
 
@@ -179,11 +179,11 @@ def test_it_is_refused_while_agents_work(used: Trial) -> None:
         while not (used.repo / "started").exists():
             assert running.poll() is None
         said = used.expect(7, "deinit", "--all", "--plan")
-        assert "error: another git-blackbird works here: execute (process " in said
+        assert "error: another git-blackbird is running here: execute (process " in said
         linked = used.repo.parent / "linked"
         git(used.repo, "worktree", "add", "-q", "../linked")
         said = used.expect(7, "deinit", "--refs", cwd=linked)
-        assert "error: another git-blackbird works in a worktree of this repository: execute" in said
+        assert "error: another git-blackbird is running in a worktree of this repository: execute" in said
         assert not (used.repo / ".git/worktrees/linked/blackbird").exists()
     finally:
         (used.repo / "gate").open("w").close()
@@ -215,8 +215,8 @@ def test_a_hook_that_someone_put_over_ours_is_left(used: Trial) -> None:
     hook = used.repo / ".git/hooks/post-commit"
     hook.write_text("#!/bin/sh\n# another\n")
     said = used.expect(0, "deinit", "--all")
-    assert f"hooks   another hook took the place of ours, and is left: {hook}" in said
-    assert "taken away: refs, state, config\n" in said
+    assert f"hooks   another hook has replaced ours and was left alone: {hook}" in said
+    assert "removed: refs, state, config\n" in said
     assert hook.read_text() == "#!/bin/sh\n# another\n"
 
 

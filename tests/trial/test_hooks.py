@@ -103,7 +103,7 @@ def test_a_person_does_a_task_and_decides_on_it(trial: Trial) -> None:
     (record,) = trial.records("a")
     head = git(trial.repo, "rev-parse", "HEAD")
     assert said == (
-        f"git-blackbird: run {record['id']} of a is commit {head[:10]}; "
+        f"git-blackbird: commit {head[:10]} is recorded as run {record['id']} of a; "
         "to decide: git blackbird decide a --approve # or --reject\n"
     )
     assert trial.statuses()["a"] == "waiting_user"
@@ -171,7 +171,7 @@ def test_no_commit_waits_and_the_next_decision_finds_it(trial: Trial) -> None:
         )
         assert trial.records("a") == []
     told = trial.expect(0, "status")
-    assert f"commits of yours that are still to be recorded\n  {head[:10]}\n" in told
+    assert f"your commits that are still to be recorded\n  {head[:10]}\n" in told
     assert trial.expect(0, "decide", "a", "--approve").startswith("approved a\n")
     (record,) = trial.records("a")
     assert record["commits"] == [head]

@@ -15,7 +15,7 @@ BREAKS = {
     "folder": ("rm blackbird.plan.json; mkdir blackbird.plan.json", "the plan file was replaced by a folder"),
     "pipe": (
         "rm blackbird.plan.json; mkfifo blackbird.plan.json",
-        "the plan file was replaced by what is no file",
+        "the plan file was replaced by not a file",
     ),
     "link": ("ln -sf ../outside blackbird.plan.json", "the plan file was replaced by a link to "),
 }
@@ -55,7 +55,7 @@ def test_the_plan_comes_back_when_the_program_was_killed(trial: Trial, kind: str
     process.kill()
     process.communicate()
     told = trial.expect(128, "status")
-    assert "hint: this happened while an agent worked: the plan is restored" in told
+    assert "hint: this happened while an agent was working: the plan is restored" in told
     assert trial.run("init")[0] != 0 or kind == "invalid"
     told = trial.expect(0, "execute", "--no-input")
     assert "still works" in told

@@ -213,7 +213,7 @@ def test_a_usage_limit_names_when_it_is_over_and_charges_nothing(
     clock = f"{datetime.fromtimestamp(at).astimezone():{shapes[program.agent]}}".lstrip("0")
     # The day comes before the time where that is tomorrow.
     assert f" {clock.lower()}" in said.lower()
-    assert "greet was not charged" in said
+    assert "greet is unchanged and can be run again" in said
     assert trial.statuses() == {"greet": "todo"}
 
 
@@ -257,7 +257,7 @@ def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
     said = trial.expect(8, "execute", "--no-input")
     (record,) = trial.records("greet")
     assert (record["exitCode"], record["status"]) == (0, "paused")
-    assert "its sandbox cannot be made here: bwrap: " in said
+    assert "its sandbox cannot be set up here: bwrap: " in said
     assert "git config blackbird.codex.sandbox danger-full-access" in said
     trial.configure({"codex.sandbox": "danger-full-access"})
     trial.expect(3, "resume", "greet", "--no-input")

@@ -136,7 +136,7 @@ def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
-        await wait_for(pilot, lambda: "rejected alpha; no file was changed" in screen_text(app))
+        await wait_for(pilot, lambda: "Rejected alpha. Your files were left as they are." in screen_text(app))
 
     drive(planned, session)
     assert states(planned, "alpha") == [DecisionState.REJECTED]

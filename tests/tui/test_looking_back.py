@@ -102,7 +102,7 @@ def test_a_record_that_cannot_be_read_is_named(planned: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("h")
-        await wait_for(pilot, lambda: "no run of it can be read" in screen_text(app))
+        await wait_for(pilot, lambda: "none of its runs can be read" in screen_text(app))
         await see(app, pilot, "unreadable: ")
         await pilot.press("escape")
 

@@ -117,7 +117,7 @@ def test_what_is_typed_where_an_editor_goes_away_starts_nothing(planned: Path) -
         await pilot.press("d")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("3", "enter")
-        await wait_for(pilot, lambda: "What is to change?" in screen_text(app))
+        await wait_for(pilot, lambda: "What should change?" in screen_text(app))
         await pilot.press(*"Say")
         record_decision(open_at(planned), "alpha", APPROVE)
         await wait_for(pilot, lambda: app.screen is app.main)

@@ -87,7 +87,7 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
 
     async def _compose_request(self) -> None:
         suggestion = self.checkpoint.suggestion
-        screen = RequestScreen("What is to change?", self._listing, self._draft, suggestion)
+        screen = RequestScreen("What should change?", self._listing, self._draft, suggestion)
         await self.app.push_screen(screen, self._take_request)
 
     def _take_request(self, text: str | None) -> None:

@@ -65,7 +65,7 @@ class RunsScreen(ScrollingModal[None]):
         """Say so where there are none; runs come, and come to their ends, while they are looked at."""
         self.query_one(Notice).say(_unreadable(self._faults))
         if not self._runs:
-            none = "no run of it can be read" if self._faults else "no run of it is there"
+            none = "none of its runs can be read" if self._faults else "it has no runs"
             self.read_widget.show([Line(none, Tone.FAINT)])
         self.set_interval(_LOOK_SECONDS, self._look)
 

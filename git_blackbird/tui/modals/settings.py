@@ -156,7 +156,7 @@ class SettingsScreen(Modal[None]):
             if isinstance(row, BrokenFile):
                 await self._mend(workspace, row)
             elif row.key is None or row.applied is None:
-                self._say(Line(f"{clean_line(row.name)} is no key: delete removes it", Tone.WARNING))
+                self._say(Line(f"{clean_line(row.name)} is not a key: delete removes it", Tone.WARNING))
             else:
                 await self._set(workspace, row, row.key, row.applied)
         except BlackbirdError as error:
@@ -170,7 +170,7 @@ class SettingsScreen(Modal[None]):
 
     async def _set(self, workspace: Workspace, row: KeyLayers, key: Key, applied: Setting) -> None:
         places = places_of(workspace, row)
-        place = await self._choose_place(f"Where is {key.name} to be set?", places, applied)
+        place = await self._choose_place(f"Where should {key.name} be set?", places, applied)
         if place is None:
             return
 
@@ -206,7 +206,7 @@ class SettingsScreen(Modal[None]):
         places = [place for place in places_of(workspace, row) if place.told is not None]
         elsewhere = [one for one in row.told if all(one is not place.told for place in places)]
         if not row.told:
-            self._say(Line(f"{row.name} is set nowhere"))
+            self._say(Line(f"{row.name} is not set anywhere"))
             return
         offers: list[Offer[Scope | None]] = [
             Offer(place.scope, _PLACES[place.scope], _present(place)) for place in places
@@ -214,7 +214,7 @@ class SettingsScreen(Modal[None]):
         offers.extend(
             Offer(None, told_text(one), "", f"{one.given.origin}, not from here") for one in elsewhere
         )
-        title = f"From where is {clean_line(row.name)} to be removed?"
+        title = f"Where should {clean_line(row.name)} be removed from?"
         scope = await self.app.push_screen_wait(Chooser[Scope | None](title, offers))
         if scope is not None:
             try:
