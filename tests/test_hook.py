@@ -65,7 +65,7 @@ def test_an_amended_one_is_recorded_in_its_place(planned: Path) -> None:
     do(planned)
     call(planned)
     git(planned, "commit", "-q", "--amend", "-m", "Better\n\nBlackbird-Task: a")
-    assert "of a now is commit" in call(planned)
+    assert "a was amended to " in call(planned)
     assert commits_of(planned) == [(git(planned, "rev-parse", "HEAD"),)]
 
 
@@ -181,7 +181,7 @@ def test_in_a_linked_worktree_its_own_plan_counts(planned: Path) -> None:
     put_plan(linked, leaf("c"))
     oid = do(linked, "c")
     said = call(linked, git(linked, "rev-parse", "--absolute-git-dir"))
-    assert " of c is commit " in said
+    assert " of c; " in said
     assert commits_of(linked, "c") == [(oid,)]
     assert commits_of(planned, "c") == []
 

@@ -89,7 +89,7 @@ def test_work_whose_hook_was_killed_is_recorded_and_no_agent_starts_on_it(
     assert only_commits(trial) == []
     assert f"your commits that are still to be recorded\n  {oid[:10]}\n" in trial.expect(0, "status")
     said = trial.expect(0, "execute", "--no-input")
-    assert f" of a is commit {oid[:10]}; the task is done\n" in said
+    assert f"commit {oid[:10]} is recorded as run " in said
     assert (only_commits(trial), started(trial)) == ([[oid]], ["b"])
     assert entries(trial.repo) == []
     assert "still to be recorded" not in trial.expect(0, "status")

@@ -230,7 +230,7 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         ),
         (
             Decided(TaskId("a"), RUN.id, DecisionState.CHANGES_REQUESTED, elsewhere=True),
-            "changes to a requested elsewhere",
+            "a: changes requested from another terminal",
         ),
         (
             RunStarted(TaskId("a"), "T", RUN.id, "claude", None, 1, RunType.REVIEW),

@@ -368,7 +368,8 @@ def test_an_index_that_is_locked_afterwards_is_brought_along_later(waiting: Path
     lock.unlink()
     assert not clean(waiting)
     assert repaired(waiting) == [
-        f"the index was updated for commit {recorded.commit.oid[:12]}, which an interrupted approval of a made"
+        f"the index was updated for commit {recorded.commit.oid[:12]}, "
+        "which an interrupted approval of a made"
         if recorded.commit.oid
         else ""
     ]
@@ -464,7 +465,7 @@ def test_a_decision_that_got_past_is_not_overwritten(waiting: Path, tmp_path: Pa
     made = git(waiting, "rev-parse", "HEAD")
     run = only_run(waiting)
     assert str(error) == (
-        f"run {run.id} of a was decided elsewhere meanwhile; its change is commit {made[:12]} all the same"
+        f"run {run.id} of a was decided elsewhere meanwhile; its change is in commit {made[:12]} nevertheless"
     )
     assert run.decision_state == DecisionState.REJECTED
 
@@ -571,7 +572,7 @@ def test_when_what_commits_is_killed_the_next_approval_finds_what_git_made(waiti
     hook(waiting, "pre-commit", f"kill -9 $({parent_of_git})")
     error = refused_for_now(waiting)
     assert error.message.startswith(
-        "a is not approved: the process that commits its change was killed, and git may still be working on it\n"
+        "a is not approved: the process committing its change was killed, and git may still be at work\n"
     )
     assert (error.hint or "").startswith("wait for git and approve again; ")
     end = time.monotonic() + PATIENCE_SECONDS

@@ -68,7 +68,7 @@ def assert_both_are_closed(repo: Path, left: list[Run], person: Person, *, again
         for one in left
         for text in (
             f"a: the agent of run {one.id} is still running (process {one.pid}); stopping it",
-            f"a: its review {one.id} was cut off{follows}",
+            f"a: its review {one.id} was interrupted{follows}",
         )
     ]
     assert person.notices() == told

@@ -269,11 +269,11 @@ def test_a_session_the_provider_lost_is_named_and_passed_by(gated: Path) -> None
     stop = execute(gated, person)
     first, lost = runs_of(gated, "a")
     assert (stop.reason, stop.exit_code) == (StopReason.AGENT_UNAVAILABLE, 8)
-    assert stop.text == f"claude refuses session {first.provider_session_ref} of run {first.id}"
+    assert stop.text == f"claude refused session {first.provider_session_ref} of run {first.id}"
     assert stop.next_steps == ("git blackbird restart a    # a new session, with everything pending",)
     assert (lost.terminal_reason, lost.superseded_by) == (TerminalReason.SESSION_LOST, "session-lost")
     said = [text for text in person.notices() if "refuses session" in text]
-    assert said == [f"a: claude refuses session {first.provider_session_ref} of run {first.id}"]
+    assert said == [f"a: claude refused session {first.provider_session_ref} of run {first.id}"]
     assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.DONE]
     refused = resume(gated, "a")
     assert refused.exit_code == 8
@@ -485,7 +485,7 @@ def test_a_pending_decision_that_is_overtaken_says_by_what(gated: Path) -> None:
     run = only_run(gated, "a")
     assert (run.decision_state, run.decision_feedback) == (
         DecisionState.REJECTED,
-        "overtaken by set-status:skipped",
+        "superseded by set-status:skipped",
     )
     assert execute(gated).reason == StopReason.COMPLETED
     assert status(gated, "a") == Status.SKIPPED
@@ -699,7 +699,7 @@ def test_a_parent_follows_its_done_children_whatever_is_set(demo: Path) -> None:
 def test_what_someone_has_in_hand_does_not_become_a_parent(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"))
     execute(gated)
-    with pytest.raises(RequestError, match="a is waiting_user, and a parent is not executed"):
+    with pytest.raises(RequestError, match="a cannot become a parent yet: a decision on it is due"):
         add_task(open_at(gated), NewTask(title="B", id="b", parent="a"))
     record_decision(open_at(gated), "a", APPROVE)
     add_task(open_at(gated), NewTask(title="B", id="b", parent="a"))

@@ -154,7 +154,7 @@ def test_without_checkpoints_the_task_is_done_and_its_parents_follow(free: Path)
 def test_each_task_of_a_commit_has_a_run(free: Path) -> None:
     put_plan(free, leaf("a"), leaf("b", deps=["a"]), leaf("c", deps=["d"]), leaf("d"))
     said = do(free, "a", "b", "c", "a")
-    assert [line.partition(" is commit ")[2].partition("; ")[2] or line for line in said] == [
+    assert [line.partition(" is recorded as run ")[2].partition("; ")[2] or line for line in said] == [
         "the task is done",
         "the task is done",
         "no manual run of c: its dependency d is todo, not done",
@@ -271,7 +271,7 @@ def test_a_task_that_an_amended_commit_names_no_more_is_said(free: Path) -> None
     left = f"run {run.id} of a was commit {was[:10]}, which does not name a any more"
     back = "to take it back: git blackbird set-status a todo"
     said = amend(free, message("b"))
-    done = f"run {only_run(free, 'b').id} of b is commit {head_of(free)[:10]}; the task is done"
+    done = f"commit {head_of(free)[:10]} is recorded as run {only_run(free, 'b').id} of b; the task is done"
     assert said == [done, f"{left}; {back}"]
     assert only_run(free, "a") == run
     assert len(amend(free, "Nothing of that")) == 1
@@ -289,7 +289,8 @@ def test_a_commit_that_changes_nothing_is_said_to(free: Path) -> None:
     put_plan(free, leaf("a"))
     git(free, "commit", "-q", "--allow-empty", "-m", message("a"))
     (said,) = record_commit(open_at(free), head_of(free), None)
-    assert said.endswith(f" is commit {head_of(free)[:10]}, which changes nothing; the task is done")
+    assert said.startswith(f"commit {head_of(free)[:10]} is recorded as run ")
+    assert said.endswith(" of a and changes nothing; the task is done")
 
 
 def test_amending_someone_elses_commit_is_a_commit_of_its_own(free: Path) -> None:

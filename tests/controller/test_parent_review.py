@@ -560,7 +560,7 @@ def test_a_review_that_nobody_is_left_to_read_is_made_again(demo: Path) -> None:
     person = Person()
     with hold_controller(workspace, "test"):
         repair(workspace, person)
-    assert person.notices() == [f"p: its review {made.id} was cut off; it is made again"]
+    assert person.notices() == [f"p: its review {made.id} was interrupted; it is made again"]
     (closed,) = reviews(demo)
     assert (closed.status, closed.terminal_reason) == (RunStatus.FAILED, TerminalReason.CONTROLLER_LOST)
 

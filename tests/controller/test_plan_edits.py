@@ -260,7 +260,7 @@ def test_a_decision_that_is_due_is_not_deleted_unasked(repo: Path) -> None:
     assert (done.task_ids, done.dropped) == (("p", "a"), ("019b7c4e52000001",))
     kept = runs_of(repo, "a")[0]
     assert (kept.superseded_by, kept.decision_state) == ("delete", DecisionState.REJECTED)
-    assert kept.decision_feedback == "overtaken by delete"
+    assert kept.decision_feedback == "superseded by delete"
 
 
 def test_a_task_at_work_is_left_alone(at_work: Path) -> None:
@@ -291,14 +291,14 @@ def test_work_in_hand_does_not_become_a_parent(repo: Path) -> None:
         run("c", status=RunStatus.FAILED, **PENDING),
     )
     put_plan(repo, *plan_of(repo).tasks.values(), task("n"))
-    retry = "finish it first, or give it up: git blackbird retry a"
+    retry = "finish it first, or abandon it: git blackbird retry a"
     assert refused(lambda: move_task(open_at(repo), "n", Destination("a"))) == (
-        "a is waiting_user, and a parent is not executed",
+        "a cannot become a parent while it is waiting_user",
         retry,
     )
-    for name, word in (("b", "waiting_user"), ("c", "failed")):
+    for name in ("b", "c"):
         message, hint = refused(partial(move_task, open_at(repo), "n", Destination(name)))
-        assert message == f"{name} is {word}, and a parent is not executed: a decision on it is due first"
+        assert message == f"{name} cannot become a parent yet: a decision on it is due"
         assert hint.startswith(f"git blackbird decide {name} --approve")
 
 

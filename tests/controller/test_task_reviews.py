@@ -216,7 +216,7 @@ def test_a_change_that_is_done_is_only_looked_at(demo: Path) -> None:
     stop = by_hand(demo)
     assert (stop.reason, stop.text, stop.next_steps) == (
         StopReason.FAILED,
-        "the reviews of a do not approve it",
+        "the reviews of a did not approve it",
         ("git blackbird review show a", "git blackbird resume a -m TEXT"),
     )
     (run,) = runs_of(demo)
@@ -243,7 +243,7 @@ def test_a_change_is_reviewed_by_who_could_not_review_a_parent(demo: Path) -> No
     answer = "<$kind-review><verdict>APPROVED</verdict></$kind-review>"
     command = f'kind=spec; grep -q "You are the code reviewer" && kind=code; echo "{answer}"'
     configure(demo, agent="command", command__run=command)
-    assert by_hand(demo).text == "the reviews of a approve it"
+    assert by_hand(demo).text == "the reviews of a approved it"
 
 
 def test_an_answer_too_long_to_be_read_whole_is_no_approval(demo: Path) -> None:

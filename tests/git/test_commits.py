@@ -182,9 +182,9 @@ def test_what_the_change_would_push_aside_is_named(based: tuple[Path, str]) -> N
     git(repo, "update-index", "--add", "--cacheinfo", f"100644,{blob},there")
     git(repo, "update-index", "--add", "--cacheinfo", f"100644,{blob},f/below")
     assert planned(repo, pair).obstacles == (
-        "a.txt: HEAD has it, and it cannot stay beside the change",
-        "f/below: the index has it, and it cannot stay beside the change",
-        "there: the index has it, and it cannot stay beside the change",
+        "a.txt: HEAD has it, and it conflicts with a path of the change",
+        "f/below: the index has it, and it conflicts with a path of the change",
+        "there: the index has it, and it conflicts with a path of the change",
     )
 
 

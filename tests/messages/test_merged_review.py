@@ -189,8 +189,8 @@ def test_the_implementer_is_sent_everything_by_priority() -> None:
     assert (
         render_fix_request(EVERYTHING)
         == """\
-Your change was reviewed, against the task and as code, and issues were found. Fix them in the existing work, \
-the most important first, and check that they are fixed. The change is then reviewed again.
+Your change was reviewed, against the task and as code, and issues were found. Fix them in the \
+existing work, the most important first, and check that they are fixed. The change is then reviewed again.
 
 Issues to fix (3):
 

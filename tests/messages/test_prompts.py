@@ -49,7 +49,8 @@ def test_a_task_of_which_a_review_wants_nothing_hears_of_none() -> None:
 
 def test_a_resumed_session_is_told_what_the_review_of_the_parent_found_wanting() -> None:
     assert render_review_feedback(_feedback()) == (
-        "The work on house, of which your task is a part, was reviewed, and changes to your part were requested:\n\n"
+        "The work on house, of which your task is a part, was reviewed, and changes to your "
+        "part were requested:\n\n"
         "The door\n  does not close.\n\n"
         "Fix this in the existing work, and check that it is fixed.\n"
     )

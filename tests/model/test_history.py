@@ -89,7 +89,7 @@ def test_an_overtaken_request_stays_owed_and_an_overtaken_decision_does_not() ->
     gone: dict[str, Any] = {"superseded_at": LATER, "superseded_by": OVERTAKEN_BY_RETRY}
     told = history(
         run(1, decision_state=CHANGES, decision_feedback="more tests", **gone),
-        run(2, decision_state=DecisionState.REJECTED, decision_feedback="overtaken by retry", **gone),
+        run(2, decision_state=DecisionState.REJECTED, decision_feedback="superseded by retry", **gone),
     )
     assert owed_words(told).texts == ("more tests",)
 

@@ -180,7 +180,7 @@ def test_a_session_at_work_elsewhere_is_refused_and_free_when_its_holder_dies(tm
     assert process.stdout.readline() == "held\n"
     with pytest.raises(LockedError) as raised, session_lock(folder, SESSION, "run 2"):
         pass
-    assert raised.value.message == f"session {SESSION.name} of codex is at work: run 1 of t in /there"
+    assert raised.value.message == f"session {SESSION.name} of codex is in use: run 1 of t in /there"
     with session_lock(folder, Session("claude", SESSION.name), "another provider's"):
         pass
     process.kill()

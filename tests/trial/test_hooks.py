@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -109,7 +110,7 @@ def test_a_person_does_a_task_and_decides_on_it(trial: Trial) -> None:
     assert trial.statuses()["a"] == "waiting_user"
     assert "Renew it" in trial.expect(0, "runs", "a", record["id"])
     write(trial.repo, {"old.txt": "newer\n"})
-    assert "of a now is commit" in commit_all(trial.repo, "--amend", "--no-edit")
+    assert "a was amended to " in commit_all(trial.repo, "--amend", "--no-edit")
     told = trial.expect(3, "execute", "--no-input")
     assert told.startswith("a decision is due on a\n")
     trial.expect(0, "decide", "a", "--approve")
@@ -187,10 +188,10 @@ def test_commits_that_were_kept_are_recorded_in_their_order(trial: Trial) -> Non
     head = git(trial.repo, "rev-parse", "HEAD")
     write(trial.repo, {"old.txt": "more\n"})
     told = commit_all(trial.repo, "-m", "Three", "-m", "Blackbird-Task: b").splitlines()
-    assert [line.split(";")[0].split(" of ")[1] for line in told] == [
-        f"a is commit {git(trial.repo, 'rev-parse', 'HEAD@{2}')[:10]}",
-        f"a now is commit {head[:10]}",
-        f"b is commit {git(trial.repo, 'rev-parse', 'HEAD')[:10]}",
+    assert [re.sub(r"run \w+", "run ID", line.split(";")[0]) for line in told] == [
+        f"git-blackbird: commit {git(trial.repo, 'rev-parse', 'HEAD@{2}')[:10]} is recorded as run ID of a",
+        f"git-blackbird: a was amended to {head[:10]} (run ID)",
+        f"git-blackbird: commit {git(trial.repo, 'rev-parse', 'HEAD')[:10]} is recorded as run ID of b",
     ]
     (record,) = trial.records("a")
     assert record["commits"] == [head]
@@ -202,8 +203,9 @@ def test_an_execute_records_what_was_kept_before_it_starts_anything(trial: Trial
     with store_held(trial.repo):
         commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
     head = git(trial.repo, "rev-parse", "HEAD")
-    assert f" of a is commit {head[:10]}; the task is done\n" in trial.expect(0, "execute", "--no-input")
+    told = trial.expect(0, "execute", "--no-input")
     (record,) = trial.records("a")
+    assert f"commit {head[:10]} is recorded as run {record['id']} of a; the task is done\n" in told
     assert (record["commits"], trial.statuses()) == ([head], {"a": "done", "b": "done"})
 
 

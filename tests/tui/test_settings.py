@@ -201,7 +201,7 @@ def test_a_key_is_removed_from_one_place_and_what_counts_then_is_said(planned: P
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await open_settings(app, pilot, "execution.stopafter")
         await pilot.press("enter")
-        await wait_for(pilot, shows(app, "execution.stopafter is no key: delete removes it"))
+        await wait_for(pilot, shows(app, "execution.stopafter is not a key: delete removes it"))
         await pilot.press("delete")
         await at(app, pilot, Chooser)
         await pilot.press("enter")

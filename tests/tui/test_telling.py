@@ -65,7 +65,7 @@ def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> N
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("m")
-        await wait_for(pilot, lambda: is_writing(app) and "What is to change in alpha?" in screen_text(app))
+        await wait_for(pilot, lambda: is_writing(app) and "What should change in alpha?" in screen_text(app))
         # What is pasted ends its lines as Enter does, or as a file of Windows.
         app.post_message(Paste("Say\rtwo\r\nand\n"))
         await wait_for(pilot, lambda: app.screen.query_one(TextArea).text == "Say\ntwo\nand\n")

@@ -149,7 +149,7 @@ def test_ctrl_c_in_an_editor_leaves_the_editor_and_keeps_the_text(planned: Path)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("m")
-        await wait_for(pilot, lambda: "What is to change in alpha?" in screen_text(app))
+        await wait_for(pilot, lambda: "What should change in alpha?" in screen_text(app))
         await pilot.press(*"Say", "ctrl+c")
         await wait_for(pilot, lambda: app.screen is app.main)
         await pilot.press("m")
