@@ -23,6 +23,8 @@ from git_blackbird.model.run import Run
 from git_blackbird.model.task_review import Next, missing_texts, next_after, readable_merged, reviews_about
 from git_blackbird.storage.store import Image
 
+_CLEARED = "the reviews approve the change; this is the checkpoint after the task"
+
 
 def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -> Checkpoint:
     """Put together what a person needs for the decision on ``run``.
@@ -61,7 +63,7 @@ def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
 
 
 def reasons_to_ask(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
-    """Say why a person is to decide on a run whose reviews did not clear its change; nothing if they did."""
+    """Say why a person is to decide on a run whose change was reviewed; nothing where none is asked."""
     merged = readable_merged(run)
     most, number = workspace.settings.number("reviews.maxIterations"), run.review_round or 1
     if merged is None or not run.is_pending:
@@ -69,7 +71,7 @@ def reasons_to_ask(workspace: Workspace, history: History, run: Run) -> tuple[st
     if merged.missing:
         return missing_texts(merged, reviews_about(workspace.store.records.reviews(run.task_id).runs, run))
     if next_after(merged, round_number=number, max_rounds=number) is Next.PROCEED:
-        return ()
+        return (_CLEARED,)
     if number >= most:
         return (f"issues are left after round {number} of {most} (reviews.maxIterations)",)
     obstacle = request_obstacle(workspace, history, run)

@@ -139,7 +139,8 @@ def _reviews(checkpoint: Checkpoint) -> Iterator[Line]:
     if len(lines) > _MAX_REVIEW_LINES:
         rest = task_command("review show", checkpoint.task.id)
         yield Line(f"({len(lines) - _MAX_REVIEW_LINES} more lines: {rest})", Tone.FAINT)
-    yield from (Line(render_reason(reason), Tone.WARNING) for reason in checkpoint.reasons)
+    tone = Tone.WARNING if checkpoint.is_doubtful else Tone.PLAIN
+    yield from (Line(render_reason(reason), tone) for reason in checkpoint.reasons)
 
 
 def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:

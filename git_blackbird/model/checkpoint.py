@@ -45,7 +45,7 @@ class Checkpoint:
     of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested. ``commit`` is
     None where an approval makes no commit. ``merged`` is what the reviewers of the change found, and
     ``suggestion`` the change request that says so; None where the change was not reviewed. ``reasons`` say
-    why a person is to decide, where the reviews did not clear the change.
+    why a person is to decide on a change that was reviewed.
     """
 
     task: Task
@@ -60,6 +60,11 @@ class Checkpoint:
     merged: MergedReview | None = None
     suggestion: str | None = None
     reasons: tuple[str, ...] = ()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the run failed, or its reviews did not approve the change."""
+        return self.run.error is not None or (self.merged is not None and not self.merged.is_approval)
 
     def offers(self) -> tuple[ChoiceText, ...]:
         """The choices in their fixed order and numbers."""

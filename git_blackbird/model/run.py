@@ -94,7 +94,8 @@ class Run(Recorded):
 
     ``commits`` are the commits made in the run or by its approval, oldest first. ``merged_review`` and
     ``review_result`` are those of ``model.findings`` as they are written; ``reviewed_run`` is the run whose
-    change a spec or code review looked at, ``requested_by`` says who asked for changes if no person did.
+    change a spec or code review looked at, ``requested_by`` says who asked for changes if no person did,
+    ``escalated`` that a decision is due only because the reviews did not clear the change.
     ``head_log`` is the size of git's log of HEAD, in bytes, when the run began, ``end_commit`` what HEAD
     named when it ended. ``base_tree`` has what others committed meanwhile: it is no part of the change.
     """
@@ -160,6 +161,7 @@ class Run(Recorded):
     review_round: int | None = None
     merged_review: dict[str, Any] | None = None
     requested_by: str | None = None
+    escalated: bool | None = None
     reviewed_run: RunId | None = None
     review_result: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()

@@ -63,9 +63,8 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
     def _likeliest(self) -> int:
         """Begin where nothing is approved that failed, or in which reviewers found something."""
         choices = [offer.choice for offer in self.checkpoint.offers()]
-        is_doubtful = self.checkpoint.run.error is not None or self.checkpoint.reasons
         possible = self.checkpoint.is_possible(Choice.REQUEST_CHANGES)
-        return choices.index(Choice.REQUEST_CHANGES) if is_doubtful and possible else 0
+        return choices.index(Choice.REQUEST_CHANGES) if self.checkpoint.is_doubtful and possible else 0
 
     def on_mount(self) -> None:
         """Begin in the list; what was typed before is for whatever was there before."""
