@@ -13,8 +13,9 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.answers import match_answer
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
 from git_blackbird.messages.event_text import render_event, render_verdicts
+from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain, parse_choice
+from git_blackbird.model.choices import STATE_OF, VIEWS, Choice, Decision, ReviewAgain, parse_choice
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
     Decided,
@@ -101,8 +102,8 @@ class LineFace:
     async def _decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain:
         while True:
             choice = await self._choose(checkpoint)
-            if choice is Choice.VIEW_DIFF:
-                self._show_diff(checkpoint)
+            if choice in VIEWS:
+                self._show_diff(checkpoint.pair_of(choice))
             elif choice is Choice.REQUEST_CHANGES:
                 feedback = await self._request(checkpoint)
                 if feedback is not None:
@@ -125,11 +126,11 @@ class LineFace:
         # A pipe that says the same for ever is nobody.
         raise NobodyHereError
 
-    def _show_diff(self, checkpoint: Checkpoint) -> None:
-        if checkpoint.pair is None:
+    def _show_diff(self, pair: TreePair | None) -> None:
+        if pair is None:
             return
         try:
-            self._say(clean(full_diff(self._workspace, checkpoint.pair)).rstrip("\n"))
+            self._say(clean(full_diff(self._workspace, pair)).rstrip("\n"))
         except BlackbirdError as error:
             self._say(f"no diff can be shown: {clean_line(error.message)}")
 

@@ -14,9 +14,9 @@ from git_blackbird.git.changes import compose, differs, summarize, touched
 from git_blackbird.git.program import GitStoppedError
 from git_blackbird.messages.merged_review import render_fix_request
 from git_blackbird.model.change import Between, Summary, TreePair
-from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.checkpoint import Checkpoint, SinceRequest
 from git_blackbird.model.decisions import is_session_lost
-from git_blackbird.model.history import History, since_done, total_cost
+from git_blackbird.model.history import History, requested_change, since_done, total_cost
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -49,6 +49,7 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         merged=merged,
         suggestion=render_fix_request(merged) if merged is not None and merged.findings else None,
         reasons=reasons_to_ask(workspace, image.history(task.id), run),
+        since_request=_since_request(workspace, image, run, runs),
     )
 
 
@@ -76,6 +77,14 @@ def reasons_to_ask(workspace: Workspace, history: History, run: Run) -> tuple[st
         return (f"issues are left after round {number} of {most} (reviews.maxIterations)",)
     obstacle = request_obstacle(workspace, history, run)
     return () if obstacle is None else (f"cannot request fixes: {obstacle}",)
+
+
+def _since_request(workspace: Workspace, image: Image, run: Run, runs: Sequence[Run]) -> SinceRequest | None:
+    requested = requested_change(runs)
+    if requested is None:
+        return None
+    pair, summary = change_of(workspace, image, run, requested.runs)
+    return SinceRequest(requested.text, summary, pair)
 
 
 def change_of(

@@ -2,9 +2,10 @@
 
 from git_blackbird.controller.checkpoints import request_obstacle
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.model.choices import CHOICES, REVIEW_AGAIN, Choice, ChoiceText
+from git_blackbird.model.choices import Choice, ChoiceText, offered
 from git_blackbird.model.commands import decide_run_command, task_command
 from git_blackbird.model.due import Call, Nothing, next_due
+from git_blackbird.model.history import History, requested_change, since_done
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState, Run
 from git_blackbird.model.stop import Stop, StopReason
@@ -12,15 +13,16 @@ from git_blackbird.model.stop import Stop, StopReason
 
 def decision_required(workspace: Workspace, task: Task, run: Run) -> Stop:
     """Nobody decided: every command that does is a next step, or what does the same where one is refused."""
-    offers = CHOICES if run.merged_review is None else (*CHOICES, REVIEW_AGAIN)
-    steps = (_step(workspace, run, offer) for offer in offers)
+    history = workspace.store.records.history(run.task_id)
+    was_requested = requested_change(since_done(history)) is not None
+    offers = offered(is_reviewed=run.merged_review is not None, was_requested=was_requested)
+    steps = (_step(workspace, history, run, offer) for offer in offers)
     return Stop(
         StopReason.DECISION_REQUIRED, f"a decision is due on {task.id}", tuple(dict.fromkeys(steps)), task.id
     )
 
 
-def _step(workspace: Workspace, run: Run, offer: ChoiceText) -> str:
-    history = workspace.store.records.history(run.task_id)
+def _step(workspace: Workspace, history: History, run: Run, offer: ChoiceText) -> str:
     if offer.choice is Choice.REQUEST_CHANGES and request_obstacle(workspace, history, run) is not None:
         return task_command("restart", run.task_id, " -m TEXT", remark="a new session, told TEXT")
     return offer.command_for(run.task_id)

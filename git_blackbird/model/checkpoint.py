@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from git_blackbird.model.change import Summary, TreePair
-from git_blackbird.model.choices import CHOICES, REVIEW_AGAIN, Choice, ChoiceText
+from git_blackbird.model.choices import VIEWS, Choice, ChoiceText, offered
 from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -37,6 +37,18 @@ class ApprovalCommit:
 
 
 @dataclass(frozen=True)
+class SinceRequest:
+    """What a person last asked for, unchanged, and what the task's runs did since.
+
+    ``pair`` is None when the snapshots are gone.
+    """
+
+    request: str
+    summary: Summary
+    pair: TreePair | None
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """One decision to take.
 
@@ -45,7 +57,8 @@ class Checkpoint:
     of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested. ``commit`` is
     None where an approval makes no commit. ``merged`` is what the reviewers of the change found, and
     ``suggestion`` the change request that says so; None where the change was not reviewed. ``reasons`` say
-    why a person is to decide on a change that was reviewed.
+    why a person is to decide on a change that was reviewed. ``since_request`` is None before a change request
+    of a person was carried out.
     """
 
     task: Task
@@ -60,23 +73,31 @@ class Checkpoint:
     merged: MergedReview | None = None
     suggestion: str | None = None
     reasons: tuple[str, ...] = ()
+    since_request: SinceRequest | None = None
 
     @property
     def is_doubtful(self) -> bool:
         """Whether the run failed, or its reviews did not approve the change."""
-        return self.run.error is not None or (self.merged is not None and not self.merged.is_approval)
+        is_cleared = self.merged is not None and self.merged.is_approval
+        return self.run.error is not None or (bool(self.reasons) and not is_cleared)
 
     def offers(self) -> tuple[ChoiceText, ...]:
         """The choices in their fixed order and numbers."""
-        return CHOICES if self.merged is None else (*CHOICES, REVIEW_AGAIN)
+        return offered(is_reviewed=self.merged is not None, was_requested=self.since_request is not None)
 
     def obstacle(self, choice: Choice) -> str | None:
         """Say why the choice cannot be carried out; None when it can."""
         if choice is Choice.REQUEST_CHANGES:
             return self.no_request
-        if choice is Choice.VIEW_DIFF and self.pair is None:
+        if choice in VIEWS and self.pair_of(choice) is None:
             return "there is no pair of snapshots to compare"
         return None
+
+    def pair_of(self, choice: Choice) -> TreePair | None:
+        """Return the two trees whose diff a choice shows."""
+        if choice is Choice.VIEW_SINCE_REQUEST:
+            return None if self.since_request is None else self.since_request.pair
+        return self.pair
 
     def is_possible(self, choice: Choice) -> bool:
         """Whether the choice can be carried out."""

@@ -17,6 +17,7 @@ class Choice(StrEnum):
     REJECT = "reject"
     VIEW_DIFF = "view_diff"
     REVIEW_AGAIN = "review_again"
+    VIEW_SINCE_REQUEST = "view_since_request"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ CHOICES = (
 )
 
 REVIEW_AGAIN = ChoiceText(Choice.REVIEW_AGAIN, "Review again", "review run", "")
+VIEW_SINCE_REQUEST = ChoiceText(
+    Choice.VIEW_SINCE_REQUEST, "View changes since the request", "runs", " --diff --since-request"
+)
+
+VIEWS = frozenset({Choice.VIEW_DIFF, Choice.VIEW_SINCE_REQUEST})
 
 STATE_OF = {
     Choice.APPROVE_CONTINUE: DecisionState.APPROVED_CONTINUE,
@@ -49,6 +55,15 @@ STATE_OF = {
     Choice.REQUEST_CHANGES: DecisionState.CHANGES_REQUESTED,
     Choice.REJECT: DecisionState.REJECTED,
 }
+
+
+def offered(*, is_reviewed: bool, was_requested: bool) -> tuple[ChoiceText, ...]:
+    """Return the choices in their order; those that do not always fit come last."""
+    return (
+        *CHOICES,
+        *((REVIEW_AGAIN,) if is_reviewed else ()),
+        *((VIEW_SINCE_REQUEST,) if was_requested else ()),
+    )
 
 
 @dataclass(frozen=True)
