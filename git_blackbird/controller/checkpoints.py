@@ -12,7 +12,7 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import compose, differs, summarize, touched
 from git_blackbird.git.program import GitStoppedError
-from git_blackbird.messages.merged_review import render_fix_request
+from git_blackbird.messages.suggestion import render_suggestion
 from git_blackbird.model.change import Between, Summary, TreePair
 from git_blackbird.model.checkpoint import Checkpoint, SinceRequest
 from git_blackbird.model.decisions import is_session_lost
@@ -47,7 +47,7 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         no_request=request_obstacle(workspace, image.history(task.id), run),
         commit=foresee(workspace, pair, worktree, runs[0].head_commit if runs else None),
         merged=merged,
-        suggestion=render_fix_request(merged) if merged is not None and merged.findings else None,
+        suggestion=render_suggestion(run, merged),
         reasons=reasons_to_ask(workspace, image.history(task.id), run),
         since_request=_since_request(workspace, image, run, runs),
     )

@@ -197,6 +197,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
     yield from _listed(
         "The configuration changed during the run:", map(clean_line, run.config_changes), Tone.WARNING
     )
+    if run.hook_output is not None:
+        yield from _listed("A hook refused the commit:", clean(run.hook_output).splitlines(), Tone.WARNING)
     yield from _listed("Notes:", map(clean_line, run.notes), Tone.WARNING)
     if checkpoint.commit is not None:
         yield from _outlook(checkpoint.commit)

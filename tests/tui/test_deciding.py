@@ -216,7 +216,10 @@ def test_why_an_approval_was_not_committed_is_said_over_the_next_checkpoint(plan
         await pilot.press("1", "enter")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen) and app.screen is not first)
         await wait_for(pilot, lambda: "Not on a Friday." in screen_text(app))
-        await pilot.press("escape")
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        assert app.screen.query_one(TextArea).text.endswith("The hook said:\n\nNot on a Friday.\n")
+        await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session, (120, 40))
