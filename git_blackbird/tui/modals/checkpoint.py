@@ -27,6 +27,7 @@ from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.scrolling import ScrollingModal
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
+_KEYS_AFTER_REQUEST = "enter chooses, v shows the diff, s that since the request, esc leaves it open"
 
 
 class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
@@ -63,7 +64,7 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
             yield Static(self._keys(), classes="keys", markup=False)
 
     def _keys(self) -> str:
-        return _KEYS if self.checkpoint.since_request is None else f"{_KEYS}, s those since the request"
+        return _KEYS if self.checkpoint.since_request is None else _KEYS_AFTER_REQUEST
 
     def _likeliest(self) -> int:
         """Begin where nothing is approved that failed, or in which reviewers found something."""
