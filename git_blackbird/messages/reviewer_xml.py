@@ -61,6 +61,7 @@ _OLD_ITEM = re.compile(r"([ \t]*)(?:([-*])|[0-9]{1,4}[.)])[ \t]+(?=\S)")
 _OLD_PLACE = re.compile(
     r"`?(?P<file>(?![0-9]+:)[^\s:`]{1,400})`?:(?P<line>L?[0-9]{1,9})(?:[-:]L?[0-9]{1,9})?`?(?::|[ ]-)\s"
 )
+_FILE_AND_LINE = re.compile(r"(?P<file>.*?[^:\s]):(?P<line>L?[0-9]{1,9}(?:[-:]L?[0-9]{1,9})?)")
 _LINE = re.compile(
     r"(?:lines?[ ]?|L)?0*(?P<first>[1-9][0-9]{0,8})(?:[ ]?[-\u2013:,][^\n]{0,60})?", re.IGNORECASE
 )
@@ -205,7 +206,11 @@ def _read_location(parent: "Element") -> tuple[str | None, int | None]:
     location = parent.find("location")
     if location is None:
         return None, None
-    return _read_file(location.get("file", "")), _read_line(location.get("line", ""))
+    file, line = location.get("file", ""), location.get("line", "")
+    joined = None if line.strip() else _FILE_AND_LINE.fullmatch(file[:_FILE_CHARACTERS])
+    if joined is not None:
+        file, line = joined["file"], joined["line"]
+    return _read_file(file), _read_line(line)
 
 
 def _read_file(text: str) -> str | None:

@@ -401,6 +401,23 @@ def test_a_range_of_lines_is_its_first(written: str, line: int | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "line", "place"),
+    [
+        ("a.py:10", "", ("a.py", 10)),
+        ("./d/a.py:10-12", "", ("d/a.py", 10)),
+        ("a.py:10:5", " ", ("a.py", 10)),
+        ("a.py:10", "12", ("a.py:10", 12)),
+        ("a:b.py", "", ("a:b.py", None)),
+        (":10", "", (":10", None)),
+        ("x" * 5000 + ":10", "", ("x" * 397 + "...", None)),
+    ],
+)
+def test_a_line_may_stand_behind_the_file(file: str, line: str, place: tuple[str, int | None]) -> None:
+    found = _issue(f'<location file="{file}" line="{line}"/>')
+    assert (found.file, found.line) == place
+
+
+@pytest.mark.parametrize(
     ("answer", "fault"),
     [
         ("Well: APPROVED: yes", "the answer has no <spec-review> element"),
