@@ -1,18 +1,11 @@
 """The loop: do what is due, step by step, until nothing is or someone must decide (DESIGN.md 5)."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
-from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.agents import (
-    agent_of,
-    chosen_agent,
-    probe,
     require_reviewer,
     require_reviewers,
-    require_session_name,
     reviewer_of,
 )
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
@@ -23,24 +16,21 @@ from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
 from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.elsewhere import changed_elsewhere, or_elsewhere
-from git_blackbird.controller.face import Face, LeftOpen
+from git_blackbird.controller.engine import Engine
+from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.finishing import (
     Done,
     finish,
-    interrupted,
     looked_at,
     name_what_waits,
     refused,
-    refused_session,
 )
-from git_blackbird.controller.leg import run_leg
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
 from git_blackbird.controller.parent_review import ReviewMovedError, order_review, run_review
 from git_blackbird.controller.readying import NoLongerReadyError
 from git_blackbird.controller.record_watch import settle_watch
-from git_blackbird.controller.repair import is_work_deferred, repair
+from git_blackbird.controller.repair import is_work_deferred
 from git_blackbird.controller.review_stops import reviews_required
-from git_blackbird.controller.summons import Summoning
 from git_blackbird.controller.task_reviews import (
     is_told_otherwise,
     keep_reviews,
@@ -51,17 +41,15 @@ from git_blackbird.controller.task_reviews import (
     skip_reviews,
 )
 from git_blackbird.controller.work_folders import sweep_work_folders
-from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.git.program import GitStoppedError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision, ReviewAgain
-from git_blackbird.model.commands import answer_options, restart_command, task_command
+from git_blackbird.model.commands import answer_options, task_command
 from git_blackbird.model.decisions import Decide
 from git_blackbird.model.due import (
     Ask,
-    Call,
     CarryFeedback,
     CarryOut,
     Due,
@@ -75,15 +63,13 @@ from git_blackbird.model.due import (
 from git_blackbird.model.events import Decided, Notice, Weight
 from git_blackbird.model.findings import MergedReview, Source
 from git_blackbird.model.history import since_done
-from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
+from git_blackbird.model.run import ReviewState, Run, TerminalReason
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.storage.store import Image
 
 _MAX_REFUSALS = 10
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -93,34 +79,8 @@ class Opening:
     first: Callable[[Image], Order | Ask | None] | None = None
 
 
-class Loop:
-    """One call: it owns what runs; interrupting it once pauses, twice kills."""
-
-    def __init__(self, workspace: Workspace, face: Face, call: Call) -> None:
-        self._workspace = workspace
-        self._face = Summoning(workspace, face)
-        self._call = call
-        self._hurry = asyncio.Event()
-        self._interrupted = False
-        self._step: asyncio.Task[object] | None = None
-        self._touched: set[TaskId] = set()
-        self._versions: dict[str, str] = {}
-        self._left_out: set[str] = set()
-        self._at_work: tuple[str, TaskId] | None = None
-        self._lost: list[Run] = []
-        self._refusals = 0
-
-    def interrupt(self) -> None:
-        """Pause what runs and stop; asked a second time, kill it."""
-        if self._interrupted:
-            self._hurry.set()
-        elif self._at_work is not None:
-            stopping, task_id = self._at_work
-            text = f"{stopping} {task_id}; a second Ctrl+C kills its agent"
-            self._face.notify(Notice(Weight.INFO, text, task_id=task_id))
-        self._interrupted = True
-        if self._step is not None:
-            self._step.cancel()
+class Loop(Engine):
+    """One call: the next action, one after another, until it stops."""
 
     async def run(self, opening: Opening) -> Stop:
         """Do what is due until the call ends; needs the controller lock.
@@ -164,10 +124,6 @@ class Loop:
             return Stop(StopReason.INTERRUPTED, "interrupted")
         standing = self._workspace.standing(image)
         return await self._perform(next_due(standing, self._call), image, standing)
-
-    async def _repair(self) -> Image | None:
-        """Recover what a crash left; None when that was interrupted."""
-        return await self._stoppable(run_in_thread(lambda: repair(self._workspace, self._face)))
 
     async def _perform(self, due: Due, image: Image, standing: Standing) -> Stop | None:
         match due:
@@ -271,53 +227,6 @@ class Loop:
             self._call = replace(self._call, is_reviewed=True)
         return self._after(run)
 
-    async def _leg(self, order: Order) -> Stop | None:
-        """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
-        agent = self._agent(order)
-        crew = self._crew(agent)
-        self._touched.add(order.task.id)
-        self._at_work = "pausing", order.task.id
-        run = await self._stoppable(run_leg(crew, order, self._hurry))
-        self._at_work = None
-        if run is None:
-            return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
-        return self._after(run)
-
-    def _crew(self, agent: Agent) -> Crew:
-        """Put together who takes part in a run, once the agent is known to start."""
-        if agent.name not in self._versions:
-            self._versions[agent.name] = probe(self._workspace, agent)
-        return Crew(
-            self._workspace,
-            agent,
-            self._versions[agent.name],
-            self._face,
-            self._workspace.settings.flag("execution.stopAfterEachTask"),
-            self._left_out,
-        )
-
-    def _agent(self, order: Order) -> Agent:
-        if order.resumes is None:
-            agent = chosen_agent(self._workspace)
-        else:
-            agent = agent_of(self._workspace, order.resumes)
-            require_session_name(agent, order.resumes)
-        return agent
-
-    def _after(self, run: Run) -> Stop | None:
-        if run.terminal_reason is TerminalReason.INTERRUPTED:
-            self._interrupted = True
-            return interrupted(run)
-        if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return refused(run)
-        if run.terminal_reason is TerminalReason.SESSION_LOST:
-            self._lost.append(run)
-            text, hint = f"{run.task_id}: {refused_session(run)}", restart_command(run.task_id)
-            self._face.notify(Notice(Weight.ERROR, text, hint, run.task_id))
-        if run.status is RunStatus.WAITING_USER:
-            self._call = replace(self._call, asked=self._call.asked | {run.id})
-        return None
-
     async def _decide(self, image: Image, task: Task, run: Run) -> Stop | None:
         building = run_in_thread(lambda: build_checkpoint(self._workspace, image, task, run))
         checkpoint = await self._stoppable(building)
@@ -381,18 +290,3 @@ class Loop:
             (task_command("resume", task.id, answer_options(questions)),),
             task.id,
         )
-
-    async def _stoppable(self, work: Awaitable[T]) -> T | None:
-        """Await one step so that an interrupt cancels it alone; None when it had nothing to give then."""
-        step: asyncio.Future[T] = asyncio.ensure_future(work)
-        self._step = step  # type: ignore[assignment]  # a coroutine's future is a task
-        if self._interrupted:
-            step.cancel()
-        try:
-            return await step
-        except asyncio.CancelledError:
-            if not self._interrupted:
-                raise
-            return None
-        finally:
-            self._step = None

@@ -1,0 +1,123 @@
+"""What the handlers of the next actions share: starting, resuming and interrupting runs."""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import replace
+from typing import TypeVar
+
+from git_blackbird.agents.protocol import Agent
+from git_blackbird.controller.agents import agent_of, chosen_agent, probe, require_session_name
+from git_blackbird.controller.blocking import run_in_thread
+from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.face import Face
+from git_blackbird.controller.finishing import interrupted, refused, refused_session
+from git_blackbird.controller.leg import run_leg
+from git_blackbird.controller.orders import Order
+from git_blackbird.controller.repair import repair
+from git_blackbird.controller.summons import Summoning
+from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.commands import restart_command
+from git_blackbird.model.due import Call
+from git_blackbird.model.events import Notice, Weight
+from git_blackbird.model.ids import TaskId
+from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.storage.store import Image
+
+T = TypeVar("T")
+
+
+class Engine:
+    """Own what runs in one call; interrupting it once pauses, twice kills."""
+
+    def __init__(self, workspace: Workspace, face: Face, call: Call) -> None:
+        self._workspace = workspace
+        self._face = Summoning(workspace, face)
+        self._call = call
+        self._hurry = asyncio.Event()
+        self._interrupted = False
+        self._step: asyncio.Task[object] | None = None
+        self._touched: set[TaskId] = set()
+        self._versions: dict[str, str] = {}
+        self._left_out: set[str] = set()
+        self._at_work: tuple[str, TaskId] | None = None
+        self._lost: list[Run] = []
+        self._refusals = 0
+
+    def interrupt(self) -> None:
+        """Pause what runs and stop; asked a second time, kill it."""
+        if self._interrupted:
+            self._hurry.set()
+        elif self._at_work is not None:
+            stopping, task_id = self._at_work
+            text = f"{stopping} {task_id}; a second Ctrl+C kills its agent"
+            self._face.notify(Notice(Weight.INFO, text, task_id=task_id))
+        self._interrupted = True
+        if self._step is not None:
+            self._step.cancel()
+
+    async def _repair(self) -> Image | None:
+        """Recover what a crash left; None when that was interrupted."""
+        return await self._stoppable(run_in_thread(lambda: repair(self._workspace, self._face)))
+
+    async def _leg(self, order: Order) -> Stop | None:
+        """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
+        agent = self._agent(order)
+        crew = self._crew(agent)
+        self._touched.add(order.task.id)
+        self._at_work = "pausing", order.task.id
+        run = await self._stoppable(run_leg(crew, order, self._hurry))
+        self._at_work = None
+        if run is None:
+            return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
+        return self._after(run)
+
+    def _crew(self, agent: Agent) -> Crew:
+        """Put together who takes part in a run, once the agent is known to start."""
+        if agent.name not in self._versions:
+            self._versions[agent.name] = probe(self._workspace, agent)
+        return Crew(
+            self._workspace,
+            agent,
+            self._versions[agent.name],
+            self._face,
+            self._workspace.settings.flag("execution.stopAfterEachTask"),
+            self._left_out,
+        )
+
+    def _agent(self, order: Order) -> Agent:
+        if order.resumes is None:
+            agent = chosen_agent(self._workspace)
+        else:
+            agent = agent_of(self._workspace, order.resumes)
+            require_session_name(agent, order.resumes)
+        return agent
+
+    def _after(self, run: Run) -> Stop | None:
+        if run.terminal_reason is TerminalReason.INTERRUPTED:
+            self._interrupted = True
+            return interrupted(run)
+        if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+            return refused(run)
+        if run.terminal_reason is TerminalReason.SESSION_LOST:
+            self._lost.append(run)
+            text, hint = f"{run.task_id}: {refused_session(run)}", restart_command(run.task_id)
+            self._face.notify(Notice(Weight.ERROR, text, hint, run.task_id))
+        if run.status is RunStatus.WAITING_USER:
+            self._call = replace(self._call, asked=self._call.asked | {run.id})
+        return None
+
+    async def _stoppable(self, work: Awaitable[T]) -> T | None:
+        """Await one step so that an interrupt cancels it alone; None when it had nothing to give then."""
+        step: asyncio.Future[T] = asyncio.ensure_future(work)
+        self._step = step  # type: ignore[assignment]  # a coroutine's future is a task
+        if self._interrupted:
+            step.cancel()
+        try:
+            return await step
+        except asyncio.CancelledError:
+            if not self._interrupted:
+                raise
+            return None
+        finally:
+            self._step = None
