@@ -13,14 +13,8 @@ from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.forecast import forecast
 from git_blackbird.controller.loop import Loop
 from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan
-from git_blackbird.controller.requests import (
-    ResumeRequest,
-    execute_loop,
-    reset_task,
-    restart_loop,
-    resume_loop,
-    set_status,
-)
+from git_blackbird.controller.requests import ResumeRequest, execute_loop, restart_loop, resume_loop
+from git_blackbird.controller.status_changes import reset_task, set_status
 from git_blackbird.controller.task_moves import Deletion, delete_task
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.checkpoint import Checkpoint

@@ -11,7 +11,8 @@ from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.manual_runs import record_commit
 from git_blackbird.controller.overview import build_overview
-from git_blackbird.controller.requests import restart_loop, set_status
+from git_blackbird.controller.requests import restart_loop
+from git_blackbird.controller.status_changes import set_status
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.refs import run_trees
 from git_blackbird.model.change import FileStatus

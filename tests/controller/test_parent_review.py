@@ -16,14 +16,13 @@ from git_blackbird.controller.repair import repair
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
-    reset_task,
     restart_loop,
     resume_all_loop,
     resume_loop,
-    set_status,
 )
 from git_blackbird.controller.review_views import view_review
 from git_blackbird.controller.reviews import dismiss_review, review_loop
+from git_blackbird.controller.status_changes import reset_task, set_status
 from git_blackbird.controller.task_edits import edit_task
 from git_blackbird.controller.task_moves import Deletion, delete_task
 from git_blackbird.errors import AgentUnavailableError, RequestError

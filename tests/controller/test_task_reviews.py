@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.face import LeftOpen
-from git_blackbird.controller.requests import execute_loop, set_status
+from git_blackbird.controller.requests import execute_loop
 from git_blackbird.controller.reviews import review_loop
+from git_blackbird.controller.status_changes import set_status
 from git_blackbird.controller.task_reviews import review_again
 from git_blackbird.errors import RequestError
 from git_blackbird.model.checkpoint import Checkpoint
