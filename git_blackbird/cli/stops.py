@@ -10,6 +10,7 @@ from git_blackbird.errors import ExitCode
 from git_blackbird.messages.event_text import render_commit
 from git_blackbird.messages.review_text import render_failing, render_no_verdict
 from git_blackbird.model.ids import RunId
+from git_blackbird.model.plan import Task
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.stop import Stop
 from git_blackbird.model.text import clean, clean_line
@@ -79,12 +80,9 @@ def _stop_data(stop: Stop) -> dict[str, Any]:
 def show_forecast(output: Output, foreseen: Forecast) -> ExitCode:
     """Say what an execute would start, in order, if every task succeeded and every review passed."""
     order, stop = foreseen.order, foreseen.stop
-    changed = {task.id for task in foreseen.changes}
-    for number, task in enumerate((*foreseen.changes, *order), start=1):
-        what = "review of " if task.children else ""
-        what = "reviews of the change of " if task.id in changed else what
+    for number, (what, task) in enumerate(_steps(foreseen), start=1):
         output.say(f"{number}. {what}{task.id}  {clean_line(task.title)}")
-    if not order and not foreseen.changes:
+    if not (order or foreseen.changes or foreseen.requests):
         output.say("nothing would be started")
     if stop is not None:
         for line in _why(stop, frozenset()):
@@ -93,13 +91,25 @@ def show_forecast(output: Output, foreseen: Forecast) -> ExitCode:
             output.say(f"next step: {clean(step)}")
     output.data(
         {
-            "wouldStart": [task.id for task in order if task.is_leaf],
+            "wouldResume": [task.id for task in foreseen.resumed],
+            "wouldStart": [task.id for task in order if task.is_leaf and task not in foreseen.continued],
             "wouldReview": [task.id for task in order if task.children],
             "wouldReviewChanges": [task.id for task in foreseen.changes],
             "stop": None if stop is None else _stop_data(stop),
         }
     )
     return ExitCode.OK
+
+
+def _steps(foreseen: Forecast) -> Iterator[tuple[str, Task]]:
+    """Yield what would be done, in order."""
+    yield from (("resume of ", task) for task in foreseen.requests)
+    yield from (("reviews of the change of ", task) for task in foreseen.changes)
+    for task in foreseen.order:
+        if task in foreseen.continued:
+            yield "resume of ", task
+        else:
+            yield "review of " if task.children else "", task
 
 
 def show_recorded(output: Output, recorded: Recorded) -> ExitCode:

@@ -11,16 +11,14 @@ from git_blackbird.model.due import Call, Nothing
 from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.owed import owed_by_person, stuck_tasks
+from git_blackbird.model.owed import Owed, owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run import Run, RunStatus
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.task_review import Next, next_after
 from git_blackbird.model.text import clean_line
 from git_blackbird.model.unreadable import ready_tasks
-
-_LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
 
 
 @dataclass(frozen=True)
@@ -53,10 +51,16 @@ def name_what_waits(workspace: Workspace, face: Face, call: Call, stop: Stop) ->
     """Name what the end of a call does not: a call that is about some tasks asks nothing of the others."""
     standing = workspace.standing()
     for owed in owed_by_person(standing):
+        if _is_named_at_the_start(owed):
+            continue
         if not call.covers(owed.task.id) and owed.command not in stop.next_steps:
             text = f"{owed.task.id} is waiting for you too"
             face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
     name_stopped(face, standing, stop)
+
+
+def _is_named_at_the_start(owed: Owed) -> bool:
+    return owed.run is not None and owed.run.status is RunStatus.PAUSED
 
 
 def _steps_on(call: Call, standing: Standing) -> Iterable[str]:
@@ -111,10 +115,8 @@ def refused_session(run: Run) -> str:
 
 
 def _counts_as_failed(standing: Standing, task_id: TaskId) -> bool:
-    latest = standing.latest(task_id)
     task = standing.plan.tasks.get(task_id)
-    hit_limit = latest is not None and latest.terminal_reason in _LIMITS
-    return hit_limit or (task is not None and task.status == Status.FAILED)
+    return task is not None and task.status == Status.FAILED
 
 
 def _completed_text(standing: Standing) -> str:

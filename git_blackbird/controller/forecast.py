@@ -6,9 +6,10 @@ from typing import NamedTuple
 from git_blackbird.controller.agents import require_reviewers
 from git_blackbird.controller.readying import require_ready
 from git_blackbird.controller.review_stops import reviews_required
+from git_blackbird.controller.unfinished import paused_stop, undeliverable_stop
 from git_blackbird.controller.unreadable import unreadable_stop
 from git_blackbird.controller.workspace import Workspace, find_task
-from git_blackbird.model.due import Call, ReviewsRequired, next_due
+from git_blackbird.model.due import AskPaused, Call, ReviewsRequired, change_requests, next_due, unfinished
 from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import depth_first
 from git_blackbird.model.plan import Plan, Status, Task
@@ -23,12 +24,20 @@ from git_blackbird.model.unreadable import is_stopped
 class Forecast(NamedTuple):
     """What would be started, in order, parents for their review; or how the call would stop at once.
 
-    ``changes`` are the leaves whose change would be reviewed before anything is started.
+    Before that, change requests would be carried out to ``requests``, and the change of ``changes`` be
+    reviewed. ``continued`` are those in ``order`` whose interrupted run goes on in its session.
     """
 
     order: tuple[Task, ...]
     stop: Stop | None = None
     changes: tuple[Task, ...] = ()
+    requests: tuple[Task, ...] = ()
+    continued: tuple[Task, ...] = ()
+
+    @property
+    def resumed(self) -> tuple[Task, ...]:
+        """Whose session would go on, in order."""
+        return (*self.requests, *self.continued)
 
 
 def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -> Forecast:
@@ -42,22 +51,41 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     only = frozenset(require_ready(standing, find_task(image.plan, task_id)).id for task_id in task_ids)
     call = Call(only=only or None, starts_left=limit)
     require_reviewers(workspace, standing, call)
-    due = next_due(standing, call)
-    if isinstance(due, ReviewsRequired):
-        return Forecast((), reviews_required(standing, due))
+    stop = _first_stop(workspace, standing, call)
+    if stop is not None:
+        return Forecast((), stop)
     passing = Moment(workspace.world.timestamp(), Gate(is_on=False, histories={}))
+    requests = tuple(one.task for one in change_requests(standing, call))
     changes = _changes(workspace, standing, call)
     plan = settled_parents(image.plan, passing)
-    plan = apply_statuses(plan, {task.id: Status.DONE for task in changes}, passing)
+    plan = apply_statuses(plan, {task.id: Status.DONE for task in (*requests, *changes)}, passing)
     order = list(_reviewed(standing, call, _newly_done(image.plan, plan)))
     progress = PlanProgress(plan)
+    continued = tuple(one.task for one in unfinished(standing, call))
+    for one in continued:
+        order += [one, *_reviewed(standing, call, progress.finish(one))]
     starts = 0
     while starts != limit and (task := progress.take_ready()) is not None:
         if call.covers(task.id) and not is_stopped(standing, task):
             starts += 1
-            order.append(task)
-            order += _reviewed(standing, call, progress.finish(task))
-    return Forecast(tuple(order), unreadable_stop(standing, call), changes)
+            order += [task, *_reviewed(standing, call, progress.finish(task))]
+    return Forecast(tuple(order), unreadable_stop(standing, call), changes, requests, continued)
+
+
+def _first_stop(workspace: Workspace, standing: Standing, call: Call) -> Stop | None:
+    """Return how the call would stop before it starts anything; None where it would not."""
+    for request in change_requests(standing, call):
+        if (stop := undeliverable_stop(workspace, standing, request)) is not None:
+            return stop
+    due = next_due(standing, call)
+    if isinstance(due, ReviewsRequired):
+        return reviews_required(standing, due)
+    for one in unfinished(standing, call):
+        if isinstance(one, AskPaused):
+            return paused_stop(one)
+        if (stop := undeliverable_stop(workspace, standing, one)) is not None:
+            return stop
+    return None
 
 
 def _reviewed(standing: Standing, call: Call, parents: Sequence[Task]) -> Iterator[Task]:

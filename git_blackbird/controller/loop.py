@@ -31,7 +31,9 @@ from git_blackbird.controller.readying import NoLongerReadyError
 from git_blackbird.controller.record_watch import settle_watch
 from git_blackbird.controller.repair import is_work_deferred
 from git_blackbird.controller.review_stops import reviews_required
+from git_blackbird.controller.status_changes import order_restart
 from git_blackbird.controller.task_reviews import (
+    ask_instead,
     is_told_otherwise,
     keep_reviews,
     merge_sides,
@@ -39,6 +41,16 @@ from git_blackbird.controller.task_reviews import (
     review_again,
     review_change,
     skip_reviews,
+)
+from git_blackbird.controller.unfinished import (
+    CONTINUE,
+    LEAVE,
+    RESTART,
+    agent_missing_stop,
+    name_paused,
+    paused_question,
+    paused_stop,
+    undeliverable_stop,
 )
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.errors import AgentUnavailableError, LockedError
@@ -50,8 +62,10 @@ from git_blackbird.model.commands import answer_options, task_command
 from git_blackbird.model.decisions import Decide
 from git_blackbird.model.due import (
     Ask,
+    AskPaused,
     CarryFeedback,
     CarryOut,
+    Continue,
     Due,
     Nothing,
     ReviewChange,
@@ -64,9 +78,10 @@ from git_blackbird.model.events import Decided, Notice, Weight
 from git_blackbird.model.findings import MergedReview, Source
 from git_blackbird.model.history import since_done
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import ReviewState, Run, TerminalReason
+from git_blackbird.model.run import DecisionState, ReviewState, Run, TerminalReason
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.model.task_review import BY_REVIEWERS
 from git_blackbird.storage.store import Image
 
 _MAX_REFUSALS = 10
@@ -105,11 +120,11 @@ class Loop(Engine):
         if await self._repair() is None:
             return Stop(StopReason.INTERRUPTED, "interrupted")
         sweep_work_folders(self._workspace.layout)
-        require_reviewers(self._workspace, self._workspace.standing(), self._call)
-        if opening.first is None:
-            return None
+        standing = self._workspace.standing()
+        require_reviewers(self._workspace, standing, self._call)
         image = self._workspace.store.image()
-        first = opening.first(image)
+        first = None if opening.first is None else opening.first(image)
+        name_paused(self._face, standing, self._call)
         if first is None:
             return None
         if not isinstance(first, Ask):
@@ -127,8 +142,10 @@ class Loop(Engine):
 
     async def _perform(self, due: Due, image: Image, standing: Standing) -> Stop | None:
         match due:
-            case CarryOut() | CarryFeedback():
-                step = self._leg(self._order(due, image, standing))
+            case CarryOut() | CarryFeedback() | Continue():
+                step = self._go_on(due, image, standing)
+            case AskPaused():
+                step = self._ask_paused(due, standing)
             case ReviewChange(task, run):
                 step = self._review_change(image, task, run)
             case Decide(task, run):
@@ -146,11 +163,30 @@ class Loop(Engine):
                 return finish(done, due, standing)
         return await step
 
-    def _order(self, due: CarryOut | CarryFeedback, image: Image, standing: Standing) -> Order:
+    async def _go_on(
+        self, due: CarryOut | CarryFeedback | Continue, image: Image, standing: Standing
+    ) -> Stop | None:
+        """Go on in a session; stop with the way out where that is due before all else and cannot be done."""
+        if isinstance(due, CarryFeedback):
+            return await self._leg(self._order(due, image, standing))
+        stop = undeliverable_stop(self._workspace, standing, due)
+        if stop is None:
+            try:
+                return await self._leg(self._order(due, image, standing))
+            except AgentUnavailableError as error:
+                return agent_missing_stop(due, error)
+        if isinstance(due, CarryOut) and due.run.requested_by == BY_REVIEWERS:
+            ask_instead(self._workspace, due.run)
+            self._lost = [run for run in self._lost if run.resumes != due.run.id]
+            return None
+        return stop
+
+    def _order(self, due: CarryOut | CarryFeedback | Continue, image: Image, standing: Standing) -> Order:
         """Order what is to be carried to a session; what a review left owed once in a call."""
         task, run, owed = due.task, due.run, standing.owed_words(due.task.id)
         if isinstance(due, CarryFeedback):
             self._call = replace(self._call, carries=self._call.carries - {task.id})
+        if not isinstance(due, CarryOut):
             return order_continue(run, task, owed, None)
         _, summary = change_of(self._workspace, image, run, since_done(image.history(task.id)))
         return order_changes(run, task, owed, None, summary)
@@ -244,7 +280,7 @@ class Loop(Engine):
         if isinstance(reply, Run):
             if (event := changed_elsewhere(self._workspace, reply)) is not None:
                 self._face.notify(event)
-            return stop_after(self._workspace, reply)
+            return self._after_decision(reply)
         if isinstance(reply, LeftOpen) or self._interrupted:
             return decision_left_open(task, run)
         return decision_required(self._workspace, task, run)
@@ -268,7 +304,37 @@ class Loop(Engine):
             self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
         for line in recorded.undo:
             self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
-        return stop_after(self._workspace, recorded.run)
+        return self._after_decision(recorded.run)
+
+    def _after_decision(self, run: Run) -> Stop | None:
+        """Give the stop that a recorded decision means; *approve and continue* goes on with the plan."""
+        stop = stop_after(self._workspace, run)
+        if stop is None and run.decision_state is DecisionState.APPROVED_CONTINUE:
+            self._call = self._call.widened()
+            require_reviewers(self._workspace, self._workspace.standing(), self._call)
+        return stop
+
+    async def _ask_paused(self, due: AskPaused, standing: Standing) -> Stop | None:
+        """Ask how a run goes on that a limit paused; any other answer is told to its agent."""
+        task, run = due.task, due.run
+        question = paused_question(run)
+        asking = or_elsewhere(self._workspace, lambda: self._face.answer(task, (question,)), run)
+        reply = await self._stoppable(asking)
+        if isinstance(reply, Run):
+            return None
+        if not isinstance(reply, Mapping):
+            is_left = isinstance(reply, LeftOpen) or self._interrupted
+            stop = paused_stop(due)
+            return replace(stop, reason=StopReason.INTERRUPTED) if is_left else stop
+        chosen = reply[question.id]
+        if chosen == LEAVE:
+            return paused_stop(due)
+        if chosen == RESTART:
+            order = order_restart(self._workspace, self._workspace.store.image(), task.id, None)
+        else:
+            words = None if chosen == CONTINUE else chosen
+            order = order_continue(run, task, standing.owed_words(task.id), words)
+        return await self._leg(order)
 
     async def _ask(self, standing: Standing, task: Task, run: Run) -> Stop | None:
         questions = questions_of(run)

@@ -71,7 +71,7 @@ def resume_loop(workspace: Workspace, face: Face, request: ResumeRequest) -> tup
     Raises RequestError when there is nothing to go on with, once repair is done.
     """
     workspace.require_settings()
-    call = Call(only=frozenset({TaskId(request.task_id)}), starts_left=0)
+    call = Call(only=frozenset({TaskId(request.task_id)}), starts_left=0, widens=True)
     return Loop(workspace, face, call), Opening(lambda image: _resume(workspace, image, request))
 
 
@@ -95,7 +95,7 @@ def resume_all_loop(workspace: Workspace, face: Face, parent_id: str) -> tuple[L
             text = f"{leaf.id} cannot be resumed: {obstacle}"
             face.notify(Notice(Weight.WARNING, text, restart_command(leaf.id), leaf.id))
     owing = frozenset(leaf.id for leaf in leaves)
-    return Loop(workspace, face, Call(only=owing, starts_left=0, carries=owing)), Opening()
+    return Loop(workspace, face, Call(only=owing, starts_left=0, carries=owing, widens=True)), Opening()
 
 
 def _feedback_obstacle(workspace: Workspace, standing: Standing, leaf: Task) -> str | None:
@@ -217,7 +217,7 @@ def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | 
     Raises RequestError when the task cannot be started, once repair is done; nothing is touched then.
     """
     workspace.require_settings()
-    call = Call(only=frozenset({TaskId(task_id)}), starts_left=0)
+    call = Call(only=frozenset({TaskId(task_id)}), starts_left=0, widens=True)
     return Loop(workspace, face, call), Opening(
         lambda image: order_restart(workspace, image, task_id, message)
     )

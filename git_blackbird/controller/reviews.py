@@ -47,7 +47,7 @@ def review_loop(workspace: Workspace, face: Face, asked: str) -> tuple[Loop, Ope
             probe(workspace, require_reviewer(workspace))
 
     task_id = TaskId(asked)
-    call = Call(only=frozenset({task_id}), starts_left=0, review=task_id)
+    call = Call(only=frozenset({task_id}), starts_left=0, review=task_id, widens=True)
     return Loop(workspace, face, call), Opening(check)
 
 

@@ -304,6 +304,19 @@ def _decision(run: Run, follows: Next, merged: MergedReview, now: str) -> dict[s
     return pending_fields(now) if run.decision_required else {}
 
 
+def ask_instead(workspace: Workspace, run: Run) -> Run:
+    """Make what reviewers asked for, and cannot be told, an ordinary decision. Raises SaveError."""
+    with workspace.transaction() as transaction:
+        stored = transaction.history(run.task_id).find(run.id) or run
+        now = workspace.world.timestamp()
+        asked = stored.with_fields(
+            **pending_fields(now), decision_resolved_at=None, decision_feedback=None, requested_by=None
+        )
+        transaction.save_run(asked)
+        save_status(workspace, transaction, run.task_id)
+    return asked
+
+
 def review_again(workspace: Workspace, task: Task) -> Run:
     """Put the reviews of a task's change before the decision on it; gives the run whose change it is.
 

@@ -1,11 +1,13 @@
-"""Decisions that are pending, and sessions that can or cannot go on."""
+"""Decisions that are pending, runs that are paused, and sessions that can or cannot go on."""
 
 from typing import NamedTuple
 
 from git_blackbird.model.history import History
 from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.run import Run, TerminalReason
+from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
+
+_LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
 
 
 class Decide(NamedTuple):
@@ -36,3 +38,14 @@ def pending_decisions(standing: Standing) -> tuple[Decide, ...]:
 def is_decision_alive(task: Task, run: Run) -> bool:
     """Whether a pending decision still matters: the Go program resets tasks without touching their runs."""
     return run.is_ours or task.status not in {Status.TODO, Status.QUEUED, Status.BLOCKED, Status.SKIPPED}
+
+
+def paused_runs(standing: Standing) -> tuple[tuple[Task, Run], ...]:
+    """Return every task of this plan whose work was broken off, with its run, oldest first."""
+    paused = [(task, run) for task, run in standing.latest_runs() if run.status is RunStatus.PAUSED]
+    return tuple(sorted(paused, key=lambda pair: pair[1].sort_key))
+
+
+def stopped_at_limit(run: Run) -> bool:
+    """Whether a limit on its time paused a run, not something from outside."""
+    return run.terminal_reason in _LIMITS

@@ -4,7 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from git_blackbird.model.decisions import Decide, is_decision_alive, is_session_lost, pending_decisions
+from git_blackbird.model.decisions import (
+    Decide,
+    is_decision_alive,
+    is_session_lost,
+    paused_runs,
+    pending_decisions,
+    stopped_at_limit,
+)
 from git_blackbird.model.graph import ancestors
 from git_blackbird.model.held import Unreviewed, owing_below, owing_leaves, unreviewed
 from git_blackbird.model.ids import RunId, TaskId
@@ -23,7 +30,8 @@ class Call:
     ``only`` is None for a plain execute; ``asked`` holds the runs whose questions this call answers,
     ``carries`` the leaves to which it is yet to carry what a review left owed, ``review`` a parent, or a
     leaf whose change, a person asked to be reviewed, until ``is_reviewed``, and ``tried`` the parents that
-    were reviewed without a verdict, once for each time.
+    were reviewed without a verdict, once for each time. ``widens`` says that *approve and continue* makes
+    the call go on as a plain execute would.
     """
 
     only: frozenset[TaskId] | None = None
@@ -33,6 +41,11 @@ class Call:
     review: TaskId | None = None
     is_reviewed: bool = False
     tried: tuple[TaskId, ...] = ()
+    widens: bool = False
+
+    def widened(self) -> "Call":
+        """Return the call as it goes on after *approve and continue*."""
+        return Call(asked=self.asked, carries=self.carries, tried=self.tried) if self.widens else self
 
     def covers(self, task_id: TaskId) -> bool:
         """Whether this call is about the task."""
@@ -52,7 +65,7 @@ class Call:
 
 @dataclass(frozen=True)
 class CarryOut:
-    """A change request to carry to the session that did the work."""
+    """A change request to carry to the session that did the work; that may be gone."""
 
     task: Task
     run: Run
@@ -98,6 +111,22 @@ class ReviewsRequired:
 
 
 @dataclass(frozen=True)
+class Continue:
+    """An interrupted run to continue in its session; that may be gone."""
+
+    task: Task
+    run: Run
+
+
+@dataclass(frozen=True)
+class AskPaused:
+    """A run that reached a limit: a person says whether it is continued."""
+
+    task: Task
+    run: Run
+
+
+@dataclass(frozen=True)
 class Start:
     """A ready leaf to start."""
 
@@ -112,13 +141,23 @@ class Nothing:
 
 
 Due = (
-    CarryOut | ReviewChange | Decide | Ask | CarryFeedback | ReviewParent | ReviewsRequired | Start | Nothing
+    CarryOut
+    | ReviewChange
+    | Decide
+    | Ask
+    | CarryFeedback
+    | ReviewParent
+    | ReviewsRequired
+    | Continue
+    | AskPaused
+    | Start
+    | Nothing
 )
 
 
 def next_due(standing: Standing, call: Call) -> Due:
     """Give the next thing to happen in this call."""
-    if (request := _change_request(standing, call)) is not None:
+    if (request := next(change_requests(standing, call), None)) is not None:
         return request
     if (review := _review_of_change(standing, call)) is not None:
         return review
@@ -134,11 +173,20 @@ def _due_of_parents_or_start(standing: Standing, call: Call) -> Due:
     """Give what comes of reviews, and then what may start; a leaf asked for by name starts before a stop."""
     of_parents = _due_of_parents(standing, call)
     if of_parents is None:
-        return _due_start(standing, call) or Nothing(blocked_tasks(standing))
+        after = next(unfinished(standing, call), None) or _due_start(standing, call)
+        return after or Nothing(blocked_tasks(standing))
     if call.only is None or isinstance(of_parents, ReviewParent):
         return of_parents
     start = _due_start(standing, call)
     return of_parents if start is None or _builds_on_owing(standing, start) else start
+
+
+def unfinished(standing: Standing, call: Call) -> Iterator[Continue | AskPaused]:
+    """Yield what is due on each run that left half-done work in the worktree, oldest first."""
+    for task, run in paused_runs(standing):
+        if call.covers(task.id):
+            is_asked = stopped_at_limit(run) and not is_session_lost(standing.history(task.id), run)
+            yield AskPaused(task, run) if is_asked else Continue(task, run)
 
 
 def _builds_on_owing(standing: Standing, start: Start) -> bool:
@@ -151,16 +199,15 @@ def _due_start(standing: Standing, call: Call) -> Start | None:
     return None if task is None else Start(task)
 
 
-def _change_request(standing: Standing, call: Call) -> CarryOut | None:
+def change_requests(standing: Standing, call: Call) -> Iterator[CarryOut]:
+    """Yield every change request that this call is to carry out, in order."""
     for task, run in standing.latest_runs():
         if (
             call.covers(task.id)
             and run.decision_state == DecisionState.CHANGES_REQUESTED
             and is_decision_alive(task, run)
-            and not is_session_lost(standing.history(task.id), run)
         ):
-            return CarryOut(task, run)
-    return None
+            yield CarryOut(task, run)
 
 
 def _review_of_change(standing: Standing, call: Call) -> ReviewChange | None:

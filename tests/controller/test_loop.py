@@ -254,7 +254,7 @@ printf '{"type":"result","subtype":"success","is_error":false,"result":"ok","ses
 """
 
 
-def test_a_session_the_provider_lost_is_named_and_passed_by(gated: Path) -> None:
+def test_a_session_the_provider_lost_is_named_and_nothing_else_starts(gated: Path) -> None:
     fake_claude(gated, FORGETFUL_CLAUDE)
     put_plan(gated, leaf("a"), leaf("b"))
     execute(gated)
@@ -263,17 +263,17 @@ def test_a_session_the_provider_lost_is_named_and_passed_by(gated: Path) -> None
     stop = execute(gated, person)
     first, lost = runs_of(gated, "a")
     assert (stop.reason, stop.exit_code) == (StopReason.AGENT_UNAVAILABLE, 8)
-    assert stop.text == f"claude refused session {first.provider_session_ref} of run {first.id}"
+    lost_session = f"claude no longer knows session {first.provider_session_ref} of run {first.id}"
+    assert stop.text == f"the change request on a cannot be delivered: {lost_session}"
     assert stop.next_steps == ("git blackbird restart a    # a new session, with everything pending",)
     assert (lost.terminal_reason, lost.superseded_by) == (TerminalReason.SESSION_LOST, "session-lost")
     said = [text for text in person.notices() if "refuses session" in text]
     assert said == [f"a: claude refused session {first.provider_session_ref} of run {first.id}"]
-    assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.DONE]
+    assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.TODO]
     refused = resume(gated, "a")
     assert refused.exit_code == 8
-    lost_session = f"claude no longer knows session {first.provider_session_ref} of run {first.id}"
     assert refused.text == f"a cannot be resumed: {lost_session}"
-    assert restart(gated, "a", person=Person([APPROVE])).reason == StopReason.COMPLETED
+    assert restart(gated, "a", person=Person([APPROVE, APPROVE])).reason == StopReason.COMPLETED
     assert runs_of(gated, "a")[2].context["feedback"] == "louder"
 
 
@@ -346,10 +346,8 @@ def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> N
         )
     fake_claude(gated, "#!/bin/sh\necho 2.1.329\n")
     stop = execute(gated)
-    assert (stop.exit_code, stop.text) == (
-        8,
-        f"a: 'the last one' of run {run.id} is no session of claude",
-    )
+    obstacle = f"'the last one' of run {run.id} is no session of claude"
+    assert (stop.exit_code, stop.text) == (8, f"the change request on a cannot be delivered: {obstacle}")
     assert len(runs_of(gated, "a")) == 1
 
 

@@ -34,7 +34,8 @@ def cut_off(repo: Path) -> Path:
     """A repository in which the program was killed while its agent, still alive, had edited a file."""
     commit(repo, {"a.txt": "one\n"})
     put_plan(repo, leaf("a"), leaf("b", deps=["a"]))
-    script = 'cat >/dev/null; test -n "$BLACKBIRD_RESUME" || { echo two >>a.txt; echo edited; sleep 600; }'
+    first = "echo two >>a.txt; echo edited; sleep 600"
+    script = f'cat >/dev/null; test -n "$BLACKBIRD_RESUME$(grep two a.txt)" || {{ {first}; }}'
     configure(repo, agent="command", command__run=script, execution__stopGraceSeconds="0")
     program = subprocess.Popen(
         [sys.executable, "-m", "git_blackbird", "execute"],
@@ -80,11 +81,12 @@ def test_an_orphan_is_named_and_stopped_and_its_work_is_kept(cut_off: Path) -> N
     assert not lives(run.pid)
     assert len(folders) == 1
     assert not folders[0].exists()
-    closed = only_run(cut_off)
+    closed, continued = runs_of(cut_off, "a")
     assert (closed.status, closed.terminal_reason) == (RunStatus.PAUSED, TerminalReason.CONTROLLER_LOST)
     assert closed.review_summary is not None
     assert closed.review_summary.files == ("a.txt",)
-    assert (stop.reason, stop.next_steps) == (StopReason.COMPLETED, ("git blackbird resume a",))
+    assert (continued.resumes, continued.status) == (closed.id, RunStatus.SUCCESS)
+    assert (stop.reason, stop.text) == (StopReason.COMPLETED, "every task is done")
 
 
 def work_folders_of(repo: Path) -> list[Path]:
@@ -98,7 +100,6 @@ def named(person: Person) -> str:
 
 
 def test_a_cut_off_run_goes_on_in_its_session(cut_off: Path) -> None:
-    execute(cut_off)
     workspace = open_at(cut_off)
     stop = run_to_stop(workspace, resume_loop(workspace, Person(), ResumeRequest("a")))
     first, second = runs_of(cut_off, "a")
@@ -117,7 +118,7 @@ def test_a_copy_of_the_worktree_stops_nothing_of_the_one_it_was_copied_from(
     execute(copy, person)
     assert lives(run.pid)
     assert person.notices()[0] == f"a: run {run.id} was interrupted; it is now paused"
-    assert only_run(copy).status == RunStatus.PAUSED
+    assert runs_of(copy, "a")[0].status == RunStatus.PAUSED
     assert only_run(cut_off).status == RunStatus.RUNNING
     execute(cut_off)
     assert not lives(run.pid)

@@ -1,12 +1,13 @@
 """DESIGN.md 5: what is due, in its order."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from git_blackbird.model.decisions import Decide, is_session_lost, pending_decisions
-from git_blackbird.model.due import Ask, Call, CarryOut, Nothing, Start, next_due
+from git_blackbird.model.due import Ask, AskPaused, Call, CarryOut, Continue, Nothing, Start, next_due
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.model.owed import OwedKind, owed_by_person
@@ -65,9 +66,12 @@ def test_a_question_comes_before_ready_tasks_only_in_the_call_that_asks_it() -> 
     assert next_due(Standing(PLAN, runs), Call()) == Start(PLAN.tasks[TaskId("c")])
 
 
-def test_the_smallest_ready_id_starts() -> None:
-    plan = plan_of(task("t2"), task("t10"), task("t1", Status.DONE))
-    assert next_due(Standing(plan, {}), Call()) == Start(plan.tasks[TaskId("t10")])
+def test_the_first_ready_leaf_in_plan_order_starts() -> None:
+    family = task("p", children=["t2", "t10"]), task("t2", parent="p"), task("t10", parent="p")
+    later = replace(task("a"), created_at=LATER)
+    plan = plan_of(later, *family, task("t1", Status.DONE))
+    assert next_due(Standing(plan, {}), Call()) == Start(plan.tasks[TaskId("t2")])
+    assert next_due(Standing(plan_of(task("t2"), task("t10")), {}), Call()) == Start(task("t10"))
 
 
 def test_nothing_names_what_is_blocked_by_whom() -> None:
@@ -76,7 +80,18 @@ def test_nothing_names_what_is_blocked_by_whom() -> None:
     assert next_due(Standing(Plan(), {}), Call()) == Nothing({})
 
 
-@pytest.mark.parametrize("status", [RunStatus.PAUSED, RunStatus.WAITING_USER, RunStatus.FAILED])
+def test_the_oldest_run_that_was_broken_off_comes_before_ready_tasks() -> None:
+    runs = histories(
+        run(2, RunStatus.PAUSED, "a", terminal_reason=TerminalReason.INTERRUPTED),
+        run(1, RunStatus.PAUSED, "b", terminal_reason=TerminalReason.WALL_LIMIT),
+    )
+    broken_off, limited = runs[TaskId("a")].runs[0], runs[TaskId("b")].runs[0]
+    assert next_due(Standing(PLAN, runs), Call()) == AskPaused(PLAN.tasks[TaskId("b")], limited)
+    assert next_due(Standing(PLAN, runs), only("a")) == Continue(PLAN.tasks[TaskId("a")], broken_off)
+    assert next_due(Standing(PLAN, runs), only("c")) == Start(PLAN.tasks[TaskId("c")])
+
+
+@pytest.mark.parametrize("status", [RunStatus.WAITING_USER, RunStatus.FAILED])
 def test_waiting_and_failed_tasks_stop_nothing(status: RunStatus) -> None:
     runs = histories(run(1, status, "a"), run(2, status, "b"))
     assert next_due(Standing(PLAN, runs), Call()) == Start(PLAN.tasks[TaskId("c")])
@@ -137,7 +152,7 @@ def test_a_lost_session_is_no_longer_resumed_but_owed_a_new_one() -> None:
     )
     plan, runs = plan_of(task("a", WAITING)), histories(asked, lost)
     assert is_session_lost(runs[TaskId("a")], asked)
-    assert next_due(Standing(plan, runs), Call()) == Nothing({})
+    assert next_due(Standing(plan, runs), Call()) == CarryOut(plan.tasks[TaskId("a")], asked)
     (owed,) = owed_by_person(Standing(plan, runs))
     assert (owed.kind, owed.command) == (OwedKind.NEW_SESSION, "git blackbird restart a")
 
@@ -145,7 +160,7 @@ def test_a_lost_session_is_no_longer_resumed_but_owed_a_new_one() -> None:
 def test_a_run_that_never_had_a_session_has_lost_it() -> None:
     without = requested(1, "a", provider_session_ref=None)
     assert is_session_lost(history(without), without)
-    assert isinstance(next_due(Standing(plan_of(task("a", WAITING)), histories(without)), Call()), Nothing)
+    assert isinstance(next_due(Standing(plan_of(task("a", WAITING)), histories(without)), Call()), CarryOut)
 
 
 def test_a_resume_that_failed_for_another_reason_has_not_lost_the_session() -> None:

@@ -9,7 +9,7 @@ from tests.controller.test_loop import (
     test_a_pending_decision_that_is_overtaken_says_by_what,
     test_a_rejected_task_fails_and_stops_this_execute_and_no_file_changes,
     test_a_request_that_was_heard_and_approved_is_not_owed_again,
-    test_a_session_the_provider_lost_is_named_and_passed_by,
+    test_a_session_the_provider_lost_is_named_and_nothing_else_starts,
     test_a_task_with_a_change_request_is_executed_by_its_name,
     test_an_agent_that_was_kept_from_everything_has_not_succeeded,
     test_an_execute_asks_the_questions_that_come_up_in_it,
