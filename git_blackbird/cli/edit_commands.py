@@ -161,6 +161,9 @@ def move(call: Invocation, *, task_id: str, parent: str | None, index: int | Non
     _say_followed(call.output, moved.followed)
     if moved.not_undone:
         call.output.say(f"  not undone, although they built on it: {', '.join(moved.not_undone)}")
+    if moved.recreated:
+        named = ", ".join(moved.recreated)
+        call.output.say(f"  tasks at the top are ordered by createdAt, which was changed for: {named}")
     _warn_deadlock(call.output, moved.deadlock)
     call.output.data(_moved_data(moved))
     return ExitCode.OK
@@ -180,6 +183,7 @@ def _moved_data(moved: Moved) -> dict[str, Any]:
         "moved": moved.is_changed,
         "changed": list(moved.followed),
         "notUndone": list(moved.not_undone),
+        "recreated": list(moved.recreated),
         "deadlock": list(moved.deadlock or ()),
     }
 

@@ -11,7 +11,6 @@ from git_blackbird.controller.unreadable import unreadable_stop
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.model.due import AskPaused, Call, ReviewsRequired, change_requests, next_due, unfinished
 from git_blackbird.model.gate import Gate, Moment
-from git_blackbird.model.graph import depth_first
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.plan_progress import PlanProgress
 from git_blackbird.model.run import ReviewState
@@ -103,5 +102,5 @@ def _changes(workspace: Workspace, standing: Standing, call: Call) -> tuple[Task
 
 def _newly_done(before: Plan, after: Plan) -> list[Task]:
     """Give the parents that are ``done`` only afterwards, from the leaves up."""
-    parents = [task for _, task in depth_first(after) if task.children and task.status == Status.DONE]
+    parents = [task for _, task in after.walk() if task.children and task.status == Status.DONE]
     return [task for task in reversed(parents) if before.tasks[task.id].status != Status.DONE]

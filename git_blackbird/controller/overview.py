@@ -12,7 +12,7 @@ from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.git.task_commits import list_deferred
-from git_blackbird.model.graph import Readiness, dependents, depth_first, is_ready, readiness, subtree, unmet
+from git_blackbird.model.graph import Readiness, dependents, is_ready, readiness, subtree, unmet
 from git_blackbird.model.held import stops_at_review
 from git_blackbird.model.history import History, OwedWords, RecordFault
 from git_blackbird.model.ids import TaskId
@@ -264,13 +264,13 @@ class Filter(NamedTuple):
 
 
 def list_tasks(plan: Plan, wanted: Filter) -> list[Task]:
-    """Give the tasks of a list, smallest id first."""
-    return [plan.tasks[key] for key in sorted(plan.tasks) if wanted.admits(plan, plan.tasks[key])]
+    """Give the tasks of a list, in plan order."""
+    return [task for _, task in plan.walk() if wanted.admits(plan, task)]
 
 
 def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
     """Give the tasks of a tree with their depth; parents of what is shown are shown too."""
-    rows = list(depth_first(plan))
+    rows = list(plan.walk())
     shown = {task.id for _, task in rows if wanted.admits(plan, task)}
     for _, task in reversed(rows):
         if task.parent is not None and task.id in shown:

@@ -76,7 +76,7 @@ def resume_loop(workspace: Workspace, face: Face, request: ResumeRequest) -> tup
 
 
 def resume_all_loop(workspace: Workspace, face: Face, parent_id: str) -> tuple[Loop, Opening]:
-    """Prepare to carry what reviews left owed to every leaf below a parent, in the order of their ids.
+    """Prepare to carry what reviews left owed to every leaf below a parent, in plan order.
 
     Raises RequestError when nothing is owed there.
     """

@@ -27,7 +27,7 @@ class Destination:
     """Where a task is to be put.
 
     ``parent`` is an id, ``/`` or ``root`` for the top, ``/ID`` for a task whatever it is called; None is
-    where the task stands. ``index`` counts the parent's children from 0; None is the end.
+    where the task stands. ``index`` is that of ``Place``.
     """
 
     parent: str | None = None
@@ -39,6 +39,7 @@ class Moved:
     """Where a task stands now.
 
     ``followed`` had their status changed by it; ``not_undone`` ran after a parent that has open work again.
+    ``recreated`` are the tasks at the top whose time of creation was changed: it is what orders them.
     """
 
     task_id: TaskId
@@ -47,6 +48,7 @@ class Moved:
     followed: Mapping[TaskId, Status] = field(default_factory=dict)
     not_undone: tuple[TaskId, ...] = ()
     deadlock: tuple[TaskId, ...] | None = None
+    recreated: tuple[TaskId, ...] = ()
 
 
 def move_task(workspace: Workspace, task_id: str, destination: Destination) -> Moved:
@@ -70,6 +72,7 @@ def move_task(workspace: Workspace, task_id: str, destination: Destination) -> M
             followed,
             _not_undone(before, followed),
             find_new_deadlock(before, after),
+            tuple(one.id for one in after.roots() if one.created_at != before.tasks[one.id].created_at),
         )
 
 
@@ -93,7 +96,8 @@ def _place(plan: Plan, task: Task, destination: Destination) -> Place:
 
 def _standing(plan: Plan, task_id: TaskId) -> Place:
     parent = plan.tasks[task_id].parent
-    return Place(parent, None if parent is None else plan.tasks[parent].children.index(task_id))
+    beside = [root.id for root in plan.roots()] if parent is None else plan.tasks[parent].children
+    return Place(parent, beside.index(task_id))
 
 
 def _with_statuses(workspace: Workspace, transaction: Transaction, change: _Change) -> Callable[[Plan], Plan]:

@@ -227,7 +227,8 @@ def _question(standing: Standing, call: Call) -> Ask | None:
 
 def _carried(standing: Standing, call: Call) -> CarryFeedback | None:
     """Give the next leaf to which this call carries what a review left owed, if its session can go on."""
-    for task_id in sorted(call.carries & standing.feedback.keys() - standing.unreadable.keys()):
+    owing = call.carries & standing.feedback.keys() - standing.unreadable.keys()
+    for task_id in (task.id for task in standing.plan.leaves() if task.id in owing):
         run = standing.latest(task_id)
         if run is None or run.status is RunStatus.WAITING_USER:
             continue
@@ -278,7 +279,6 @@ def _above(plan: Plan, task_id: TaskId) -> Iterator[Task]:
 
 
 def _startable(standing: Standing, call: Call) -> Task | None:
-    tasks = standing.plan.tasks
-    candidates = (tasks[task_id] for task_id in (tasks if call.only is None else call.only & tasks.keys()))
-    ready = (task for task in candidates if may_start(standing, task))
-    return min(ready, key=lambda task: task.id, default=None)
+    """Return the first leaf in plan order that may start."""
+    leaves = standing.plan.leaves()
+    return next((task for task in leaves if call.covers(task.id) and may_start(standing, task)), None)

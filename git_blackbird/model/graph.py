@@ -146,14 +146,3 @@ def find_new_deadlock(before: Plan, after: Plan) -> tuple[TaskId, ...] | None:
     if after is before or find_deadlock(before) is not None:
         return None
     return find_deadlock(after)
-
-
-def depth_first(plan: Plan) -> Iterator[tuple[int, Task]]:
-    """Every task with its depth in the tree, children in the order of their parent, roots by id."""
-    roots = [plan.tasks[key] for key in sorted(plan.tasks) if plan.tasks[key].parent is None]
-    pending: list[tuple[int, Task]] = [(0, root) for root in reversed(roots)]
-    while pending:
-        depth, task = pending.pop()
-        yield depth, task
-        if task.children:
-            pending.extend((depth + 1, plan.tasks[child]) for child in reversed(task.children))

@@ -1,6 +1,6 @@
 """The plan: a tree of tasks (parent, children) that is also a graph (dependencies)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -55,17 +55,38 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The whole work graph. A new value is made for each change."""
+    """The whole work graph. A new value is made for each change.
+
+    *Plan order* is that of the tree: children in the order of their parent, tasks at the top by creation.
+    """
 
     tasks: Mapping[TaskId, Task] = field(default_factory=dict)
 
+    def roots(self) -> tuple[Task, ...]:
+        """Every task at the top, by creation, then by id."""
+        return tuple(sorted((task for task in self.tasks.values() if task.parent is None), key=creation_key))
+
+    def walk(self) -> Iterator[tuple[int, Task]]:
+        """Yield every task with its depth in the tree, in plan order."""
+        pending = [(0, root) for root in reversed(self.roots())]
+        while pending:
+            depth, task = pending.pop()
+            yield depth, task
+            if task.children:
+                pending.extend((depth + 1, self.tasks[child]) for child in reversed(task.children))
+
     def leaves(self) -> tuple[Task, ...]:
-        """Every task without children, smallest id first."""
-        return tuple(self.tasks[key] for key in sorted(self.tasks) if self.tasks[key].is_leaf)
+        """Every task without children, in plan order."""
+        return tuple(task for _, task in self.walk() if task.is_leaf)
 
     def replaced(self, *tasks: Task) -> "Plan":
         """Give the plan with these tasks in place of those of their ids, or added."""
         return Plan({**self.tasks, **{task.id: task for task in tasks}})
+
+
+def creation_key(task: Task) -> tuple[int, TaskId]:
+    """Return the key that sorts tasks at the top of the plan."""
+    return parse_timestamp(task.created_at), task.id
 
 
 def revised(task: Task, now: str, **fields: Any) -> Task:

@@ -3,16 +3,17 @@
 Parents follow in the same step; what a task's own runs say of it is not known here.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from git_blackbird.errors import RequestError
 from git_blackbird.model.gate import Moment
 from git_blackbird.model.graph import dependents
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Plan, Task, revised
+from git_blackbird.model.plan import Plan, Task, creation_key, revised
 from git_blackbird.model.status import follow_children
 from git_blackbird.model.task_fields import TaskFields, check_fields, differing, fields_of
+from git_blackbird.model.timestamps import format_timestamp
 from git_blackbird.model.validation import plan_faults
 
 _WAYS_OUT = {
@@ -25,7 +26,8 @@ _WAYS_OUT = {
 class Place:
     """Where a task is to stand: below a parent, or at the top where that is None.
 
-    ``index`` counts the parent's children from 0; None is the end.
+    ``index`` counts the parent's children, or the tasks at the top, from 0; None is the end, and at the top
+    where its creation puts it.
     """
 
     parent: TaskId | None
@@ -88,16 +90,44 @@ def _placed(plan: Plan, task_id: TaskId, place: Place, now: str) -> Plan:
     task = plan.tasks[task_id]
     after = plan if task.parent == place.parent else plan.replaced(revised(task, now, parent=place.parent))
     if place.parent is None:
-        if place.index is not None:
-            raise RequestError("--index is a place among a parent's children", hint="--parent ID")
-        return after
+        return after if place.index is None else _placed_at_top(after, task_id, place.index, now)
     parent = after.tasks[place.parent]
     others = _less(parent.children, {task_id})
-    index = len(others) if place.index is None else place.index
+    children = _inserted(others, task_id, len(others) if place.index is None else place.index)
+    return after if children == parent.children else after.replaced(revised(parent, now, children=children))
+
+
+def _inserted(others: Sequence[TaskId], task_id: TaskId, index: int) -> tuple[TaskId, ...]:
     if not 0 <= index <= len(others):
         raise RequestError(f"index out of range: {index} (valid: 0..{len(others)})")
-    children = (*others[:index], task_id, *others[index:])
-    return after if children == parent.children else after.replaced(revised(parent, now, children=children))
+    return (*others[:index], task_id, *others[index:])
+
+
+def _placed_at_top(plan: Plan, task_id: TaskId, index: int, now: str) -> Plan:
+    """Put a task at a place at the top, where nothing but the times of creation keeps an order."""
+    before = tuple(root.id for root in plan.roots())
+    wanted = _inserted(_less(before, {task_id}), task_id, index)
+    if wanted == before:
+        return plan
+    neighbour = plan.tasks[wanted[index - 1] if index else wanted[1]]
+    moved = replace(plan.tasks[task_id], created_at=neighbour.created_at)
+    try:
+        return plan.replaced(*_created_in_order(plan.replaced(moved), wanted, moved, now))
+    except OverflowError:
+        raise RequestError(f"{neighbour.id} was created at the end of time: nothing comes after it") from None
+
+
+def _created_in_order(plan: Plan, wanted: Sequence[TaskId], moved: Task, now: str) -> Iterator[Task]:
+    """Yield the moved task, and later ones whose creation is put off so that the order is as wanted."""
+    before = (-(2**63), TaskId(""))
+    for task in (plan.tasks[task_id] for task_id in wanted):
+        key = creation_key(task)
+        if key <= before:
+            key = (before[0] + (task.id <= before[1]), task.id)
+            yield revised(replace(task, created_at=format_timestamp(key[0])), now)
+        elif task is moved:
+            yield revised(task, now)
+        before = key
 
 
 def _less(ids: Collection[TaskId], doomed: Collection[TaskId]) -> tuple[TaskId, ...]:

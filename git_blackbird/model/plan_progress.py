@@ -27,12 +27,13 @@ class PlanProgress:
         for task in plan.tasks.values():
             for dep in task.deps:
                 self._dependents[dep].append(task.id)
-        self._ready = [task.id for task in plan.tasks.values() if is_ready(plan, task)]
-        heapq.heapify(self._ready)
+        self._order = [task for _, task in plan.walk()]
+        self._places = {task.id: place for place, task in enumerate(self._order)}
+        self._ready = [place for place, task in enumerate(self._order) if is_ready(plan, task)]
 
     def take_ready(self) -> Task | None:
-        """Give the ready leaf of the smallest id, each once; None when there is none."""
-        return self._plan.tasks[heapq.heappop(self._ready)] if self._ready else None
+        """Give the first ready leaf in plan order, each once; None when there is none."""
+        return self._order[heapq.heappop(self._ready)] if self._ready else None
 
     def finish(self, leaf: Task) -> tuple[Task, ...]:
         """Let a leaf be ``done``; gives the parents that are with it, nearest first."""
@@ -51,7 +52,7 @@ class PlanProgress:
             self._unmet[name] -= 1
             dependent = self._plan.tasks[name]
             if not self._unmet[name] and dependent.is_leaf and dependent.status == Status.TODO:
-                heapq.heappush(self._ready, name)
+                heapq.heappush(self._ready, self._places[name])
 
     def _completed_parent(self, task: Task) -> Task | None:
         """Give the parent that is ``done`` now and was not before."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from git_blackbird.model.gate import Gate, GateState, Moment, is_complete
-from git_blackbird.model.graph import ancestors, depth_first
+from git_blackbird.model.graph import ancestors
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task, with_status
@@ -194,7 +194,7 @@ def settled_parents(plan: Plan, moment: Moment) -> Plan:
     tasks = dict(plan.tasks)
     held_back: list[TaskId] = []
     settled = False
-    for _, task in reversed(list(depth_first(plan))):
+    for _, task in reversed(list(plan.walk())):
         if is_complete(tasks, task):
             status = _parent_status(tasks, tasks[task.id], moment.gate, reopened=False)
             if status != task.status:

@@ -34,7 +34,7 @@ def may_start(standing: Standing, task: Task) -> bool:
 
 
 def ready_tasks(standing: Standing) -> tuple[Task, ...]:
-    """Give every task that may start, smallest id first."""
+    """Give every task that may start, in plan order."""
     return tuple(task for task in standing.plan.leaves() if may_start(standing, task))
 
 

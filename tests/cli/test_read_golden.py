@@ -166,7 +166,7 @@ def test_plan_commands(program: Program, repo: Path) -> None:
         ["--id", "x", "--title", "  "],
         ["--id", "x", "--title", "x", "--dep", "dcos"],
         ["--id", "x", "--title", "x", "--parent", "nowhere"],
-        ["--id", "x", "--title", "x", "--index", "1"],
+        ["--id", "x", "--title", "x", "--index", "9"],
         ["--id", "x", "--title", "x", "--parent", "api", "--index", "9"],
     ):
         program.run("add", *args)

@@ -129,8 +129,9 @@ def test_a_circle_through_a_parent_is_told(family: Path) -> None:
     [
         (Destination("q"), Place(Q, 0)),
         (Destination("/q"), Place(Q, 0)),
-        (Destination("root"), Place(None)),
-        (Destination("/"), Place(None)),
+        (Destination("root"), Place(None, 0)),
+        (Destination("/"), Place(None, 0)),
+        (Destination("/", 2), Place(None, 2)),
         (Destination("p"), Place(P, 1)),
         (Destination(None, 1), Place(P, 1)),
         (Destination("p", 1), Place(P, 1)),
@@ -161,8 +162,8 @@ def test_places_that_are_refused(family: Path) -> None:
     assert refused(lambda: move_task(workspace, "a", Destination("p", 2)))[0] == (
         "index out of range: 2 (valid: 0..1)"
     )
-    assert refused(lambda: move_task(workspace, "q", Destination(None, 0)))[0] == (
-        "--index is a place among a parent's children"
+    assert refused(lambda: move_task(workspace, "q", Destination(None, 2)))[0] == (
+        "index out of range: 2 (valid: 0..1)"
     )
     assert refused(lambda: move_task(workspace, "a", Destination("pp"))) == (
         'unknown id "pp"',
@@ -177,7 +178,7 @@ def test_a_task_called_root_is_not_taken_for_the_top(repo: Path) -> None:
         "--parent / is the top, --parent /root the task",
     )
     assert move_task(open_at(repo), "a", Destination("/root")).place == Place(TaskId("root"), 0)
-    assert move_task(open_at(repo), "a", Destination("/")).place == Place(None)
+    assert move_task(open_at(repo), "a", Destination("/")).place == Place(None, 0)
 
 
 def test_moving_says_what_follows(repo: Path) -> None:

@@ -1,6 +1,7 @@
 """Readiness, cycles and walks over plans of any shape."""
 
 import graphlib
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,7 +12,6 @@ from git_blackbird.model.graph import (
     Readiness,
     ancestors,
     dependents,
-    depth_first,
     find_cycle,
     is_ready,
     readiness,
@@ -93,21 +93,25 @@ def test_ancestors_of_a_hierarchy_cycle_end() -> None:
     assert ids(ancestors(plan, plan.tasks[TaskId("a")])) == ["b"]
 
 
-def test_depth_first_keeps_the_order_of_children_and_sorts_roots() -> None:
+def test_plan_order_keeps_the_order_of_children_and_sorts_tasks_at_the_top_by_creation() -> None:
+    late, early = "2026-01-01T00:00:00.5Z", "2026-01-01T01:00:00+01:00"
     plan = plan_of(
-        task("z"),
+        replace(task("m"), created_at=late),
+        replace(task("z"), created_at=early),
         task("p", children=["b", "a"]),
         task("b", parent="p", children=["c"]),
         task("c", parent="b"),
         task("a", parent="p"),
     )
-    assert [(depth, one.id) for depth, one in depth_first(plan)] == [
+    assert [(depth, one.id) for depth, one in plan.walk()] == [
         (0, "p"),
         (1, "b"),
         (2, "c"),
         (1, "a"),
         (0, "z"),
+        (0, "m"),
     ]
+    assert ids(plan.leaves()) == ["c", "a", "z", "m"]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +178,7 @@ def _deep_plan() -> Plan:
 
 def test_a_very_deep_tree_is_walked_without_recursion() -> None:
     plan = _deep_plan()
-    walked = list(depth_first(plan))
+    walked = list(plan.walk())
     assert [depth for depth, _ in walked] == list(range(MANY))
     deepest = walked[-1][1]
     assert len(list(ancestors(plan, deepest))) == MANY - 1
@@ -194,7 +198,7 @@ def test_a_walk_meets_every_task_once_children_after_parents(parents: list[int |
         if parent is not None and number
     }
     plan = tree(dict.fromkeys(names, Status.TODO), above)
-    walked = list(depth_first(plan))
+    walked = list(plan.walk())
     assert sorted(one.id for _, one in walked) == names
     places = {one.id: place for place, (_, one) in enumerate(walked)}
     assert all(places[TaskId(parent)] < places[TaskId(child)] for child, parent in above.items())

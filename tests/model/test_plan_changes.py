@@ -18,7 +18,7 @@ from git_blackbird.model.plan_changes import Place, added, deleted, edited, move
 from git_blackbird.model.status import apply_statuses
 from git_blackbird.model.task_fields import TaskFields, fields_of
 from git_blackbird.model.validation import plan_faults
-from tests.model.building import LATER, STAMP, statuses, task, tree
+from tests.model.building import LATER, STAMP, plan_of, statuses, task, tree
 from tests.support import examples
 
 A, B, C, P, Q, TOP = map(TaskId, ["a", "b", "c", "p", "q", "top"])
@@ -56,10 +56,62 @@ def test_places_that_are_none() -> None:
     assert refused(lambda: added(FAMILY, new, 4, NOW)) == "index out of range: 4 (valid: 0..3)"
     assert refused(lambda: added(FAMILY, new, -1, NOW)) == "index out of range: -1 (valid: 0..3)"
     assert refused(lambda: moved(FAMILY, A, Place(P, 3), NOW)) == "index out of range: 3 (valid: 0..2)"
-    assert refused(lambda: moved(FAMILY, A, Place(None, 0), NOW)) == (
-        "--index is a place among a parent's children"
-    )
+    assert refused(lambda: moved(FAMILY, A, Place(None, 3), NOW)) == "index out of range: 3 (valid: 0..2)"
     assert refused(lambda: added(FAMILY, task("a"), None, NOW)) == 'there is a task "a" already'
+
+
+def at_top(plan: Plan) -> str:
+    return " ".join(root.id for root in plan.roots())
+
+
+def test_tasks_at_the_top_are_ordered_by_creation_alone() -> None:
+    """A generated plan has one time for all of them."""
+    plan = plan_of(*map(task, "abcd"))
+    for name, index, order in (
+        ("d", 0, "d a b c"),
+        ("a", 3, "b c d a"),
+        ("b", 2, "a c b d"),
+        ("c", 1, "a c b d"),
+    ):
+        after = moved(plan, TaskId(name), Place(None, index), NOW)
+        assert at_top(after) == order
+        assert plan_faults(after, after.tasks.keys()) == []
+        assert moved(after, TaskId(name), Place(None, index), NOW) is after
+    assert stamps(moved(plan, TaskId("a"), Place(None, 3), NOW)) == {"a"}
+    spread = plan_of(
+        *(replace(task(name), created_at=f"2025-01-01T00:00:0{n}Z") for n, name in enumerate("abc"))
+    )
+    after = moved(spread, TaskId("c"), Place(None, 1), NOW)
+    assert (at_top(after), stamps(after)) == ("a c b", {"c"})
+    assert after.tasks[TaskId("c")].created_at == "2025-01-01T00:00:00Z"
+    assert at_top(added(spread, replace(task("n"), created_at=LATER, updated_at=LATER), 0, NOW)) == "n a b c"
+    assert (
+        at_top(added(spread, replace(task("n"), created_at=LATER, updated_at=LATER), None, NOW)) == "a b c n"
+    )
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    st.lists(st.integers(0, 2), min_size=2, max_size=7),
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=9),
+)
+def test_any_order_at_the_top_can_be_made(seconds: list[int], moves: list[tuple[int, int]]) -> None:
+    times = (f"2026-01-01T00:00:0{second}Z" for second in seconds)
+    plan = plan_of(*(replace(task(f"t{n}"), created_at=at, updated_at=LATER) for n, at in enumerate(times)))
+    for which, index in moves:
+        order = at_top(plan).split()
+        name = order.pop(which % (len(order)))
+        order.insert(index % (len(order) + 1), name)
+        plan = moved(plan, TaskId(name), Place(None, order.index(name)), NOW)
+        assert at_top(plan).split() == order
+        assert plan_faults(plan, plan.tasks.keys()) == []
+
+
+def test_nothing_comes_after_the_end_of_time() -> None:
+    last = "9999-12-31T23:59:59.999999999Z"
+    plan = plan_of(*(replace(task(name), created_at=last, updated_at=last) for name in "ab"))
+    told = "b was created at the end of time: nothing comes after it"
+    assert refused(lambda: moved(plan, A, Place(None, 1), NOW)) == told
 
 
 def test_fields_are_changed_and_nothing_else() -> None:
