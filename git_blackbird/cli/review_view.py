@@ -38,6 +38,7 @@ def review_view_data(view: ReviewView, now: str) -> dict[str, Any]:
         "status": view.parent.status.value,
         "gate": None if view.gate is None else view.gate.value,
         "openChildren": list(view.open_children),
+        "skippedChildren": list(view.skipped),
         "verdict": None if view.said is None else {"run": view.said.id, **(review_data(view.said) or {})},
         "isPresent": view.is_present,
         "attempts": [{"run": run.id, "status": run.status, "error": run.error} for run in view.attempts],

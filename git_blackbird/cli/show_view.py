@@ -31,7 +31,7 @@ def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterat
     task = view.task
     label = label_cell(view.label)
     yield f"{click.style(task.id, bold=True)}  {clean_line(task.title)}  [{label.styled(label.text)}]"
-    yield from render_table(list(_facts(task)), output.columns)
+    yield from render_table(list(_facts(view)), output.columns)
     yield from render_section("description", clean(task.description).splitlines())
     yield from render_section(
         "acceptance criteria", [f"- {clean_line(one)}" for one in task.acceptance_criteria]
@@ -49,12 +49,15 @@ def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterat
     yield from render_section("commits", commits)
 
 
-def _facts(task: Task) -> Iterator[tuple[Cell, Cell]]:
+def _facts(view: TaskView) -> Iterator[tuple[Cell, Cell]]:
+    task = view.task
     yield Cell("status"), Cell(task.status.value)
     if task.parent is not None:
         yield Cell("parent"), Cell(task.parent)
     if task.children:
         yield Cell("children"), Cell(", ".join(task.children))
+    if view.skipped:
+        yield Cell("skipped"), Cell(", ".join(view.skipped))
     yield Cell("created"), Cell(shown_moment(task.created_at))
     yield Cell("updated"), Cell(shown_moment(task.updated_at))
 
@@ -125,6 +128,7 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "reasons": list(view.readiness.reasons),
         "waysOut": list(view.readiness.ways_out),
         "dependents": [one.id for one in view.dependents],
+        "skippedChildren": list(view.skipped),
         "due": None if owed is None else {"kind": owed.kind, "run": owed.run_id, "command": owed.command},
         "changeReview": None if change is None else {"run": change.id, "command": EXECUTE},
         "review": None if view.unreviewed is None else review_wait_data(view.unreviewed),

@@ -174,6 +174,8 @@ def review_wait_lines(waiting: WaitingParent, columns: int | None) -> Iterator[s
     """Say what a review found, or why it found nothing, and the commands that get on with its parent."""
     if waiting.why and waiting.wait is not ReviewWait.OWED:
         yield fit(clean_line(waiting.why), None if columns is None else columns - 6)
+    if waiting.skipped:
+        yield fit(f"skipped: {', '.join(waiting.skipped)}", None if columns is None else columns - 6)
     yield from waiting.commands
 
 
@@ -328,6 +330,7 @@ def review_wait_data(waiting: WaitingParent) -> dict[str, Any]:
         "resume": list(held.resume),
         "feedback": held.feedback,
         "fault": held.fault,
+        "skipped": list(waiting.skipped),
         "command": waiting.commands[0],
         "commands": list(waiting.commands),
     }

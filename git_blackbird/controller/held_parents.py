@@ -4,8 +4,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.model.commands import dismiss_command, task_command
-from git_blackbird.model.gate import GateState
+from git_blackbird.model.gate import GateState, skipped_children
 from git_blackbird.model.held import HeldParent, Unreviewed, owing_below, unreviewed
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.review import completion_signature, excerpt
 from git_blackbird.model.standing import Standing
@@ -13,7 +14,7 @@ from git_blackbird.model.unreadable import unreadable_below
 
 
 class ReviewWait(StrEnum):
-    """What a parent waits for whose children are all ``done``."""
+    """What a complete parent waits for."""
 
     OWED = "review_owed"
     FAILING = "review_failing"
@@ -28,12 +29,16 @@ REVIEW_WORDS = {
 
 
 class WaitingParent(NamedTuple):
-    """A parent that only its review keeps from being ``done``, and the commands that get it on."""
+    """A parent that only its review keeps from being ``done``, and the commands that get it on.
+
+    ``skipped`` are the children that it is complete without.
+    """
 
     task: Task
     wait: ReviewWait
     held: HeldParent
     commands: tuple[str, ...]
+    skipped: tuple[TaskId, ...] = ()
 
     @property
     def why(self) -> str:
@@ -59,7 +64,8 @@ def _waiting(standing: Standing, one: Unreviewed) -> WaitingParent:
     is_heard_first = one.review is not None or owing_below(standing, parent)
     first = task_command("resume --all", parent.id) if is_heard_first else "git blackbird execute"
     dismiss = () if wait is ReviewWait.OWED else (dismiss_command(parent.id),)
-    return WaitingParent(parent, wait, held, (first, *dismiss))
+    skipped = skipped_children(standing.plan.tasks, parent)
+    return WaitingParent(parent, wait, held, (first, *dismiss), skipped)
 
 
 def held_parent(standing: Standing, one: Unreviewed) -> HeldParent:

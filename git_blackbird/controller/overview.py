@@ -12,6 +12,7 @@ from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.git.task_commits import list_deferred
+from git_blackbird.model.gate import skipped_children
 from git_blackbird.model.graph import Readiness, dependents, is_ready, readiness, subtree, unmet
 from git_blackbird.model.held import stops_at_review
 from git_blackbird.model.history import History, OwedWords, RecordFault
@@ -283,7 +284,8 @@ class TaskView(NamedTuple):
 
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
     how a parent waits for its review, ``to_review`` the run whose change is yet to be reviewed,
-    ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing.
+    ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing,
+    ``skipped`` the children that nobody does.
     """
 
     task: Task
@@ -298,6 +300,7 @@ class TaskView(NamedTuple):
     to_review: Run | None = None
     unreadable: tuple[RecordFault, ...] = ()
     unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+    skipped: tuple[TaskId, ...] = ()
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -334,4 +337,5 @@ def view_in(
         _to_review(history),
         history.faults,
         history.unconfirmed,
+        skipped_children(plan.tasks, task),
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from git_blackbird.agents.runner import Ended
@@ -33,7 +33,7 @@ from git_blackbird.messages.review_context import (
 )
 from git_blackbird.messages.review_schema import build_review_schema
 from git_blackbird.model.events import Notice, RunEnded, Weight
-from git_blackbird.model.gate import is_complete, last_word, open_children
+from git_blackbird.model.gate import is_complete, last_word, skipped_children, why_incomplete
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.review import Verdict, completion_signature
@@ -43,11 +43,15 @@ from git_blackbird.storage.store import Image, Transaction
 
 @dataclass(frozen=True)
 class ReviewOrder:
-    """A parent to be reviewed, what its reviewer is told, and the state of the children that it is about."""
+    """A parent to be reviewed, what its reviewer is told, and the state of the children that it is about.
+
+    ``judged`` are the children that are not skipped.
+    """
 
     parent: Task
     context: dict[str, Any]
     signature: str
+    judged: tuple[TaskId, ...]
 
 
 def order_review(
@@ -56,24 +60,31 @@ def order_review(
     """Order a review; ``fault`` is what was wrong with the answer of the reviewer before.
 
     ``top`` is the top of the worktree, for a reviewer that does not work there. Raises RequestError when not
-    every child is done.
+    every child is done or skipped.
     """
     tasks = image.plan.tasks
     require_children_done(tasks, parent)
-    children = [_reviewed(workspace, image, tasks[child], top) for child in parent.children]
-    context = build_review_context(parent, children, fault)
-    return ReviewOrder(parent, context, completion_signature(parent, tasks))
+    skipped = [tasks[child] for child in skipped_children(tasks, parent)]
+    judged = _judged(tasks, parent).children
+    children = [_reviewed(workspace, image, tasks[child], top) for child in judged]
+    context = build_review_context(parent, children, fault, skipped)
+    return ReviewOrder(parent, context, completion_signature(parent, tasks), judged)
 
 
 def require_children_done(tasks: Mapping[TaskId, Task], parent: Task) -> None:
     """Refuse a task that cannot be reviewed as a parent. Raises RequestError."""
     if not is_complete(tasks, parent):
-        open_ones = open_children(tasks, parent)
         raise RequestError(
-            f"{parent.id} cannot be reviewed: not done: {', '.join(open_ones)}"
+            f"{parent.id} cannot be reviewed: {why_incomplete(tasks, parent)}"
             if parent.children
             else f"{parent.id} has no children; only parents are reviewed"
         )
+
+
+def _judged(tasks: Mapping[TaskId, Task], parent: Task) -> Task:
+    """Return a parent with those children alone that a verdict can be about: nobody works on skipped ones."""
+    skipped = skipped_children(tasks, parent)
+    return replace(parent, children=tuple(child for child in parent.children if child not in skipped))
 
 
 def _reviewed(workspace: Workspace, image: Image, child: Task, top: str | None) -> ReviewedChild:
@@ -105,7 +116,7 @@ async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Ru
         opening,
         order.parent.title,
         render_review_prompt(order.context),
-        build_review_schema(order.parent.children),
+        build_review_schema(order.judged),
         _referenced_records(order.context),
     )
     run, ended = await send_reviewer(crew, errand, lambda run: _save(crew.workspace, order, run), hurry)
@@ -163,8 +174,9 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
     with workspace.transaction() as transaction:
         check = check_plan(transaction, run.id)
         transaction.forget_plan()
-        parent = transaction.plan().tasks.get(run.task_id)
-        outcome, verdict = judge_answer(ended, lambda text: _read_verdict(text, parent))
+        tasks = transaction.plan().tasks
+        parent = tasks.get(run.task_id)
+        outcome, verdict = judge_answer(ended, lambda text: _read_verdict(text, tasks, parent))
         now = workspace.world.timestamp()
         fields = ending_fields(ended, outcome, now) | _verdict_fields(verdict)
         if head_tree is not None and head_tree != run.base_tree:
@@ -190,10 +202,10 @@ def close_review(workspace: Workspace, run: Run, ended: Ended, head_tree: str | 
     return closed
 
 
-def _read_verdict(text: str, parent: Task | None) -> Verdict:
+def _read_verdict(text: str, tasks: Mapping[TaskId, Task], parent: Task | None) -> Verdict:
     if parent is None:
         raise ValueError("the parent is no longer in the plan")
-    return parse_review_answer(text, parent)
+    return parse_review_answer(text, _judged(tasks, parent))
 
 
 def _verdict_fields(verdict: Verdict | None) -> dict[str, Any]:

@@ -3,7 +3,13 @@
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.gate import is_complete, last_word, open_children, present_review
+from git_blackbird.model.gate import (
+    is_complete,
+    last_word,
+    open_children,
+    present_review,
+    skipped_children,
+)
 from git_blackbird.model.owed import is_resumable, resume_command
 from git_blackbird.model.plan import Task
 from git_blackbird.model.review import Feedback
@@ -37,6 +43,7 @@ def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
             if feedback.parent_task_id == parent.id
         ),
         tuple(run for run in history.runs if run.run_type is RunType.REVIEW),
+        skipped_children(tasks, parent),
     )
 
 

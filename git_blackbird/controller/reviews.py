@@ -17,8 +17,8 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.git.settings import person_name
 from git_blackbird.model.due import Call
-from git_blackbird.model.gate import last_word, lets_go, open_children, present_review
-from git_blackbird.model.graph import ancestors
+from git_blackbird.model.gate import is_complete, last_word, lets_go, present_review, why_incomplete
+from git_blackbird.model.held import owing_below
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import resume_command
 from git_blackbird.model.plan import Status, Task
@@ -80,12 +80,11 @@ def _require_reviewable(standing: Standing, task: Task) -> None:
 
 def _require_nothing_of_others(standing: Standing, parent: Task) -> None:
     """A verdict of this parent would take the place of what another review left owed to its leaves."""
-    for task_id, feedback in sorted(standing.feedback.items()):
-        task = standing.plan.tasks[task_id]
-        below = any(above.id == parent.id for above in ancestors(standing.plan, task))
-        if below and feedback.parent_task_id != parent.id:
+    for task in owing_below(standing, parent):
+        feedback = standing.feedback[task.id]
+        if feedback.parent_task_id != parent.id:
             raise RequestError(
-                f"{task_id} has not yet been sent what the review of {feedback.parent_task_id} found",
+                f"{task.id} has not yet been sent what the review of {feedback.parent_task_id} found",
                 hint=resume_command(standing, task),
             )
 
@@ -146,11 +145,11 @@ def _require_dismissable(standing: Standing, parent: Task) -> Run | None:
 
 def _require_complete(standing: Standing, parent: Task) -> None:
     """A parent is let go as its children are; what one of them is owed while it is worked on stays owed."""
-    open_ones = open_children(standing.plan.tasks, parent)
-    if open_ones:
+    tasks = standing.plan.tasks
+    if not is_complete(tasks, parent):
         raise RequestError(
-            f"there is no review of {parent.id} to dismiss: not done: {', '.join(open_ones)}",
-            hint="its review is due when its children are done",
+            f"there is no review of {parent.id} to dismiss: {why_incomplete(tasks, parent)}",
+            hint="its review is due when each child is done or skipped, and one is done",
         )
 
 

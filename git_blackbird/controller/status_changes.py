@@ -14,6 +14,7 @@ from git_blackbird.model.commands import (
     dismiss_command,
     task_command,
 )
+from git_blackbird.model.gate import open_children
 from git_blackbird.model.graph import ancestors, ran_after
 from git_blackbird.model.history import owed_words
 from git_blackbird.model.plan import Plan, Status, Task
@@ -104,9 +105,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> Reset:
 
 def _require_no_open_children(plan: Plan, parent: Task) -> None:
     """A parent is not let go around its review while a child is still to be done; skipped ones are let go."""
-    open_ones = [
-        one for one in parent.children if plan.tasks[one].status not in {Status.DONE, Status.SKIPPED}
-    ]
+    open_ones = open_children(plan.tasks, parent)
     if open_ones:
         raise RequestError(
             f"{parent.id} is done when its children are and its review passed; open: {', '.join(open_ones)}",
@@ -118,11 +117,11 @@ def _require_no_open_children(plan: Plan, parent: Task) -> None:
 def _follows_children(task: Task, status: Status) -> RequestError:
     if status is Status.DONE:
         return RequestError(
-            f"{task.id} is done once its review passes: all of its children are done",
+            f"{task.id} is done once its review passes: none of its children is open",
             hint=f"{task_command('review run', task.id)}\n" + dismiss_command(task.id),
         )
     return RequestError(
-        f"{task.id} follows its children, and all of them are done",
+        f"{task.id} follows its children, and none of them is open",
         hint=f"set one of them: {', '.join(task.children)}",
     )
 

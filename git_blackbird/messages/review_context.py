@@ -43,6 +43,10 @@ REVIEWER_INSTRUCTIONS = (
 )
 
 _NO_RUN = "No run did this task, its status was set by hand: look at the work itself."
+_SKIPPED = (
+    "A person decided that these tasks are not done. Do not expect their work, and do not name them in your "
+    "answer; where a criterion cannot be met without them, say so to the task that it concerns most."
+)
 _TOO_MUCH = "Its change is not told here, there is too much of it: look at the work itself."
 
 
@@ -77,11 +81,12 @@ class ReviewedChild:
 
 
 def build_review_context(
-    parent: Task, children: Sequence[ReviewedChild], fault: str | None = None
+    parent: Task, children: Sequence[ReviewedChild], fault: str | None = None, skipped: Sequence[Task] = ()
 ) -> dict[str, Any]:
     """Assemble the context pack of a parent's reviewer; ``fault`` is what was wrong with the answer before.
 
-    Summaries and file names are bounded, and what is left out is told.
+    ``skipped`` are children that a person decided against: they are told, and not judged. Summaries and file
+    names are bounded, and what is left out is told.
     """
     review: dict[str, Any] = {
         "parentTaskId": parent.id,
@@ -90,6 +95,7 @@ def build_review_context(
         "reviewerInstructions": REVIEWER_INSTRUCTIONS,
         "faultOfLastAnswer": fault,
         "children": _told_children(children),
+        "skippedChildren": [{"childId": task.id, "childTitle": task.title} for task in skipped],
     }
     return {
         "schemaVersion": 1,
@@ -196,9 +202,16 @@ def render_review_prompt(context: Mapping[str, Any]) -> str:
         render_section("How to judge", [review.get("reviewerInstructions", "")]),
         "## The tasks under review",
         *map(_render_child, review.get("children", ())),
+        render_section("Skipped tasks", list(_skipped_lines(review.get("skippedChildren", ())))),
         render_section("Your last answer could not be used", [review.get("faultOfLastAnswer", "")]),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _skipped_lines(skipped: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if skipped:
+        yield _SKIPPED
+    yield from (f"- {child['childId']}: {child.get('childTitle', '')}" for child in skipped)
 
 
 def _render_child(child: Mapping[str, Any]) -> str:

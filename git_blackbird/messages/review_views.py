@@ -32,6 +32,8 @@ def parent_facts(view: ReviewView) -> Iterator[tuple[str, str]]:
     """Say how a parent's review stands, in few words."""
     yield "status", view.parent.status.value
     yield "children", ", ".join(view.parent.children)
+    if view.skipped:
+        yield "skipped", ", ".join(view.skipped)
     yield "review", _parent_state(view)
     said = view.said
     if said is not None:
@@ -49,7 +51,8 @@ def _run_of(run: Run) -> str:
 
 def _parent_state(view: ReviewView) -> str:
     if view.gate is None:
-        return f"not due before they are done: {', '.join(view.open_children)}"
+        waits = ", ".join(view.open_children)
+        return f"not due before they are done: {waits}" if waits else "not due: all children are skipped"
     if view.gate is GateState.OWED and view.parent.status is Status.DONE:
         return "none of its children as they are now; it is done anyway"
     return _STATES.get(view.gate) or _open_state(view.said if view.is_present else None)

@@ -10,9 +10,12 @@ from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.review import completion_signature
 from git_blackbird.model.run import Run, RunStatus
 
+FINISHED = frozenset({Status.DONE, Status.SKIPPED})
+"""Statuses of a child that its parent does not wait for."""
+
 
 class GateState(StrEnum):
-    """How the gate of a parent stands whose children are all ``done``."""
+    """How the gate of a complete parent stands."""
 
     OPEN = "open"
     OWED = "owed"
@@ -28,7 +31,7 @@ class Gate(NamedTuple):
     histories: Mapping[TaskId, History]
 
     def state(self, tasks: Mapping[TaskId, Task], parent: Task) -> GateState:
-        """Say how the gate stands; only a parent whose children are all ``done`` has one."""
+        """Say how the gate stands; only a complete parent has one."""
         history = self.histories.get(parent.id, NO_HISTORY)
         if history.faults:
             return GateState.UNREADABLE
@@ -84,10 +87,22 @@ def present_review(tasks: Mapping[TaskId, Task], parent: Task, history: History)
 
 
 def is_complete(tasks: Mapping[TaskId, Task], task: Task) -> bool:
-    """Whether a task is a parent whose children are all ``done``."""
-    return bool(task.children) and not open_children(tasks, task)
+    """Whether a task is a parent whose children are all ``done`` or ``skipped``, at least one ``done``."""
+    has_done = any(tasks[child].status == Status.DONE for child in task.children)
+    return has_done and not open_children(tasks, task)
 
 
 def open_children(tasks: Mapping[TaskId, Task], parent: Task) -> tuple[TaskId, ...]:
-    """Give the children of a parent that are not ``done``, in its order."""
-    return tuple(child for child in parent.children if tasks[child].status != Status.DONE)
+    """Return the children of a parent that are still to be done, in its order."""
+    return tuple(child for child in parent.children if tasks[child].status not in FINISHED)
+
+
+def skipped_children(tasks: Mapping[TaskId, Task], parent: Task) -> tuple[TaskId, ...]:
+    """Return the children of a parent that nobody does, in its order."""
+    return tuple(child for child in parent.children if tasks[child].status == Status.SKIPPED)
+
+
+def why_incomplete(tasks: Mapping[TaskId, Task], parent: Task) -> str:
+    """Say what keeps a parent from being complete."""
+    still_open = open_children(tasks, parent)
+    return f"not done: {', '.join(still_open)}" if still_open else "all of its children are skipped"

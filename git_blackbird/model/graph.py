@@ -45,15 +45,21 @@ def readiness(plan: Plan, task: Task) -> Readiness:
 
 
 def _skipped_ways(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
-    """Ways on from a skipped dependency, or from a parent that cannot be done beside a skipped child."""
-    if dep.children and dep.status != Status.SKIPPED:
-        skipped = [leaf.id for leaf in subtree_leaves(plan, dep) if leaf.status == Status.SKIPPED]
-        if skipped:
-            yield task_command("set-status", dep.id, f" done    # done without {', '.join(skipped)}")
-            yield task_command("set-status", skipped[0], " todo    # do it after all")
+    """Ways on from a skipped dependency, or from a parent below which everything is skipped."""
+    for parent in subtree(plan, dep):
+        if parent.status in {Status.DONE, Status.SKIPPED} or not _is_all_skipped(plan, parent):
+            continue
+        without = f" done    # done without {', '.join(parent.children)}"
+        skip = " skipped    # all of its children are"
+        yield task_command("set-status", parent.id, without if parent is dep else skip)
+        yield task_command("set-status", parent.children[0], " todo    # do it after all")
     if dep.status == Status.SKIPPED:
         yield task_command("set-status", dep.id, f" done    # what {task.id} waits for exists after all")
         yield task_command("set-status", dep.id, " todo    # do it after all")
+
+
+def _is_all_skipped(plan: Plan, parent: Task) -> bool:
+    return bool(parent.children) and all(plan.tasks[one].status == Status.SKIPPED for one in parent.children)
 
 
 def ancestors(plan: Plan, task: Task) -> Iterator[Task]:

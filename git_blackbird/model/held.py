@@ -10,7 +10,8 @@ from git_blackbird.model.run import Run
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.unreadable import unreadable_below
 
-_GETTING_ON = frozenset({Status.TODO, Status.IN_PROGRESS})
+# A skipped leaf keeps what it must hear, and nobody waits for it.
+_NOT_OWING = frozenset({Status.TODO, Status.IN_PROGRESS, Status.SKIPPED})
 
 
 class HeldParent(NamedTuple):
@@ -68,7 +69,8 @@ def parents_to_review(standing: Standing) -> tuple[Task, ...]:
 
 def owing_below(standing: Standing, parent: Task) -> list[Task]:
     """Give the leaves at or below a task that a review left something owed, smallest id first."""
-    return [leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.feedback]
+    leaves = (leaf for leaf in subtree_leaves(standing.plan, parent) if leaf.id in standing.feedback)
+    return [leaf for leaf in leaves if leaf.status != Status.SKIPPED]
 
 
 def owing_leaves(standing: Standing) -> tuple[Task, ...]:
@@ -76,4 +78,4 @@ def owing_leaves(standing: Standing) -> tuple[Task, ...]:
     tasks = (
         standing.plan.tasks[key] for key in sorted(standing.feedback.keys() - standing.unreadable.keys())
     )
-    return tuple(task for task in tasks if task.status not in _GETTING_ON)
+    return tuple(task for task in tasks if task.status not in _NOT_OWING)

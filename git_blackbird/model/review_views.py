@@ -29,7 +29,8 @@ class OwedFeedback(NamedTuple):
 class ReviewView(NamedTuple):
     """How the review of one parent stands.
 
-    ``gate`` is None while a child is not ``done``, as ``open_children`` names them. ``said`` is the review
+    ``gate`` is None while the parent is not complete; ``open_children`` are still to be done, ``skipped`` are
+    those that nobody does. ``said`` is the review
     that counts, whether or not the children have changed since (``is_present``); ``attempts`` are the later
     ones without a verdict.
     """
@@ -42,6 +43,7 @@ class ReviewView(NamedTuple):
     attempts: tuple[Run, ...]
     owed: tuple[OwedFeedback, ...]
     reviews: tuple[Run, ...]
+    skipped: tuple[TaskId, ...] = ()
 
 
 class ChangeReviewView(NamedTuple):

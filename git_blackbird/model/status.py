@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from git_blackbird.model.gate import Gate, GateState, Moment, is_complete
+from git_blackbird.model.gate import FINISHED, Gate, GateState, Moment, is_complete
 from git_blackbird.model.graph import ancestors
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
@@ -76,7 +76,7 @@ def derive_leaves(plan: Plan, histories: Mapping[TaskId, History]) -> dict[TaskI
 def apply_statuses(plan: Plan, wanted: Mapping[TaskId, Status], moment: Moment) -> Plan:
     """Set statuses and let the parents follow, all in one write.
 
-    A parent whose children are all ``done`` is what its gate says. It leaves ``done`` only when something
+    A complete parent is what its gate says. It leaves ``done`` only when something
     below it does in this write, so nothing touches what the Go program marked done.
     """
     tasks = dict(plan.tasks)
@@ -106,9 +106,9 @@ def _followed(
 
 
 def _opened_above(before: Plan, tasks: Mapping[TaskId, Task], task_id: TaskId) -> set[TaskId]:
-    """Ancestors of a task that has left ``done``."""
-    was = before.tasks.get(task_id)
-    if was is None or was.status != Status.DONE or tasks[task_id].status == Status.DONE:
+    """Ancestors of a task that has left ``done``, or is to be done after all."""
+    was, now = before.tasks.get(task_id), tasks[task_id].status
+    if was is None or was.status not in FINISHED or now in {was.status, Status.DONE}:
         return set()
     return {above.id for above in ancestors(Plan(tasks), tasks[task_id])}
 
@@ -116,15 +116,15 @@ def _opened_above(before: Plan, tasks: Mapping[TaskId, Task], task_id: TaskId) -
 def follow_children(before: Plan, after: Plan, moment: Moment) -> Plan:
     """Let parents follow, in the write that puts tasks below others or takes them away.
 
-    A task that is not ``done`` reopens the parents that it comes under. A parent that lost its last child is
-    a leaf again; what was said of it because of its children holds no longer.
+    A task that is still to be done reopens the parents that it comes under. A parent that lost its last child
+    is a leaf again; what was said of it because of its children holds no longer.
     """
     arrived = [
         task for task in after.tasks.values() if task.parent and _former_parent(before, task) != task.parent
     ]
     left = [task for task in after.tasks.values() if _former_children(before, task) - set(task.children)]
     reopened = {
-        above.id for task in arrived if task.status != Status.DONE for above in ancestors(after, task)
+        above.id for task in arrived if task.status not in FINISHED for above in ancestors(after, task)
     }
     tasks = dict(after.tasks)
     for task in left:
@@ -180,12 +180,12 @@ def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, gate: Gate, *, re
 
 
 def follows_done_children(plan: Plan, task: Task) -> bool:
-    """Whether the task is a parent whose status follows from its children, since all of them are ``done``."""
+    """Whether the task is a parent whose status follows from its children, since it is complete."""
     return is_complete(plan.tasks, task)
 
 
 def settled_parents(plan: Plan, moment: Moment) -> Plan:
-    """Give the plan with every parent whose children are all ``done`` as its gate says, from the leaves up.
+    """Give the plan with every complete parent as its gate says, from the leaves up.
 
     Derives again what a crash left behind, a hand that edited the plan, or a gate that was switched.
     """

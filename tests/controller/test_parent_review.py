@@ -771,3 +771,105 @@ def test_a_parent_with_open_children_is_not_set_done_around_its_review(demo: Pat
     set_status(open_at(demo), "b", Status.SKIPPED)
     set_status(open_at(demo), "p", Status.DONE)
     assert status(demo, "p") is Status.DONE
+
+
+def skipping(demo: Path, prompt: str = "") -> None:
+    """A parent of whose two children b is skipped, and a task that waits for the parent."""
+    put_plan(
+        demo,
+        reviewer("p", ["a", "b"], prompt),
+        leaf("a", "write a.txt first\non-feedback append a.txt second", parent="p"),
+        leaf("b", "write b.txt b", parent="p"),
+        leaf("z", "write z.txt z", deps=["p"]),
+    )
+    set_status(open_at(demo), "b", Status.SKIPPED)
+
+
+def test_a_parent_is_reviewed_and_done_beside_a_skipped_child(demo: Path) -> None:
+    skipping(demo)
+    foreseen = [task.id for task in forecast(open_at(demo), [], None).order]
+    assert foreseen == ["a", "p", "z"]
+    assert execute(demo).text == "no ready tasks remaining"
+    assert [status(demo, task) for task in "apz"] == [Status.DONE] * 3
+    (review,) = reviews(demo)
+    told = review.context["parentReview"]
+    assert [child["childId"] for child in told["children"]] == ["a"]
+    assert told["skippedChildren"] == [{"childId": "b", "childTitle": "Task b"}]
+    assert sorted(review.parent_review_results or {}) == ["a"]
+
+
+def test_skipping_the_last_open_child_makes_the_review_due(demo: Path) -> None:
+    skipping(demo)
+    set_status(open_at(demo), "b", Status.TODO)
+    execute(demo, None, "a")
+    assert (status(demo, "p"), reviews(demo)) == (Status.IN_PROGRESS, [])
+    set_status(open_at(demo), "b", Status.SKIPPED)
+    assert status(demo, "p") is Status.WAITING_USER
+    view = view_review(open_at(demo), "p")
+    assert (view.gate, view.skipped) == (GateState.OWED, ("b",))
+    (waiting,) = build_overview(open_at(demo)).unreviewed
+    assert (waiting.task.id, waiting.skipped) == ("p", ("b",))
+    assert review(demo, "p").reason is StopReason.COMPLETED
+    assert status(demo, "p") is Status.DONE
+
+
+def test_a_skipped_child_that_is_to_be_done_after_all_reopens_its_parent(demo: Path) -> None:
+    skipping(demo)
+    execute(demo)
+    reset = set_status(open_at(demo), "b", Status.TODO)
+    assert (reset.reopened, status(demo, "p")) == (("p",), Status.IN_PROGRESS)
+    execute(demo)
+    assert status(demo, "p") is Status.DONE
+    assert len(reviews(demo)) == 2
+
+
+def test_a_verdict_is_about_the_children_that_are_not_skipped(demo: Path) -> None:
+    skipping(demo, ASKS_FOR_LINE)
+    assert execute(demo).reason is REQUIRED
+    assert owed(demo) == {"a": "a.txt needs a second line"}
+    resume(demo, "a")
+    assert status(demo, "p") is Status.DONE
+
+
+def test_a_reviewer_that_flags_a_skipped_child_gave_no_verdict(demo: Path) -> None:
+    skipping(demo, ASKS_FOR_LINE.replace("| a |", "| b |"))
+    assert execute(demo).reason is REQUIRED
+    assert owed(demo) == {}
+    assert "is not a child of this parent" in (reviews(demo)[0].error or "")
+
+
+def test_a_flagged_child_that_is_skipped_keeps_nobody_waiting(demo: Path) -> None:
+    family(demo)
+    assert execute(demo).reason is REQUIRED
+    set_status(open_at(demo), "a", Status.SKIPPED)
+    stop = execute(demo)
+    assert stop.reason is REQUIRED
+    assert "resume a" not in " ".join(stop.next_steps)
+    dismiss_review(open_at(demo), "p", "b is enough")
+    assert execute(demo).reason is StopReason.COMPLETED
+    assert status(demo, "z") is Status.DONE
+
+
+def test_where_every_child_is_skipped_nothing_is_reviewed_and_the_ways_on_are_said(demo: Path) -> None:
+    skipping(demo)
+    set_status(open_at(demo), "a", Status.SKIPPED)
+    assert execute(demo).blocked == {"z": ("p",)}
+    assert build_overview(open_at(demo)).ways_out == (
+        "git blackbird set-status p done    # done without a, b",
+        "git blackbird set-status a todo    # do it after all",
+    )
+    with pytest.raises(RequestError, match="p cannot be reviewed: all of its children are skipped"):
+        review(demo, "p")
+    with pytest.raises(RequestError, match="to dismiss: all of its children are skipped"):
+        dismiss_review(open_at(demo), "p", "enough")
+    set_status(open_at(demo), "p", Status.DONE)
+    execute(demo)
+    assert status(demo, "z") is Status.DONE
+
+
+def test_without_the_gate_a_parent_is_done_beside_a_skipped_child(demo: Path) -> None:
+    configure(demo, execution__parentReviewEnabled="false")
+    skipping(demo)
+    execute(demo)
+    assert [status(demo, task) for task in "pz"] == [Status.DONE] * 2
+    assert reviews(demo) == []

@@ -144,12 +144,22 @@ def test_parents_are_done_when_every_child_is(stored: Status) -> None:
     assert moved(plan, a=DONE) == dict.fromkeys(DEEP, "done")
 
 
-def test_skipped_children_do_not_finish_a_parent() -> None:
+def test_a_parent_is_done_beside_skipped_children_if_one_is_done() -> None:
     plan = tree({"top": TODO, "mid": TODO, "a": TODO, "b": SKIPPED, "c": TODO}, ABOVE)
-    assert moved(plan, a=DONE)["mid"] == "in_progress"
+    assert moved(plan, a=DONE)["mid"] == "done"
+    assert moved(plan, a=DONE, c=SKIPPED)["top"] == "done"
+    assert moved(plan, a=SKIPPED)["mid"] == "todo"
 
 
-@pytest.mark.parametrize("status", [status for status in Status if status != DONE])
+def test_a_skipped_child_that_is_to_be_done_after_all_reopens_what_is_above() -> None:
+    plan = tree({"top": DONE, "mid": DONE, "a": DONE, "b": SKIPPED, "c": DONE}, ABOVE)
+    after = moved(plan, b=TODO)
+    assert (after["mid"], after["top"]) == ("in_progress", "in_progress")
+    assert moved(plan, b=DONE) == dict.fromkeys(DEEP, "done")
+    assert moved(plan, a=SKIPPED)["mid"] == "in_progress"
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status not in {DONE, SKIPPED}])
 def test_ancestors_reopen_in_the_write_in_which_a_leaf_leaves_done(status: Status) -> None:
     plan = tree(dict.fromkeys(DEEP, DONE), ABOVE)
     after = moved(plan, a=status)
