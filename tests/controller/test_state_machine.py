@@ -44,7 +44,16 @@ from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.decisions import Decide
-from git_blackbird.model.due import Call, CarryOut, ReviewChange, ReviewParent, ReviewsRequired, next_due
+from git_blackbird.model.due import (
+    AskPaused,
+    Call,
+    CarryOut,
+    Continue,
+    ReviewChange,
+    ReviewParent,
+    ReviewsRequired,
+    next_due,
+)
 from git_blackbird.model.events import Event, RunProgressed, RunStarted
 from git_blackbird.model.findings import Action
 from git_blackbird.model.gate import last_word, lets_go, present_review
@@ -56,6 +65,7 @@ from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus, RunType
 from git_blackbird.model.status import derive_leaves
 from git_blackbird.model.task_review import merged_of
+from git_blackbird.model.unreadable import may_start
 from git_blackbird.storage.store import Image
 from tests.controller.killing import run_killed
 from tests.controller.support import (
@@ -146,14 +156,14 @@ BEHAVIOURS = st.sampled_from(["pause", "ask", "ok", "fail", "lost", "away"])
 REPLIES = st.sampled_from(["changes", "nobody", "approve", "reject", "quit", "leave"])
 REPLIES_OF: dict[str, Decision] = {"approve": APPROVE, "changes": APPROVE, "quit": QUIT, "reject": REJECT}
 WAITING = frozenset({RunStatus.WAITING_USER, RunStatus.PAUSED})
-EARLIER = (Decide, CarryOut, ReviewChange, ReviewParent, ReviewsRequired)
+EARLIER = (Decide, CarryOut, ReviewChange, ReviewParent, ReviewsRequired, Continue, AskPaused)
 STUCK = frozenset({Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
 TASKS = st.sampled_from(["a", "a", "a", "b", "c", "p"])
 PARENTS = st.sampled_from(["p", "p", "q"])
 REVIEWED = st.sampled_from(["p", "p", "q", "a"])
 OPINIONS = st.sampled_from(["approves", "approves", "wants", "prose", "crash", "work"])
 VERDICTS = st.sampled_from(["pass", "first", "last", "all", "prose", "crash", "work"])
-STATUSES = st.sampled_from([Status.TODO, Status.DONE, Status.SKIPPED])
+STATUSES = st.sampled_from([Status.TODO, Status.DONE, Status.SKIPPED, Status.SKIPPED])
 
 
 def heard(image: Image, task_id: TaskId, review: str) -> bool:
@@ -310,11 +320,20 @@ class Machine(RuleBasedStateMachine):
         return open_at(self.repo).store.image()
 
     def check_start(self) -> None:
-        """No leaf starts while something earlier is due."""
+        """No leaf starts while something earlier is due, nor before one that comes first in plan order."""
         image = self.image()
+        self.check_plan_order(image)
         earlier = next_due(open_at(self.repo).standing(image), Call())
         assert not isinstance(earlier, EARLIER), earlier
         self.check_parents(image)
+
+    def check_plan_order(self, image: Image) -> None:
+        standing = open_at(self.repo).standing(image)
+        for task in image.plan.leaves():
+            run = image.history(task.id).live
+            if run is not None and run.resumes is None:
+                return
+            assert not may_start(standing, task), task.id
 
     def check_parents(self, image: Image) -> None:
         """No dependent of an unreviewed parent ever starts."""
@@ -449,7 +468,8 @@ class Machine(RuleBasedStateMachine):
             (str(run.id), str(run.decision_state))
             for history in image.histories.values()
             for run in history.runs
-            if run.decision_state not in {None, DecisionState.PENDING}
+            # What reviewers ask for, and cannot be told, becomes a person's decision.
+            if run.decision_state not in {None, DecisionState.PENDING} and run.requested_by is None
         }
         assert self.decided <= decided
         self.decided = decided
