@@ -312,12 +312,13 @@ def _due_review_data(one: DueReview) -> dict[str, Any]:
 
 
 def _execute(overview: Overview) -> str:
-    """Give the command that starts what is ready; a plain execute stops where a review found something."""
-    if not overview.stops_at_review:
-        return EXECUTE
-    return task_command(
-        "execute", overview.ready[0].id, remark="by name; without one, execute stops at the review"
-    )
+    """Give the command that starts what is ready; a plain execute stops where something else comes first."""
+    stops_at = "the review" if overview.stops_at_review else overview.undeliverable
+    if stops_at is not None:
+        remark = f"by name; without one, execute stops at {stops_at}"
+        return task_command("execute", overview.ready[0].id, remark=remark)
+    first = ", ".join(overview.unfinished[:MAX_LISTED])
+    return f"{EXECUTE}    # continues {first} first" if first else EXECUTE
 
 
 def review_wait_data(waiting: WaitingParent) -> dict[str, Any]:

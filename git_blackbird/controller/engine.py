@@ -20,7 +20,7 @@ from git_blackbird.model.commands import restart_command
 from git_blackbird.model.due import Call
 from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.storage.store import Image
 
@@ -70,7 +70,7 @@ class Engine:
         self._at_work = None
         if run is None:
             return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
-        return self._after(run)
+        return self._after(run, order.resumes)
 
     def _crew(self, agent: Agent) -> Crew:
         """Put together who takes part in a run, once the agent is known to start."""
@@ -93,13 +93,14 @@ class Engine:
             require_session_name(agent, order.resumes)
         return agent
 
-    def _after(self, run: Run) -> Stop | None:
+    def _after(self, run: Run, resumed: Run | None = None) -> Stop | None:
+        """Return the stop that the end of a run means; a lost session that comes first next stops there."""
         if run.terminal_reason is TerminalReason.INTERRUPTED:
             self._interrupted = True
             return interrupted(run)
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return refused(run)
-        if run.terminal_reason is TerminalReason.SESSION_LOST:
+        if run.terminal_reason is TerminalReason.SESSION_LOST and not _comes_first(resumed):
             self._lost.append(run)
             text, hint = f"{run.task_id}: {refused_session(run)}", restart_command(run.task_id)
             self._face.notify(Notice(Weight.ERROR, text, hint, run.task_id))
@@ -121,3 +122,10 @@ class Engine:
             return None
         finally:
             self._step = None
+
+
+def _comes_first(resumed: Run | None) -> bool:
+    """Whether what was to be told in a session is the next action still, now that the session is gone."""
+    return resumed is not None and (
+        resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
+    )

@@ -177,7 +177,6 @@ class Loop(Engine):
                 return agent_missing_stop(due, error)
         if isinstance(due, CarryOut) and due.run.requested_by == BY_REVIEWERS:
             ask_instead(self._workspace, due.run)
-            self._lost = [run for run in self._lost if run.resumes != due.run.id]
             return None
         return stop
 

@@ -12,6 +12,7 @@ from git_blackbird.controller.liveness import processes_at_work
 from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.git.task_commits import list_deferred
+from git_blackbird.model.decisions import paused_runs
 from git_blackbird.model.gate import skipped_children
 from git_blackbird.model.graph import Readiness, dependents, is_ready, readiness, subtree, unmet
 from git_blackbird.model.held import stops_at_review
@@ -55,6 +56,8 @@ class DueReview(NamedTuple):
 class Overview(NamedTuple):
     """One screen: counts, what runs, what a person owes, what is next, and what is odd.
 
+    ``undeliverable`` is a task whose session is gone, which stops an execute; ``unfinished`` are those whose
+    work was broken off, and that come first in one.
     ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now. ``ways_out`` are
     commands that get tasks on which wait for a skipped one. ``approving`` is a decision that is taken, and
     whose change is being committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that
@@ -71,6 +74,8 @@ class Overview(NamedTuple):
     approving: Owed | None
     unreviewed: tuple[WaitingParent, ...]
     stops_at_review: bool
+    undeliverable: TaskId | None
+    unfinished: tuple[TaskId, ...]
     to_review: tuple[DueReview, ...]
     ready: tuple[Task, ...]
     failed: tuple[Failed, ...]
@@ -108,6 +113,8 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         approving=approving,
         unreviewed=waiting_parents(standing),
         stops_at_review=stops_at_review(standing),
+        undeliverable=next((one.task.id for one in owed if _stops_execute(one)), None),
+        unfinished=tuple(task.id for task, _ in paused_runs(standing)),
         to_review=tuple(_due_reviews(standing, running)),
         ready=ready_tasks(standing),
         failed=tuple(
@@ -138,6 +145,12 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         cut_off=find_cut_off(workspace),
         deferred=list_deferred(os.fspath(workspace.layout.private)),
     )
+
+
+def _stops_execute(owed: Owed) -> bool:
+    """Whether a request, or half-done work, waits for a session that is gone: an execute starts nothing."""
+    is_question = owed.run is not None and owed.run.status is RunStatus.WAITING_USER
+    return owed.kind is OwedKind.NEW_SESSION and not is_question
 
 
 def _approving(workspace: Workspace, owed: Iterable[Owed]) -> Owed | None:

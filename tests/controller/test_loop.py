@@ -267,8 +267,7 @@ def test_a_session_the_provider_lost_is_named_and_nothing_else_starts(gated: Pat
     assert stop.text == f"the change request on a cannot be delivered: {lost_session}"
     assert stop.next_steps == ("git blackbird restart a    # a new session, with everything pending",)
     assert (lost.terminal_reason, lost.superseded_by) == (TerminalReason.SESSION_LOST, "session-lost")
-    said = [text for text in person.notices() if "refuses session" in text]
-    assert said == [f"a: claude refused session {first.provider_session_ref} of run {first.id}"]
+    assert person.notices() == []
     assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.TODO]
     refused = resume(gated, "a")
     assert refused.exit_code == 8

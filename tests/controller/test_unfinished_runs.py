@@ -9,12 +9,14 @@ import pytest
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.forecast import forecast
+from git_blackbird.controller.overview import build_overview
 from git_blackbird.controller.requests import ResumeRequest, execute_loop, restart_loop, resume_loop
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event, RunProgressed, RunStarted
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import DecisionState, RunStatus, TerminalReason
 from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.model.task_review import BY_REVIEWERS
 from tests.controller.support import (
     APPROVE,
     Person,
@@ -340,3 +342,33 @@ def test_a_run_that_waits_for_an_answer_still_stops_nothing(repo: Path) -> None:
     person = Person()
     execute(repo, person)
     assert started(person) == [("b", False)]
+
+
+def test_what_reviewers_ask_for_and_cannot_be_told_becomes_a_decision(repo: Path) -> None:
+    fake_claude(repo, FORGETFUL_CLAUDE)
+    execute(repo, None, "a")
+    workspace = open_at(repo)
+    with workspace.store.transaction() as transaction:
+        asked = {"decision_state": DecisionState.CHANGES_REQUESTED, "decision_feedback": "more"}
+        transaction.save_run(runs_of(repo, "a")[0].with_fields(**asked, requested_by=BY_REVIEWERS))
+    person = Person()
+    assert execute(repo, person).reason is StopReason.DECISION_REQUIRED
+    assert started(person) == [("a", True)]
+    assert [one.run.id for one in person.checkpoints] == [runs_of(repo, "a")[0].id]
+    assert execute(repo, Person([APPROVE])).text == "every task is done"
+
+
+def test_status_says_what_comes_before_ready_tasks(repo: Path) -> None:
+    interrupted(repo)
+    seen = build_overview(open_at(repo))
+    assert (seen.unfinished, seen.undeliverable) == (("a",), None)
+    configure(repo, execution__stopAfterEachTask="true")
+    (repo / "go-on").touch()
+    execute(repo)
+    fake_claude(repo, FORGETFUL_CLAUDE)
+    workspace = open_at(repo)
+    with workspace.store.transaction() as transaction:
+        asked = {"decision_state": DecisionState.CHANGES_REQUESTED, "decision_feedback": "more"}
+        run = runs_of(repo, "a")[-1]
+        transaction.save_run(run.with_fields(**asked, provider="claude", provider_session_ref=None))
+    assert build_overview(open_at(repo)).undeliverable == "a"
