@@ -1,0 +1,15 @@
+"""Half-done work, requests that cannot be delivered, and approve and continue, on the screen."""
+
+from tests.controller.test_unfinished_runs import (
+    repo,
+    requested,
+    stopping,
+    test_a_person_continues_a_run_that_a_limit_paused,
+    test_a_person_leaves_a_run_that_a_limit_paused,
+    test_a_person_restarts_a_run_that_a_limit_paused,
+    test_a_request_made_at_the_prompt_that_cannot_be_delivered_stops_the_call,
+    test_a_request_that_cannot_be_delivered_stops_this_call_and_the_next,
+    test_an_interrupted_run_goes_on_in_its_session_before_anything_starts,
+    test_approve_and_continue_goes_on_after_restart,
+    test_approve_and_continue_goes_on_after_resume,
+)
