@@ -225,9 +225,9 @@ def test_a_lost_session_of_an_interrupted_run_stops_the_call(repo: Path) -> None
     for person in (Person(), Person()):
         stop = execute(repo, person)
         assert (stop.reason, stop.exit_code) == (StopReason.AGENT_UNAVAILABLE, 8)
-        lost = f"claude does not know session {session} of run {run.id} any more"
+        lost = f"claude no longer knows session {session} of run {run.id}"
         assert stop.text == f"a cannot be continued: {lost}"
-        assert stop.next_steps == ("git blackbird restart a    # a new session, with everything owed",)
+        assert stop.next_steps == ("git blackbird restart a    # a new session, with everything pending",)
         assert ("b", False) not in started(person)
 
 
@@ -247,9 +247,9 @@ def test_a_request_that_cannot_be_delivered_stops_this_call_and_the_next(request
         person = Person([APPROVE, APPROVE])
         stop = execute(requested, person)
         assert (stop.reason, stop.exit_code, stop.task_id) == (StopReason.AGENT_UNAVAILABLE, 8, "a")
-        lost = f"claude does not know session {first.provider_session_ref} of run {first.id} any more"
+        lost = f"claude no longer knows session {first.provider_session_ref} of run {first.id}"
         assert stop.text == f"the change request on a cannot be delivered: {lost}"
-        assert stop.next_steps == ("git blackbird restart a    # a new session, with everything owed",)
+        assert stop.next_steps == ("git blackbird restart a    # a new session, with everything pending",)
         assert ("b", False) not in started(person)
         assert len(runs_of(requested, "a")) == attempts
         assert forecast(open_at(requested), [], None).stop == stop
@@ -265,7 +265,7 @@ def test_a_request_made_at_the_prompt_that_cannot_be_delivered_stops_the_call(re
     stop = execute(repo, person)
     assert (stop.exit_code, stop.next_steps) == (
         8,
-        ("git blackbird restart a    # a new session, with everything owed",),
+        ("git blackbird restart a    # a new session, with everything pending",),
     )
     assert started(person) == [("a", False), ("a", True)]
 
@@ -282,7 +282,7 @@ def test_a_request_to_an_agent_that_is_not_configured_any_more_stops_the_call(re
     stop = execute(repo, person)
     assert (stop.exit_code, started(person)) == (8, [])
     assert stop.text.startswith("the change request on a cannot be delivered: ")
-    assert stop.next_steps == ("git blackbird restart a    # a new session, with everything owed",)
+    assert stop.next_steps == ("git blackbird restart a    # a new session, with everything pending",)
 
 
 def test_a_request_to_an_agent_that_is_not_installed_any_more_stops_the_call(repo: Path) -> None:
@@ -294,7 +294,7 @@ def test_a_request_to_an_agent_that_is_not_installed_any_more_stops_the_call(rep
     person = Person()
     stop = execute(repo, person)
     assert (stop.exit_code, started(person)) == (8, [])
-    assert stop.next_steps[-1] == "git blackbird restart a    # a new session, with everything owed"
+    assert stop.next_steps[-1] == "git blackbird restart a    # a new session, with everything pending"
 
 
 @pytest.fixture
