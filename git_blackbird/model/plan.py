@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from git_blackbird.model.ids import TaskId
@@ -53,7 +54,7 @@ class Task:
         return self.status in {Status.DONE, Status.SKIPPED}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """The whole work graph. A new value is made for each change.
 
@@ -64,16 +65,23 @@ class Plan:
 
     def roots(self) -> tuple[Task, ...]:
         """Every task at the top, by creation, then by id."""
-        return tuple(sorted((task for task in self.tasks.values() if task.parent is None), key=creation_key))
+        return tuple(task for depth, task in self.walk() if not depth)
 
     def walk(self) -> Iterator[tuple[int, Task]]:
         """Yield every task with its depth in the tree, in plan order."""
-        pending = [(0, root) for root in reversed(self.roots())]
+        return ((depth, self.tasks[task_id]) for depth, task_id in self._order)
+
+    @cached_property
+    def _order(self) -> tuple[tuple[int, TaskId], ...]:
+        """Depths and ids in plan order."""
+        tops = sorted((task for task in self.tasks.values() if task.parent is None), key=creation_key)
+        pending = [(0, top.id) for top in reversed(tops)]
+        order: list[tuple[int, TaskId]] = []
         while pending:
-            depth, task = pending.pop()
-            yield depth, task
-            if task.children:
-                pending.extend((depth + 1, self.tasks[child]) for child in reversed(task.children))
+            depth, task_id = pending.pop()
+            order.append((depth, task_id))
+            pending.extend((depth + 1, child) for child in reversed(self.tasks[task_id].children))
+        return tuple(order)
 
     def leaves(self) -> tuple[Task, ...]:
         """Every task without children, in plan order."""
