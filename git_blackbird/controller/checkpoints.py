@@ -34,14 +34,14 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
     """
     runs = since_done(image.history(task.id))
     pair, summary = change_of(workspace, image, run, runs)
-    worktree = None if pair is None else _worktree(workspace, pair)
+    worktree = None if pair is None else worktree_tree(workspace, pair)
     merged = readable_merged(run)
     return Checkpoint(
         task=task,
         run=run,
         summary=summary,
         pair=pair,
-        moved=_moved(workspace, pair, worktree),
+        moved=moved_in(workspace, pair, worktree),
         runs=len(runs),
         cost_usd=total_cost(runs),
         no_request=request_obstacle(workspace, image.history(task.id), run),
@@ -121,12 +121,8 @@ def _others(image: Image, own: TaskId) -> Iterator[Run]:
         yield from image.histories[task_id].own
 
 
-def moved_paths(workspace: Workspace, pair: TreePair | None) -> tuple[str, ...]:
-    """Name the paths of a change that differ in the worktree by now; what is approved is the change."""
-    return _moved(workspace, pair, None if pair is None else _worktree(workspace, pair))
-
-
-def _worktree(workspace: Workspace, pair: TreePair) -> str | None:
+def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:
+    """Take the worktree as it is now, to compare a change with; None when it cannot be recorded."""
     try:
         return snapshot(workspace, since=pair.head).tree
     except GitStoppedError:
@@ -136,7 +132,8 @@ def _worktree(workspace: Workspace, pair: TreePair) -> str | None:
         return None
 
 
-def _moved(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> tuple[str, ...]:
+def moved_in(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> tuple[str, ...]:
+    """Name the paths of a change that differ in the worktree by now; what is approved is the change."""
     if pair is None or worktree is None:
         return ()
     try:

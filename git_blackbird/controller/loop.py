@@ -56,6 +56,7 @@ from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.git.program import GitStoppedError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
+from git_blackbird.messages.undo_text import undo_lines
 from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.commands import answer_options, restart_command, task_command
 from git_blackbird.model.decisions import Decide
@@ -357,8 +358,8 @@ class Loop:
         self._face.notify(Decided(task.id, run.id, decision.state, elsewhere=False, commit=recorded.commit))
         for text in recorded.warnings:
             self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
-        for line in recorded.undo:
-            self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
+        for line in undo_lines(recorded.undo):
+            self._face.notify(Notice(Weight.INFO, line, task_id=task.id))
         return stop_after(self._workspace, recorded.run)
 
     async def _ask(self, standing: Standing, task: Task, run: Run) -> Stop | None:

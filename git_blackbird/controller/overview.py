@@ -22,9 +22,11 @@ from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.undo import Undo
 from git_blackbird.model.unreadable import blocked_tasks, full_readiness, may_start, ready_tasks
 from git_blackbird.storage.locks import controller_holder, run_being_approved
 from git_blackbird.storage.store import Image
+from git_blackbird.storage.undo import load_undo
 
 CHANGE_REVIEW = "its change is to be reviewed"
 APPROVING = "approved: its change is being committed"
@@ -283,7 +285,8 @@ class TaskView(NamedTuple):
 
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
     how a parent waits for its review, ``to_review`` the run whose change is yet to be reviewed,
-    ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing.
+    ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing,
+    ``undo`` how a rejected change is taken back.
     """
 
     task: Task
@@ -298,6 +301,7 @@ class TaskView(NamedTuple):
     to_review: Run | None = None
     unreadable: tuple[RecordFault, ...] = ()
     unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+    undo: Undo | None = None
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -313,6 +317,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     return view._replace(
         unreadable=(*view.unreadable, *(one for one in saved.faults if one.path == path)),
         unconfirmed=(*view.unconfirmed, *(one for one in saved.unconfirmed if one.path == path)),
+        undo=None if view.history.newest is None else load_undo(workspace.layout, view.history.newest),
     )
 
 
