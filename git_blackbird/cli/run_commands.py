@@ -130,7 +130,7 @@ def resume(
             call, workspace, lambda face: resume_all_loop(workspace, face, task_id), stream=stream
         )
     if in_editor:
-        require_tellable(workspace, task_id)
+        require_tellable(workspace, task_id, is_answered=bool(answered))
     request = ResumeRequest(task_id, told.read(workspace, task_id), answered)
     return run_prepared(call, workspace, lambda face: resume_loop(workspace, face, request), stream=stream)
 

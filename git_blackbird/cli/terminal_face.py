@@ -22,6 +22,7 @@ from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.viewing import page_diff, paths_of
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.answers import OTHER
 from git_blackbird.messages.event_text import render_notice, render_step, render_verdicts
 from git_blackbird.messages.figures import Meter
 from git_blackbird.model.change import TreePair
@@ -147,7 +148,7 @@ class TerminalFace:
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | LeftOpen | None:
-        """Ask question by question: a list where there are options, else a line."""
+        """Ask question by question: a list where there are options, which offers a line too, else a line."""
         answers: dict[str, str] = {}
         for number, question in enumerate(questions, start=1):
             self._display.show(question_panel(task, question, (number, len(questions))))
@@ -159,16 +160,26 @@ class TerminalFace:
         return answers
 
     async def _answer_one(self, question: Question, draft: Draft) -> str | LeftOpen:
-        name = clean_line(question.id)
         if not question.options:
-            try:
-                return await self._prompts.read_line(f"{name}:", draft)
-            finally:
-                draft.save()
-        chosen: str | LeftOpen = await self._prompts.choose(
-            name, [Offer(option, option) for option in question.options]
-        )
-        return chosen
+            answer = await self._write_answer(question, draft)
+            return LeftOpen() if isinstance(answer, Unfinished) else answer
+        offers = [Offer(option, option) for option in question.options]
+        while True:
+            chosen: str | Unfinished | LeftOpen = await self._prompts.choose(
+                clean_line(question.id), [*offers, Offer(Unfinished.BACK, OTHER)]
+            )
+            if isinstance(chosen, Unfinished):
+                chosen = await self._write_answer(question, draft)
+            if not isinstance(chosen, Unfinished):
+                return chosen
+
+    async def _write_answer(self, question: Question, draft: Draft) -> str | Unfinished | LeftOpen:
+        if draft.text in question.options:
+            draft.text = ""
+        try:
+            return await self._prompts.read_line(f"{clean_line(question.id)}:", draft)
+        finally:
+            draft.save()
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
