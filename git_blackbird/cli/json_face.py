@@ -172,6 +172,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "suggestion": checkpoint.suggestion,
         "reasons": list(checkpoint.reasons),
         "sinceRequest": _since_request_data(checkpoint.since_request),
+        "otherBranch": None if checkpoint.other_branch is None else checkpoint.other_branch._asdict(),
         "choices": [
             {
                 "choice": offer.choice.value,

@@ -16,7 +16,16 @@ from git_blackbird.messages.event_text import render_event, render_verdicts
 from git_blackbird.messages.suggestion import suggestion_source
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, VIEWS, Choice, Decision, ReviewAgain, parse_choice
+from git_blackbird.model.choices import (
+    APPROVE_ANYWAY,
+    APPROVES,
+    STATE_OF,
+    VIEWS,
+    Choice,
+    Decision,
+    ReviewAgain,
+    parse_choice,
+)
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
     Decided,
@@ -111,8 +120,15 @@ class LineFace:
                     return Decision(DecisionState.CHANGES_REQUESTED, feedback)
             elif choice is Choice.REVIEW_AGAIN:
                 return ReviewAgain()
-            else:
-                return Decision(STATE_OF[choice])
+            elif choice not in APPROVES or await self._confirms_branch(checkpoint):
+                return Decision(STATE_OF[choice], branch_confirmed=checkpoint.other_branch is not None)
+
+    async def _confirms_branch(self, checkpoint: Checkpoint) -> bool:
+        """Ask whether to approve on another branch than the run's."""
+        if checkpoint.other_branch is None:
+            return True
+        self._say(f"Careful: {checkpoint.other_branch.text}.")
+        return (await self._line(f"{APPROVE_ANYWAY}? [y/N] ")).strip().lower() in {"y", "yes"}
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         self._say(*_offers(checkpoint))

@@ -27,7 +27,15 @@ from git_blackbird.messages.event_text import render_notice, render_step, render
 from git_blackbird.messages.figures import Meter
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, VIEWS, Choice, Decision, ReviewAgain
+from git_blackbird.model.choices import (
+    APPROVE_ANYWAY,
+    APPROVES,
+    STATE_OF,
+    VIEWS,
+    Choice,
+    Decision,
+    ReviewAgain,
+)
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
@@ -220,7 +228,21 @@ class TerminalFace:
             elif choice is Choice.REVIEW_AGAIN:
                 return ReviewAgain()
             else:
-                return Decision(STATE_OF[choice])
+                is_meant = choice not in APPROVES or await self._confirms_branch(checkpoint)
+                if isinstance(is_meant, LeftOpen):
+                    return is_meant
+                if is_meant:
+                    return Decision(STATE_OF[choice], branch_confirmed=checkpoint.other_branch is not None)
+
+    async def _confirms_branch(self, checkpoint: Checkpoint) -> bool | LeftOpen:
+        """Ask whether to approve on another branch than the run's."""
+        if checkpoint.other_branch is None:
+            return True
+        self._display.put(f"Careful: {checkpoint.other_branch.text}.\n")
+        await self._display.drained()
+        offers = [Offer(False, "Go back"), Offer(True, APPROVE_ANYWAY)]
+        answer: bool | LeftOpen = await self._prompts.choose("Approve on this branch?", offers)
+        return answer
 
     async def _compose(self, draft: Draft, suggestion: str) -> str | LeftOpen | None:
         """Read a change request; None goes back to the list. However this ends, the draft is on disk then."""

@@ -12,9 +12,10 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import compose, differs, summarize, touched
 from git_blackbird.git.program import GitStoppedError
+from git_blackbird.git.repository import head
 from git_blackbird.messages.suggestion import render_suggestion
 from git_blackbird.model.change import Between, Summary, TreePair
-from git_blackbird.model.checkpoint import Checkpoint, SinceRequest
+from git_blackbird.model.checkpoint import Checkpoint, OtherBranch, SinceRequest
 from git_blackbird.model.decisions import is_session_lost
 from git_blackbird.model.history import History, requested_change, since_done, total_cost
 from git_blackbird.model.ids import TaskId
@@ -50,7 +51,16 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         suggestion=render_suggestion(run, merged),
         reasons=reasons_to_ask(workspace, image.history(task.id), run),
         since_request=_since_request(workspace, image, run, runs),
+        other_branch=other_branch(workspace, run),
     )
+
+
+def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
+    """Say whether HEAD has left the branch that a run worked on; None where it has not, or nobody knows."""
+    if run.branch is None:
+        return None
+    now = head(workspace.repo).branch
+    return None if now == run.branch else OtherBranch(run.branch, now)
 
 
 def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:

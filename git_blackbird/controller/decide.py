@@ -8,7 +8,13 @@ from git_blackbird.controller.approval_commits import (
     commits_approvals,
     committed,
 )
-from git_blackbird.controller.checkpoints import change_of, moved_in, request_obstacle, worktree_tree
+from git_blackbird.controller.checkpoints import (
+    change_of,
+    moved_in,
+    other_branch,
+    request_obstacle,
+    worktree_tree,
+)
 from git_blackbird.controller.deferred_commits import record_deferred
 from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
@@ -19,13 +25,15 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.suggestion import bound_output, render_suggestion
 from git_blackbird.model.change import TreePair
-from git_blackbird.model.checkpoint import ApprovalCommit
+from git_blackbird.model.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.history import History, since_done
 from git_blackbird.model.ids import RunId
+from git_blackbird.model.plan import Task
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, TerminalReason
 from git_blackbird.model.task_review import readable_merged
+from git_blackbird.model.text import shell_word
 from git_blackbird.model.undo import NO_UNDO, Undo
 from git_blackbird.storage.store import Image
 
@@ -35,7 +43,7 @@ class Recorded:
     """What a decision led to: the record, paths that differ by now, how a rejected change is undone.
 
     ``commit`` is what an approval committed; None where it commits nothing. ``undo_fault`` says why no
-    command is known that takes the change back.
+    command is known that takes the change back. ``other_branch`` is there where nobody was asked about it.
     """
 
     run: Run
@@ -43,14 +51,17 @@ class Recorded:
     undo: Undo = NO_UNDO
     commit: ApprovalCommit | None = None
     undo_fault: str | None = None
+    other_branch: OtherBranch | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is not as it was meant."""
         made = () if self.commit is None else self.commit.warnings
-        if self.undo_fault is None:
-            return made
-        return (*made, f"no command is known that takes the change back: {self.undo_fault}")
+        if self.other_branch is not None:
+            made = (*made, f"{self.run.task_id} is approved on another branch: {self.other_branch.text}")
+        if self.undo_fault is not None:
+            made = (*made, f"no command is known that takes the change back: {self.undo_fault}")
+        return made
 
 
 def record_decision(
@@ -75,11 +86,14 @@ def record_decision(
         _check_request(workspace, image, run, decision)
     runs = since_done(image.history(task.id))
     pair, _ = change_of(workspace, image, run, runs)
+    elsewhere = other_branch(workspace, run) if decision.state in APPROVALS else None
     if (
         decision.state in APPROVALS
         and commits_approvals(workspace)
         and not (pair is not None and pair.is_empty)
     ):
+        if elsewhere is not None and not decision.branch_confirmed:
+            raise _on_other_branch(task, elsewhere)
         try:
             with committed(workspace, Approval(task, run, pair, runs[0].head_commit)) as commit:
                 decided = _save(workspace, run, decision, pair, commit)
@@ -91,7 +105,8 @@ def record_decision(
     moved = moved_in(workspace, pair, worktree)
     decided = _save(workspace, run, decision, pair)
     if decision.state is not DecisionState.REJECTED or pair is None or pair.is_empty:
-        return Recorded(decided, moved)
+        warned = None if decision.branch_confirmed else elsewhere
+        return Recorded(decided, moved, other_branch=warned)
     try:
         return Recorded(decided, moved, prepare_undo(workspace, runs, pair, worktree))
     except BlackbirdError as error:
@@ -119,6 +134,11 @@ def _with_suggestion(run: Run, decision: Decision) -> Decision:
     if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
         return decision
     return replace(decision, feedback=render_suggestion(run, readable_merged(run)))
+
+
+def _on_other_branch(task: Task, found: OtherBranch) -> ApprovalRefusedError:
+    way = f"go back with `git switch {shell_word(found.worked_on)}`, or add --any-branch to commit here,"
+    return ApprovalRefusedError(task, f"its commit would go to another branch: {found.text}", way)
 
 
 def _check_request(workspace: Workspace, image: Image, run: Run, decision: Decision) -> None:

@@ -36,6 +36,7 @@ from git_blackbird.controller.finishing import (
 )
 from git_blackbird.controller.leg import run_leg
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
+from git_blackbird.controller.other_worktrees import runs_elsewhere
 from git_blackbird.controller.parent_review import ReviewMovedError, order_review, run_review
 from git_blackbird.controller.readying import NoLongerReadyError
 from git_blackbird.controller.record_watch import settle_watch
@@ -277,6 +278,8 @@ class Loop:
         """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
         agent = self._agent(order)
         crew = self._crew(agent)
+        for one in runs_elsewhere(self._workspace, {order.task.id} - self._touched):
+            self._face.notify(Notice(Weight.WARNING, f"{order.task.id}: {one.text}", task_id=order.task.id))
         self._touched.add(order.task.id)
         self._at_work = "pausing", order.task.id
         run = await self._stoppable(run_leg(crew, order, self._hurry))

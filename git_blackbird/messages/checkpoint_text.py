@@ -200,6 +200,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
     if run.hook_output is not None:
         yield from _listed("A hook refused the commit:", clean(run.hook_output).splitlines(), Tone.WARNING)
     yield from _listed("Notes:", map(clean_line, run.notes), Tone.WARNING)
+    if checkpoint.other_branch is not None:
+        yield Line(f"Another branch: {checkpoint.other_branch.text}", Tone.WARNING)
     if checkpoint.commit is not None:
         yield from _outlook(checkpoint.commit)
 

@@ -103,6 +103,7 @@ config 2 value -
 decide --approve - Take the change.
 decide --request-changes - Send -m TEXT to the session.
 decide --reject - Fail the task; no file is changed.
+decide --any-branch - Approve though HEAD has left the branch of the run.
 decide --run runs Decide only if this is still the run in question.
 decide -m text What to tell the agent.
 decide --message text What to tell the agent.
