@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.approval_commits import foresee
-from git_blackbird.controller.outside_moves import joined_outside, own_legs
+from git_blackbird.controller.outside_moves import joined_outside, joined_submodules, own_legs
 from git_blackbird.controller.pending import find_pending
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -113,7 +113,13 @@ def change_of(
     except BlackbirdError as error:
         return None, Summary(minimal=error.message)
     own = run.review_summary.left_out if run.review_summary is not None else ()
-    return pair, replace(summary, between=between, left_out=own, outside=joined_outside(runs))
+    return pair, replace(
+        summary,
+        between=between,
+        left_out=own,
+        outside=joined_outside(runs),
+        submodules=joined_submodules(runs),
+    )
 
 
 def _between(workspace: Workspace, image: Image, runs: Sequence[Run], pair: TreePair) -> Iterator[Between]:

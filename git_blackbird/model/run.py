@@ -98,7 +98,8 @@ class Run(Recorded):
     ``escalated`` that a decision is due only because the reviews did not clear the change; ``hook_output`` is
     what a hook said that refused to commit an approval.
     ``head_log`` is the size of git's log of HEAD, in bytes, when the run began, ``end_commit`` what HEAD
-    named when it ended. ``base_tree`` has what others committed meanwhile: it is no part of the change.
+    named when it ended. ``base_submodules`` are digests of what lay uncommitted in submodules when it began.
+    ``base_tree`` has what others committed meanwhile: it is no part of the change.
     """
 
     id: RunId
@@ -141,6 +142,7 @@ class Run(Recorded):
     end_commit: ObjectId | None = None
     base_tree: ObjectId | None = None
     head_tree: ObjectId | None = None
+    base_submodules: dict[str, str] | None = None
     head_late: bool | None = None
     pid: int | None = None
     process_identity: str | None = None
