@@ -87,7 +87,12 @@ def describe(event: Event) -> tuple[str, dict[str, Any]]:
             }
         case RunPrinted():
             text = event.data.decode(errors="replace")
-            return "output", {"task": event.task_id, "run": event.run_id, "text": text}
+            return "output", {
+                "task": event.task_id,
+                "run": event.run_id,
+                "stream": event.stream,
+                "text": text,
+            }
         case Decided():
             return "decided", {
                 "task": event.task_id,

@@ -187,6 +187,10 @@ def _change_row(change: FileChange) -> tuple[Cell, ...]:
 
 
 def _more(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
+    if run.tail_of is not None:
+        for name, printed in (("stdout", run.tail_of.stdout), ("stderr", run.tail_of.stderr)):
+            if printed:
+                yield f"the record has only the end of {name}, which had {printed} bytes; its log has more"
     if run.not_kept is not None:
         for name, missing in (("stdout", run.not_kept.stdout), ("stderr", run.not_kept.stderr)):
             if missing:

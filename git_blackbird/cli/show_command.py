@@ -59,7 +59,19 @@ def _show_prompt(call: Invocation, workspace: Workspace, task_id: str) -> None:
 
     told = preview(workspace, task_id)
     call.output.say(clean(told.text).rstrip("\n"))
-    call.output.data({"task": task_id, "agent": told.agent, "prompt": told.prompt, "context": told.context})
+    overview = told.overview
+    if overview is not None:
+        part = "the beginning of " if overview.is_beginning else ""
+        call.output.note(f"what is told of the project is {part}{overview.file}")
+    call.output.data(
+        {
+            "task": task_id,
+            "agent": told.agent,
+            "prompt": told.prompt,
+            "context": told.context,
+            "projectFile": None if overview is None else overview.file,
+        }
+    )
 
 
 def _show_origin(call: Invocation, origin: Origin) -> None:

@@ -93,7 +93,7 @@ class TerminalFace:
                 self._begin(event)
             case RunPrinted():
                 self._agent.show(event)
-                if not event.is_plain:
+                if not event.is_plain and event.stream == "stdout":
                     # Among whole lines one can move; plain output ends anywhere.
                     self._move()
             case RunProgressed():

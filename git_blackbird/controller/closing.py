@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from git_blackbird.agents.logs import TAIL_BYTES
 from git_blackbird.agents.protocol import Abilities
 from git_blackbird.agents.runner import EndCause, Ended
 from git_blackbird.controller.claims import list_noted
@@ -157,12 +158,19 @@ def ending_fields(ended: Ended, outcome: Outcome, now: str) -> dict[str, Any]:
     }
     if outcome.overtaken_by is not None:
         fields |= {"superseded_at": now, "superseded_by": outcome.overtaken_by}
+    fields |= tail_of(ended.stdout_bytes, ended.stderr_bytes)
     return fields | not_kept(ended.stdout_dropped, ended.stderr_dropped)
 
 
 def not_kept(stdout: int, stderr: int) -> dict[str, StreamCut]:
     """Give the field that says how many bytes of each stream its log does not have; none where it has all."""
     return {"not_kept": StreamCut(stdout=stdout, stderr=stderr)} if stdout or stderr else {}
+
+
+def tail_of(stdout: int, stderr: int) -> dict[str, StreamCut]:
+    """Give the field that says how much was printed of which the record has only the end."""
+    cut = StreamCut(stdout=stdout if stdout > TAIL_BYTES else 0, stderr=stderr if stderr > TAIL_BYTES else 0)
+    return {"tail_of": cut} if cut.stdout or cut.stderr else {}
 
 
 def _session(run: Run, closing: Closing) -> str | None:

@@ -82,7 +82,10 @@ OVERTAKEN_BY_STATUS = "set-status:"
 
 @dataclass(frozen=True, kw_only=True)
 class StreamCut(Recorded):
-    """Bytes a stream had that its log does not keep."""
+    """Bytes of each stream: in ``not_kept`` those that its log does not keep.
+
+    In ``tail_of`` all that were printed, where the record has only their end; 0 where it has all.
+    """
 
     stdout: int = 0
     stderr: int = 0
@@ -155,6 +158,7 @@ class Run(Recorded):
     cost_usd: float | None = None
     raw_totals: dict[str, float] | None = None
     not_kept: StreamCut | None = None
+    tail_of: StreamCut | None = None
     commits: tuple[ObjectId, ...] = ()
     plan_changes: tuple[str, ...] = ()
     config_changes: tuple[str, ...] = ()
