@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from git_blackbird.controller.approval_commits import (
     Approval,
-    ApprovalRefusedError,
     commits_approvals,
     committed,
 )
@@ -30,10 +29,8 @@ from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.history import History, since_done
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.plan import Task
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, TerminalReason
 from git_blackbird.model.task_review import readable_merged
-from git_blackbird.model.text import shell_word
 from git_blackbird.model.undo import NO_UNDO, Undo
 from git_blackbird.storage.store import Image
 
@@ -92,10 +89,10 @@ def record_decision(
         and commits_approvals(workspace)
         and not (pair is not None and pair.is_empty)
     ):
-        if elsewhere is not None and not decision.branch_confirmed:
-            raise _on_other_branch(task, elsewhere)
+        strayed = None if decision.branch_confirmed else elsewhere
+        approval = Approval(task, run, pair, runs[0].head_commit, strayed)
         try:
-            with committed(workspace, Approval(task, run, pair, runs[0].head_commit)) as commit:
+            with committed(workspace, approval) as commit:
                 decided = _save(workspace, run, decision, pair, commit)
         except ApprovalRefusedError as error:
             _keep_hook_output(workspace, image.history(task.id), run, error)
@@ -134,11 +131,6 @@ def _with_suggestion(run: Run, decision: Decision) -> Decision:
     if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
         return decision
     return replace(decision, feedback=render_suggestion(run, readable_merged(run)))
-
-
-def _on_other_branch(task: Task, found: OtherBranch) -> ApprovalRefusedError:
-    way = f"go back with `git switch {shell_word(found.worked_on)}`, or add --any-branch to commit here,"
-    return ApprovalRefusedError(task, f"its commit would go to another branch: {found.text}", way)
 
 
 def _check_request(workspace: Workspace, image: Image, run: Run, decision: Decision) -> None:

@@ -169,7 +169,7 @@ def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
-        await wait_for(pilot, lambda: "Rejected alpha. Your files were left as they are." in screen_text(app))
+        await wait_for(pilot, lambda: "Rejected alpha." in screen_text(app))
 
     drive(planned, session)
     assert states(planned, "alpha") == [DecisionState.REJECTED]
@@ -318,7 +318,7 @@ def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, QuestionScreen))
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
-        await wait_for(pilot, lambda: "Action required (1): alpha: asks" in screen_text(app))
+        await wait_for(pilot, lambda: "Action required (1): alpha: waiting for answers" in screen_text(app))
         await pilot.press("u")
         await wait_for(pilot, lambda: asks(app, QuestionScreen))
         await pilot.press("1", "enter")
