@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from git_blackbird.controller.approval_commits import (
     Approval,
+    ApprovalRefusedError,
     commits_approvals,
     committed,
 )
