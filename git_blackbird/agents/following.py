@@ -61,13 +61,17 @@ class Ended:
     duration_seconds: float
 
 
+OnOutput = Callable[[bytes, str], None]
+"""Takes a piece of output and the stream that it was printed on, ``stdout`` or ``stderr``."""
+
+
 @dataclass(frozen=True)
 class Listeners:
     """Who makes sense of a run's output, and who hears of it meanwhile; none of them may block."""
 
     reader: OutputReader
     on_progress: Callable[[Progress], None]
-    on_output: Callable[[bytes], None] | None
+    on_output: OnOutput | None
 
 
 @dataclass(frozen=True)
@@ -231,8 +235,9 @@ class Following:
                 self._listeners.on_progress(progress)
         complained = self._child.stderr.read(stderr_end)
         if self._listeners.on_output is not None:
-            for data in filter(None, (printed, complained)):
-                self._listeners.on_output(data)
+            for data, stream in ((printed, "stdout"), (complained, "stderr")):
+                if data:
+                    self._listeners.on_output(data, stream)
         if printed or complained:
             self._grew = time.monotonic()
         return bool(printed or complained)

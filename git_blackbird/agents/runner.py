@@ -12,7 +12,15 @@ from pathlib import Path
 
 from git_blackbird.agents import processes
 from git_blackbird.agents.environment import RUN_ID_VARIABLE, TMP_FOLDER
-from git_blackbird.agents.following import EndCause, Ended, Following, Limits, Listeners, StartedProcess
+from git_blackbird.agents.following import (
+    EndCause,
+    Ended,
+    Following,
+    Limits,
+    Listeners,
+    OnOutput,
+    StartedProcess,
+)
 from git_blackbird.agents.logs import FollowedLog, LogFiles, open_log
 from git_blackbird.agents.protocol import Launch, OutputReader
 from git_blackbird.errors import AgentUnavailableError, UnusableError
@@ -149,7 +157,7 @@ class HeldChild:
         limits: Limits,
         *,
         on_progress: Callable[[Progress], None],
-        on_output: Callable[[bytes], None] | None,
+        on_output: OnOutput | None,
         hurry: asyncio.Event,
     ) -> Ended:
         """Follow the opened child to its end, and stop what it leaves behind.

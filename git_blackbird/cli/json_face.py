@@ -87,7 +87,12 @@ def describe(event: Event) -> tuple[str, dict[str, Any]]:
             }
         case RunPrinted():
             text = event.data.decode(errors="replace")
-            return "output", {"task": event.task_id, "run": event.run_id, "text": text}
+            return "output", {
+                "task": event.task_id,
+                "run": event.run_id,
+                "stream": event.stream,
+                "text": text,
+            }
         case Decided():
             return "decided", {
                 "task": event.task_id,
@@ -172,6 +177,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "suggestion": checkpoint.suggestion,
         "reasons": list(checkpoint.reasons),
         "sinceRequest": _since_request_data(checkpoint.since_request),
+        "otherBranch": None if checkpoint.other_branch is None else checkpoint.other_branch._asdict(),
         "choices": [
             {
                 "choice": offer.choice.value,

@@ -10,13 +10,22 @@ from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.viewing import full_diff
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.messages.answers import match_answer
+from git_blackbird.messages.answers import OTHER, parse_answer, take_answer
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
 from git_blackbird.messages.event_text import render_event, render_verdicts
 from git_blackbird.messages.suggestion import suggestion_source
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, VIEWS, Choice, Decision, ReviewAgain, parse_choice
+from git_blackbird.model.choices import (
+    APPROVE_ANYWAY,
+    APPROVES,
+    STATE_OF,
+    VIEWS,
+    Choice,
+    Decision,
+    ReviewAgain,
+    parse_choice,
+)
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
     Decided,
@@ -111,8 +120,15 @@ class LineFace:
                     return Decision(DecisionState.CHANGES_REQUESTED, feedback)
             elif choice is Choice.REVIEW_AGAIN:
                 return ReviewAgain()
-            else:
-                return Decision(STATE_OF[choice])
+            elif choice not in APPROVES or await self._confirms_branch(checkpoint):
+                return Decision(STATE_OF[choice], branch_confirmed=checkpoint.other_branch is not None)
+
+    async def _confirms_branch(self, checkpoint: Checkpoint) -> bool:
+        """Ask whether to approve on another branch than the run's."""
+        if checkpoint.other_branch is None:
+            return True
+        self._say(f"Careful: {checkpoint.other_branch.text}.")
+        return (await self._line(f"{APPROVE_ANYWAY}? [y/N] ")).strip().lower() in {"y", "yes"}
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         self._say(*_offers(checkpoint))
@@ -200,10 +216,15 @@ class LineFace:
     async def _answer_one(self, question: Question) -> str:
         self._say(f"{clean_line(question.id)}: {clean(question.prompt)}")
         self._say(*(f"{number}) {clean_line(one)}" for number, one in enumerate(question.options, start=1)))
+        other = str(len(question.options) + 1) if question.options else None
+        if other is not None:
+            self._say(f"{other}) {OTHER}")
         for _ in range(_MAX_MISTAKES):
             text = await self._line("Answer: ")
             try:
-                return match_answer(question, {question.id: text})
+                if text.strip() == other and other not in question.options:
+                    return take_answer(question, await self._line("Your answer: "))
+                return parse_answer(question, text)
             except RequestError as error:
                 self._say(clean_line(error.message))
         raise NobodyHereError

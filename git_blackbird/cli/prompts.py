@@ -88,10 +88,13 @@ class Prompts:
             bindings.add("c-d", eager=True)(_leave)
         return await _run(question)
 
-    async def read_line(self, message: str, draft: Draft) -> str | LeftOpen:
-        """Read one line that is not blank, beginning with the draft, which has what was typed at any time."""
+    async def read_line(self, message: str, draft: Draft) -> str | Unfinished | LeftOpen:
+        """Read one line that is not blank, beginning with the draft, which has what was typed at any time.
+
+        Esc goes back.
+        """
         bindings = KeyBindings()
-        bindings.add("escape")(_leave)
+        bindings.add("escape")(_go_back)
         question = questionary.text(
             message,
             default=" ".join(draft.text.splitlines()),
@@ -100,7 +103,7 @@ class Prompts:
             key_bindings=bindings,
             **self._looks,
         )
-        answer: str | LeftOpen = await _run(_kept(question, draft))
+        answer: str | Unfinished | LeftOpen = await _run(_kept(question, draft))
         return answer
 
     async def compose(
@@ -166,6 +169,10 @@ def _composing() -> KeyBindings:
 
 def _leave(event: KeyPressEvent) -> None:
     event.app.exit(result=LeftOpen())
+
+
+def _go_back(event: KeyPressEvent) -> None:
+    event.app.exit(result=Unfinished.BACK)
 
 
 async def _run(question: questionary.Question) -> Any:

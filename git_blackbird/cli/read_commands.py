@@ -10,6 +10,8 @@ from git_blackbird.cli.tables import Cell, render_table
 from git_blackbird.cli.task_view import task_data
 from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_unconfirmed
 from git_blackbird.cli.wording import label_cell
+from git_blackbird.cli.worktrees_view import worktree_data, worktree_lines
+from git_blackbird.controller.other_worktrees import runs_elsewhere
 from git_blackbird.controller.overview import (
     Filter,
     build_overview,
@@ -45,9 +47,10 @@ def show_status(call: Invocation, record_end: str | None = None) -> ExitCode:
     workspace = open_workspace(call.world)
     overview = build_overview(workspace)
     if record_end is None:
-        for line in status_lines(overview, call.output):
+        elsewhere = list(runs_elsewhere(workspace))
+        for line in (*status_lines(overview, call.output), *worktree_lines(elsewhere)):
             call.output.say(line)
-        call.output.data(status_data(overview))
+        call.output.data({**status_data(overview), "otherWorktrees": worktree_data(elsewhere)})
     else:
         print_records(call.output, status_records(overview), record_end)
     warn_faults(call.output, overview.unreadable)

@@ -130,7 +130,7 @@ def resume(
             call, workspace, lambda face: resume_all_loop(workspace, face, task_id), stream=stream
         )
     if in_editor:
-        require_tellable(workspace, task_id)
+        require_tellable(workspace, task_id, is_answered=bool(answered))
     request = ResumeRequest(task_id, told.read(workspace, task_id), answered)
     return run_prepared(call, workspace, lambda face: resume_loop(workspace, face, request), stream=stream)
 
@@ -183,6 +183,7 @@ def retry(call: Invocation, task_id: str) -> ExitCode:
 @click.option("--approve", is_flag=True, help="Take the change.")
 @click.option("--request-changes", is_flag=True, help="Send -m TEXT to the session.")
 @click.option("--reject", is_flag=True, help="Fail the task; files stay as they are.")
+@click.option("--any-branch", is_flag=True, help="Approve though HEAD has left the branch of the run.")
 @click.option("--run", "run_id", metavar="RUN", help="Decide only if this is still the run in question.")
 @with_message
 @command_options
@@ -191,6 +192,7 @@ def decide(
     /,
     task_id: str,
     *,
+    any_branch: bool,
     run_id: str | None,
     message: str | None,
     message_file: Path | None,
@@ -208,13 +210,15 @@ def decide(
         raise UsageError(what, hint="one of --approve, --request-changes -m TEXT, --reject")
     if told.is_given and states[0] is not DecisionState.CHANGES_REQUESTED:
         raise UsageError(f"{told.option} goes with --request-changes")
+    if any_branch and states[0] is not DecisionState.APPROVED_CONTINUE:
+        raise UsageError("--any-branch goes with --approve")
     workspace = open_workspace(call.world)
     workspace.require_settings()
     run = None if run_id is None else RunId(run_id)
     if in_editor:
         image = workspace.store.image()
         require_tellable(workspace, find_pending(image, find_task(image.plan, task_id).id, run).task_id)
-    decision = Decision(states[0], told.read(workspace, task_id))
+    decision = Decision(states[0], told.read(workspace, task_id), branch_confirmed=any_branch)
     return show_recorded(call.output, record_decision(workspace, task_id, decision, run))
 
 

@@ -11,7 +11,7 @@ from git_blackbird.cli.review_text import painted_verdict
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.wording import status_cell
 from git_blackbird.messages.amounts import render_path, render_totals
-from git_blackbird.messages.checkpoint_text import OUTSIDE, OUTSIDE_UNKNOWN, outside_lines
+from git_blackbird.messages.checkpoint_text import OUTSIDE, OUTSIDE_UNKNOWN, outside_lines, submodule_lines
 from git_blackbird.messages.review_text import merged_lines, result_lines, verdict_word
 from git_blackbird.messages.run_text import (
     run_seconds,
@@ -173,6 +173,7 @@ def _change_lines(summary: Summary | None) -> Iterator[str]:
         f"{render_path(one.path)} was touched by run {one.run} of {one.task} in between"
         for one in summary.between
     )
+    yield from submodule_lines(summary)
     for heading, in_change in ((OUTSIDE, False), (OUTSIDE_UNKNOWN, True)):
         if lines := outside_lines(summary, in_change=in_change):
             yield heading
@@ -186,6 +187,10 @@ def _change_row(change: FileChange) -> tuple[Cell, ...]:
 
 
 def _more(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
+    if run.tail_of is not None:
+        for name, printed in (("stdout", run.tail_of.stdout), ("stderr", run.tail_of.stderr)):
+            if printed:
+                yield f"the record has only the end of {name}, which had {printed} bytes; its log has more"
     if run.not_kept is not None:
         for name, missing in (("stdout", run.not_kept.stdout), ("stderr", run.not_kept.stderr)):
             if missing:

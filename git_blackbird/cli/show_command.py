@@ -8,7 +8,9 @@ from git_blackbird.cli.commits_view import commit_lines, commits_data, origin_da
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.show_view import show_data, show_lines
 from git_blackbird.cli.troubles import warn_faults, warn_problems, warn_unconfirmed
+from git_blackbird.cli.worktrees_view import worktree_data, worktree_lines
 from git_blackbird.controller.commit_views import commits_of, find_origin, with_noted
+from git_blackbird.controller.other_worktrees import runs_elsewhere
 from git_blackbird.controller.overview import view_task
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
@@ -41,9 +43,13 @@ def _show_task(call: Invocation, workspace: Workspace, task_id: str) -> None:
     runs = tuple(with_noted(workspace, run) for run in view.history.runs)
     view = view._replace(history=replace(view.history, runs=runs))
     commits = commits_of(workspace, runs[::-1])
-    for line in show_lines(view, call.output, list(commit_lines(commits))):
+    elsewhere = list(runs_elsewhere(workspace, {view.task.id}))
+    lines = show_lines(view, call.output, list(commit_lines(commits)))
+    for line in (*lines, *worktree_lines(elsewhere)):
         call.output.say(line)
-    call.output.data({**show_data(view, call.world.timestamp()), "commits": commits_data(commits)})
+    data = show_data(view, call.world.timestamp())
+    more = {"commits": commits_data(commits), "otherWorktrees": worktree_data(elsewhere)}
+    call.output.data({**data, **more})
     warn_faults(call.output, view.unreadable)
     warn_unconfirmed(call.output, view.unconfirmed)
 
@@ -53,7 +59,19 @@ def _show_prompt(call: Invocation, workspace: Workspace, task_id: str) -> None:
 
     told = preview(workspace, task_id)
     call.output.say(clean(told.text).rstrip("\n"))
-    call.output.data({"task": task_id, "agent": told.agent, "prompt": told.prompt, "context": told.context})
+    overview = told.overview
+    if overview is not None:
+        part = "the beginning of " if overview.is_beginning else ""
+        call.output.note(f"what is told of the project is {part}{overview.file}")
+    call.output.data(
+        {
+            "task": task_id,
+            "agent": told.agent,
+            "prompt": told.prompt,
+            "context": told.context,
+            "projectFile": None if overview is None else overview.file,
+        }
+    )
 
 
 def _show_origin(call: Invocation, origin: Origin) -> None:

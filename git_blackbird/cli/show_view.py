@@ -16,12 +16,14 @@ from git_blackbird.controller.held_parents import REVIEW_WORDS
 from git_blackbird.controller.overview import CHANGE_REVIEW, TaskView, why_failed
 from git_blackbird.messages.review_text import overall_word
 from git_blackbird.messages.run_text import shown_moment
+from git_blackbird.messages.undo_text import undo_lines
 from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.owed import OWED_WORDS
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean, clean_line
+from git_blackbird.model.undo import NO_UNDO
 
 MAX_RUNS = 5
 
@@ -43,6 +45,7 @@ def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterat
     if not task.is_over:
         yield from render_section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
     yield from render_section("due", list(_due(view, output.columns)))
+    yield from render_section("rejected change", list(undo_lines(view.undo or NO_UNDO)))
     yield from render_section("sent with the next start", list(_words(view)))
     yield from render_section("runs", list(_runs(view, output)))
     yield from render_section("reviews", list(_reviews(view)))
@@ -132,6 +135,7 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "due": None if owed is None else {"kind": owed.kind, "run": owed.run_id, "command": owed.command},
         "changeReview": None if change is None else {"run": change.id, "command": EXECUTE},
         "review": None if view.unreviewed is None else review_wait_data(view.unreviewed),
+        "undo": None if view.undo is None else plain(view.undo),
         "owedFeedback": None
         if review is None
         else {"parent": review.parent_task_id, "run": review.review_run_id, "feedback": review.feedback},

@@ -9,8 +9,10 @@ from git_blackbird.controller.forecast import Forecast
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.event_text import render_commit
 from git_blackbird.messages.review_text import render_failing, render_no_verdict
+from git_blackbird.messages.undo_text import undo_lines
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
+from git_blackbird.model.recorded import plain
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.stop import Stop
 from git_blackbird.model.text import clean, clean_line
@@ -121,15 +123,16 @@ def show_recorded(output: Output, recorded: Recorded) -> ExitCode:
         output.warn(text)
     for path in recorded.moved:
         output.say(f"  the worktree differs from the change in {clean_line(path)}")
-    for line in recorded.undo:
-        output.say(f"to take the change back: {clean(line)}")
+    for line in undo_lines(recorded.undo):
+        output.say(line)
     output.data(
         {
             "task": run.task_id,
             "run": run.id,
             "state": run.decision_state,
             "moved": list(recorded.moved),
-            "undo": list(recorded.undo),
+            "undo": list(recorded.undo.commands),
+            "undoLeaves": [plain(one) for one in recorded.undo.kept],
             "commit": None if recorded.commit is None else recorded.commit.oid,
         }
     )

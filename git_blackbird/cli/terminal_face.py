@@ -22,11 +22,20 @@ from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.viewing import page_diff, paths_of
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.answers import OTHER
 from git_blackbird.messages.event_text import render_notice, render_step, render_verdicts
 from git_blackbird.messages.figures import Meter
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, VIEWS, Choice, Decision, ReviewAgain
+from git_blackbird.model.choices import (
+    APPROVE_ANYWAY,
+    APPROVES,
+    STATE_OF,
+    VIEWS,
+    Choice,
+    Decision,
+    ReviewAgain,
+)
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
@@ -84,7 +93,7 @@ class TerminalFace:
                 self._begin(event)
             case RunPrinted():
                 self._agent.show(event)
-                if not event.is_plain:
+                if not event.is_plain and event.stream == "stdout":
                     # Among whole lines one can move; plain output ends anywhere.
                     self._move()
             case RunProgressed():
@@ -147,7 +156,7 @@ class TerminalFace:
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | LeftOpen | None:
-        """Ask question by question: a list where there are options, else a line."""
+        """Ask question by question: a list where there are options, which offers a line too, else a line."""
         answers: dict[str, str] = {}
         for number, question in enumerate(questions, start=1):
             self._display.show(question_panel(task, question, (number, len(questions))))
@@ -159,16 +168,26 @@ class TerminalFace:
         return answers
 
     async def _answer_one(self, question: Question, draft: Draft) -> str | LeftOpen:
-        name = clean_line(question.id)
         if not question.options:
-            try:
-                return await self._prompts.read_line(f"{name}:", draft)
-            finally:
-                draft.save()
-        chosen: str | LeftOpen = await self._prompts.choose(
-            name, [Offer(option, option) for option in question.options]
-        )
-        return chosen
+            answer = await self._write_answer(question, draft)
+            return LeftOpen() if isinstance(answer, Unfinished) else answer
+        offers = [Offer(option, option) for option in question.options]
+        while True:
+            chosen: str | Unfinished | LeftOpen = await self._prompts.choose(
+                clean_line(question.id), [*offers, Offer(Unfinished.BACK, OTHER)]
+            )
+            if isinstance(chosen, Unfinished):
+                chosen = await self._write_answer(question, draft)
+            if not isinstance(chosen, Unfinished):
+                return chosen
+
+    async def _write_answer(self, question: Question, draft: Draft) -> str | Unfinished | LeftOpen:
+        if draft.text in question.options:
+            draft.text = ""
+        try:
+            return await self._prompts.read_line(f"{clean_line(question.id)}:", draft)
+        finally:
+            draft.save()
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
@@ -209,7 +228,21 @@ class TerminalFace:
             elif choice is Choice.REVIEW_AGAIN:
                 return ReviewAgain()
             else:
-                return Decision(STATE_OF[choice])
+                is_meant = choice not in APPROVES or await self._confirms_branch(checkpoint)
+                if isinstance(is_meant, LeftOpen):
+                    return is_meant
+                if is_meant:
+                    return Decision(STATE_OF[choice], branch_confirmed=checkpoint.other_branch is not None)
+
+    async def _confirms_branch(self, checkpoint: Checkpoint) -> bool | LeftOpen:
+        """Ask whether to approve on another branch than the run's."""
+        if checkpoint.other_branch is None:
+            return True
+        self._display.put(f"Careful: {checkpoint.other_branch.text}.\n")
+        await self._display.drained()
+        offers = [Offer(False, "Go back"), Offer(True, APPROVE_ANYWAY)]
+        answer: bool | LeftOpen = await self._prompts.choose("Approve on this branch?", offers)
+        return answer
 
     async def _compose(self, draft: Draft, suggestion: str) -> str | LeftOpen | None:
         """Read a change request; None goes back to the list. However this ends, the draft is on disk then."""

@@ -47,13 +47,13 @@ class Writer:
         """Write one piece of text; it is never dropped."""
         self.perform(lambda: self.write(text, stream), len(text))
 
-    def put_droppable(self, text: str) -> None:
+    def put_droppable(self, text: str, where: int = STDOUT) -> None:
         """Write one piece of text if whoever reads keeps up, else count what is lost."""
         if self.is_behind:
             self.drop(len(text.encode(errors="replace")))
         else:
             self._own_up()
-            self.put(text)
+            self.put(text, where)
 
     def drop(self, size: int) -> None:
         """Count ``size`` bytes as lost; how many were is said with the next piece that is not."""

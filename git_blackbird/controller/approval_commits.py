@@ -25,11 +25,12 @@ from git_blackbird.git.commit_process import (
 from git_blackbird.git.commits import CommitRefusedError, HookRefusedError, IndexMoveError, move_index
 from git_blackbird.git.index_lock import require_free_index
 from git_blackbird.model.change import TreePair
-from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook
+from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook, OtherBranch
 from git_blackbird.model.commands import approve_without_commit, task_command
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
+from git_blackbird.model.text import shell_word
 from git_blackbird.model.trailers import render_commit_message
 from git_blackbird.storage.approval_note import ApprovalNote, drop_note, load_note, save_note
 from git_blackbird.storage.locks import approval_lock
@@ -72,12 +73,16 @@ class ApprovalInterruptedError(RequestError):
 
 @dataclass(frozen=True)
 class Approval:
-    """An approval in the making; ``began`` is the commit HEAD named when work on the change began."""
+    """An approval in the making; ``began`` is the commit HEAD named when work on the change began.
+
+    ``strayed`` is there where HEAD has left the branch of the run, and nobody said that this is meant.
+    """
 
     task: Task
     run: Run
     pair: TreePair | None
     began: str | None = None
+    strayed: OtherBranch | None = None
 
 
 def commits_approvals(workspace: Workspace) -> bool:
@@ -116,6 +121,8 @@ def committed(workspace: Workspace, approval: Approval) -> Iterator[ApprovalComm
         except UnusableError as error:
             raise ApprovalRefusedError(approval.task, error.message) from error
         plan, moved = _plan(workspace, approval)
+        if plan.edits and approval.strayed is not None:
+            raise _on_other_branch(approval.task, approval.strayed)
         result = _commit(workspace, approval, plan, right) if plan.edits else _find(workspace, approval)
         try:
             yield ApprovalCommit(result.oid, result.paths, moved, result.warnings)
@@ -144,6 +151,11 @@ def _plan(workspace: Workspace, approval: Approval) -> tuple[CommitPlan, tuple[s
         way = None if plan.has_moved_on else plan.way or _WAY_PAST_EDITS
         raise ApprovalRefusedError(task, _listed(plan.obstacles), way)
     return plan, moved
+
+
+def _on_other_branch(task: Task, found: OtherBranch) -> ApprovalRefusedError:
+    way = f"go back with `git switch {shell_word(found.worked_on)}`, or add --any-branch to commit here,"
+    return ApprovalRefusedError(task, f"its commit would go to another branch: {found.text}", way)
 
 
 def _listed(obstacles: tuple[str, ...]) -> str:

@@ -5,16 +5,17 @@ from dataclasses import replace
 
 from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.approval_commits import foresee
-from git_blackbird.controller.outside_moves import joined_outside, own_legs
+from git_blackbird.controller.outside_moves import joined_outside, joined_submodules, own_legs
 from git_blackbird.controller.pending import find_pending
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import compose, differs, summarize, touched
 from git_blackbird.git.program import GitStoppedError
+from git_blackbird.git.repository import head
 from git_blackbird.messages.suggestion import render_suggestion
 from git_blackbird.model.change import Between, Summary, TreePair
-from git_blackbird.model.checkpoint import Checkpoint, SinceRequest
+from git_blackbird.model.checkpoint import Checkpoint, OtherBranch, SinceRequest
 from git_blackbird.model.decisions import is_session_lost
 from git_blackbird.model.history import History, requested_change, since_done, total_cost
 from git_blackbird.model.ids import TaskId
@@ -34,14 +35,14 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
     """
     runs = since_done(image.history(task.id))
     pair, summary = change_of(workspace, image, run, runs)
-    worktree = None if pair is None else _worktree(workspace, pair)
+    worktree = None if pair is None else worktree_tree(workspace, pair)
     merged = readable_merged(run)
     return Checkpoint(
         task=task,
         run=run,
         summary=summary,
         pair=pair,
-        moved=_moved(workspace, pair, worktree),
+        moved=moved_in(workspace, pair, worktree),
         runs=len(runs),
         cost_usd=total_cost(runs),
         no_request=request_obstacle(workspace, image.history(task.id), run),
@@ -50,7 +51,16 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         suggestion=render_suggestion(run, merged),
         reasons=reasons_to_ask(workspace, image.history(task.id), run),
         since_request=_since_request(workspace, image, run, runs),
+        other_branch=other_branch(workspace, run),
     )
+
+
+def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
+    """Say whether HEAD has left the branch that a run worked on; None where it has not, or nobody knows."""
+    if run.branch is None:
+        return None
+    now = head(workspace.repo).branch
+    return None if now == run.branch else OtherBranch(run.branch, now)
 
 
 def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
@@ -103,7 +113,13 @@ def change_of(
     except BlackbirdError as error:
         return None, Summary(minimal=error.message)
     own = run.review_summary.left_out if run.review_summary is not None else ()
-    return pair, replace(summary, between=between, left_out=own, outside=joined_outside(runs))
+    return pair, replace(
+        summary,
+        between=between,
+        left_out=own,
+        outside=joined_outside(runs),
+        submodules=joined_submodules(runs),
+    )
 
 
 def _between(workspace: Workspace, image: Image, runs: Sequence[Run], pair: TreePair) -> Iterator[Between]:
@@ -121,12 +137,8 @@ def _others(image: Image, own: TaskId) -> Iterator[Run]:
         yield from image.histories[task_id].own
 
 
-def moved_paths(workspace: Workspace, pair: TreePair | None) -> tuple[str, ...]:
-    """Name the paths of a change that differ in the worktree by now; what is approved is the change."""
-    return _moved(workspace, pair, None if pair is None else _worktree(workspace, pair))
-
-
-def _worktree(workspace: Workspace, pair: TreePair) -> str | None:
+def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:
+    """Take the worktree as it is now, to compare a change with; None when it cannot be recorded."""
     try:
         return snapshot(workspace, since=pair.head).tree
     except GitStoppedError:
@@ -136,7 +148,8 @@ def _worktree(workspace: Workspace, pair: TreePair) -> str | None:
         return None
 
 
-def _moved(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> tuple[str, ...]:
+def moved_in(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> tuple[str, ...]:
+    """Name the paths of a change that differ in the worktree by now; what is approved is the change."""
     if pair is None or worktree is None:
         return ()
     try:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from git_blackbird.agents.logs import TAIL_BYTES
 from git_blackbird.agents.protocol import Abilities
 from git_blackbird.agents.runner import EndCause, Ended
 from git_blackbird.controller.claims import list_noted
@@ -13,7 +14,7 @@ from git_blackbird.controller.orders import Order
 from git_blackbird.controller.outside_moves import OwnChange, own_change
 from git_blackbird.controller.plan_guard import check_plan
 from git_blackbird.controller.record_watch import found_notices
-from git_blackbird.controller.snapshots import snapshot
+from git_blackbird.controller.snapshots import snapshot, submodules
 from git_blackbird.controller.statuses import save_status
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, UnusableError
@@ -23,6 +24,7 @@ from git_blackbird.git.program import GitStoppedError
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.git.repository import head
 from git_blackbird.git.snapshot import Snapshot
+from git_blackbird.git.submodules import submodule_changes
 from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.conversation import Reading, Refusal
 from git_blackbird.model.events import Notice, Weight
@@ -108,6 +110,7 @@ def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> R
         trees = {"head_tree": None, "review_summary": Summary(minimal=error.message)}
     usage = closing.ended.reading.usage
     changed = trees["head_tree"] is None or trees["head_tree"] != trees.get("base_tree", run.base_tree)
+    changed = changed or bool(trees["review_summary"].submodules)
     asked_model = usage is not None and usage.output_tokens > 0
     outcome = judge(closing, Traces(changed, worked=changed or asked_model))
     now = workspace.world.timestamp()
@@ -155,12 +158,19 @@ def ending_fields(ended: Ended, outcome: Outcome, now: str) -> dict[str, Any]:
     }
     if outcome.overtaken_by is not None:
         fields |= {"superseded_at": now, "superseded_by": outcome.overtaken_by}
+    fields |= tail_of(ended.stdout_bytes, ended.stderr_bytes)
     return fields | not_kept(ended.stdout_dropped, ended.stderr_dropped)
 
 
 def not_kept(stdout: int, stderr: int) -> dict[str, StreamCut]:
     """Give the field that says how many bytes of each stream its log does not have; none where it has all."""
     return {"not_kept": StreamCut(stdout=stdout, stderr=stderr)} if stdout or stderr else {}
+
+
+def tail_of(stdout: int, stderr: int) -> dict[str, StreamCut]:
+    """Give the field that says how much was printed of which the record has only the end."""
+    cut = StreamCut(stdout=stdout if stdout > TAIL_BYTES else 0, stderr=stderr if stderr > TAIL_BYTES else 0)
+    return {"tail_of": cut} if cut.stdout or cut.stderr else {}
 
 
 def _session(run: Run, closing: Closing) -> str | None:
@@ -199,7 +209,13 @@ def summarize_leg(workspace: Workspace, face: Face, run: Run) -> dict[str, Any]:
             return fields | {"review_summary": Summary(minimal="the snapshot from before the run is missing")}
         own = _own_change(workspace, face, run, TreePair(run.base_tree, after.tree), log_end)
         save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
-        summary = replace(summarize(workspace.repo, own.pair), left_out=after.left_out, outside=own.outside)
+        inside = submodule_changes(workspace.repo, own.pair, run.base_submodules or {}, submodules(workspace))
+        summary = replace(
+            summarize(workspace.repo, own.pair),
+            left_out=after.left_out,
+            outside=own.outside,
+            submodules=inside,
+        )
         return fields | {"base_tree": own.pair.base, "review_summary": summary}
     except GitStoppedError:
         raise

@@ -143,7 +143,9 @@ async def follow_agent(
             crew.agent.reader(assignment),
             limits,
             on_progress=lambda step: face.notify(RunProgressed(task_id, run_id, step)),
-            on_output=(lambda data: face.notify(RunPrinted(task_id, run_id, data, is_plain=is_plain)))
+            on_output=(
+                lambda data, stream: face.notify(RunPrinted(task_id, run_id, data, stream, is_plain=is_plain))
+            )
             if face.wants_output
             else None,
             hurry=hurry,

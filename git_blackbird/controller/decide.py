@@ -1,6 +1,5 @@
 """Recording a decision: under the store lock, from anywhere, once."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from git_blackbird.controller.approval_commits import (
@@ -9,52 +8,58 @@ from git_blackbird.controller.approval_commits import (
     commits_approvals,
     committed,
 )
-from git_blackbird.controller.checkpoints import change_of, moved_paths, request_obstacle
+from git_blackbird.controller.checkpoints import (
+    change_of,
+    moved_in,
+    other_branch,
+    request_obstacle,
+    worktree_tree,
+)
 from git_blackbird.controller.deferred_commits import record_deferred
 from git_blackbird.controller.drafts import drop_arrived
-from git_blackbird.controller.outside_moves import changed_by_others, without_paths
 from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
 from git_blackbird.controller.statuses import save_statuses
+from git_blackbird.controller.undo import prepare_undo
 from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.changes import entry, restore_command, touched
-from git_blackbird.git.commit_plan import tree_of
-from git_blackbird.git.repository import head
 from git_blackbird.messages.suggestion import bound_output, render_suggestion
 from git_blackbird.model.change import TreePair
-from git_blackbird.model.checkpoint import ApprovalCommit
+from git_blackbird.model.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.history import History, since_done
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunType, TerminalReason
+from git_blackbird.model.run import APPROVALS, DecisionState, Run, TerminalReason
 from git_blackbird.model.task_review import readable_merged
-from git_blackbird.model.text import clean_line
+from git_blackbird.model.undo import NO_UNDO, Undo
 from git_blackbird.storage.store import Image
-
-_UNDO_IS_LOST = "the snapshots of the change are gone: no command is known that takes it back"
 
 
 @dataclass(frozen=True)
 class Recorded:
     """What a decision led to: the record, paths that differ by now, how a rejected change is undone.
 
-    ``commit`` is what an approval committed; None where it commits nothing. ``undo_is_lost`` says that
-    nobody knows any more how to undo the change.
+    ``commit`` is what an approval committed; None where it commits nothing. ``undo_fault`` says why no
+    command is known that takes the change back. ``other_branch`` is there where nobody was asked about it.
     """
 
     run: Run
     moved: tuple[str, ...] = ()
-    undo: tuple[str, ...] = ()
+    undo: Undo = NO_UNDO
     commit: ApprovalCommit | None = None
-    undo_is_lost: bool = False
+    undo_fault: str | None = None
+    other_branch: OtherBranch | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is not as it was meant."""
         made = () if self.commit is None else self.commit.warnings
-        return (*made, _UNDO_IS_LOST) if self.undo_is_lost else made
+        if self.other_branch is not None:
+            made = (*made, f"{self.run.task_id} is approved on another branch: {self.other_branch.text}")
+        if self.undo_fault is not None:
+            made = (*made, f"no command is known that takes the change back: {self.undo_fault}")
+        return made
 
 
 def record_decision(
@@ -79,25 +84,32 @@ def record_decision(
         _check_request(workspace, image, run, decision)
     runs = since_done(image.history(task.id))
     pair, _ = change_of(workspace, image, run, runs)
+    elsewhere = other_branch(workspace, run) if decision.state in APPROVALS else None
     if (
         decision.state in APPROVALS
         and commits_approvals(workspace)
         and not (pair is not None and pair.is_empty)
     ):
+        strayed = None if decision.branch_confirmed else elsewhere
+        approval = Approval(task, run, pair, runs[0].head_commit, strayed)
         try:
-            with committed(workspace, Approval(task, run, pair, runs[0].head_commit)) as commit:
+            with committed(workspace, approval) as commit:
                 decided = _save(workspace, run, decision, pair, commit)
         except ApprovalRefusedError as error:
             _keep_hook_output(workspace, image.history(task.id), run, error)
             raise
         return Recorded(decided, commit.moved, commit=commit)
-    moved = moved_paths(workspace, pair)
+    worktree = None if pair is None else worktree_tree(workspace, pair)
+    moved = moved_in(workspace, pair, worktree)
     decided = _save(workspace, run, decision, pair)
+    if decision.state is not DecisionState.REJECTED or pair is None or pair.is_empty:
+        warned = None if decision.branch_confirmed else elsewhere
+        return Recorded(decided, moved, other_branch=warned)
     try:
-        return Recorded(decided, moved, _undo(workspace, decision, runs, pair))
-    except BlackbirdError:
-        # The snapshots of the change are gone; what is rejected does not need them.
-        return Recorded(decided, moved, undo_is_lost=True)
+        return Recorded(decided, moved, prepare_undo(workspace, runs, pair, worktree))
+    except BlackbirdError as error:
+        # The snapshots of the change may be gone; what is rejected does not need them.
+        return Recorded(decided, moved, undo_fault=error.message)
 
 
 def _keep_hook_output(
@@ -120,45 +132,6 @@ def _with_suggestion(run: Run, decision: Decision) -> Decision:
     if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
         return decision
     return replace(decision, feedback=render_suggestion(run, readable_merged(run)))
-
-
-def _undo(
-    workspace: Workspace, decision: Decision, runs: Sequence[Run], pair: TreePair | None
-) -> tuple[str, ...]:
-    """Give the commands that take a rejected change back; a person runs them, never this program.
-
-    No command is for a file that the person has committed: what they did is in it as well.
-    """
-    if decision.state is not DecisionState.REJECTED or pair is None or pair.is_empty:
-        return ()
-    if all(run.run_type is RunType.MANUAL for run in runs):
-        return tuple(f"git revert {oid}" for run in reversed(runs) for oid in reversed(run.commits[-1:]))
-    kept = _committed_over(workspace, runs, pair)
-    left = without_paths(workspace, pair, kept) if kept else pair
-    commands = () if left.is_empty else restore_command(workspace.repo, left, workspace.world.cwd)
-    return (*commands, *(_by_hand(path, oid) for path, oid in sorted(kept.items())))
-
-
-def _committed_over(workspace: Workspace, runs: Sequence[Run], pair: TreePair) -> dict[bytes, str]:
-    """Return the paths where taking the change back would undo a commit of someone else's, and that commit.
-
-    Where HEAD holds just what the change began with, the change is in the worktree alone.
-    """
-    repo = workspace.repo
-    commit = head(repo).commit
-    others = changed_by_others(workspace, runs)
-    if commit is None or not others:
-        return {}
-    now = tree_of(repo, commit)
-    paths = touched(repo, pair) & others.keys()
-    return {path: others[path] for path in paths if entry(repo, now, path) != entry(repo, pair.base, path)}
-
-
-def _by_hand(path: bytes, oid: str) -> str:
-    name = clean_line(path.decode(errors="replace"))
-    return (
-        f"# {name}: commit {oid[:10]}, made since the run began, changed it too; take the change back by hand"
-    )
 
 
 def _check_request(workspace: Workspace, image: Image, run: Run, decision: Decision) -> None:

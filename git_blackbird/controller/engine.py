@@ -13,6 +13,7 @@ from git_blackbird.controller.face import Face
 from git_blackbird.controller.finishing import interrupted, refused, refused_session
 from git_blackbird.controller.leg import run_leg
 from git_blackbird.controller.orders import Order
+from git_blackbird.controller.other_worktrees import runs_elsewhere
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.summons import Summoning
 from git_blackbird.controller.workspace import Workspace
@@ -64,6 +65,8 @@ class Engine:
         """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
         agent = self._agent(order)
         crew = self._crew(agent)
+        for one in runs_elsewhere(self._workspace, {order.task.id} - self._touched):
+            self._face.notify(Notice(Weight.WARNING, f"{order.task.id}: {one.text}", task_id=order.task.id))
         self._touched.add(order.task.id)
         self._at_work = "pausing", order.task.id
         run = await self._stoppable(run_leg(crew, order, self._hurry))

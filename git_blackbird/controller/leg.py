@@ -17,7 +17,7 @@ from git_blackbird.controller.outside_moves import forget_trace, keep_trace_shor
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.readying import NoLongerReadyError, require_recorded
 from git_blackbird.controller.record_watch import NOT_WATCHED
-from git_blackbird.controller.snapshots import snapshot
+from git_blackbird.controller.snapshots import snapshot, submodules
 from git_blackbird.controller.unreadable import require_usable
 from git_blackbird.controller.work_folders import remove_litter, work_folder
 from git_blackbird.git.head_moves import log_size
@@ -45,7 +45,8 @@ async def run_leg(crew: Crew, order: Order, hurry: asyncio.Event) -> Run:
     size = log_size(crew.workspace.repo)
     base = await run_in_thread(lambda: snapshot(crew.workspace))
     _name_left_out(crew, base.left_out)
-    opening = _opening(crew, order, base).with_fields(head_log=size)
+    inside = await run_in_thread(lambda: submodules(crew.workspace))
+    opening = _opening(crew, order, base).with_fields(head_log=size, base_submodules=inside or None)
     with (
         hold_session(crew.workspace, crew.face, opening),
         work_folder(crew.workspace.layout, opening.id) as folder,

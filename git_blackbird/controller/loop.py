@@ -9,6 +9,7 @@ from git_blackbird.controller.agents import (
     reviewer_of,
 )
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
+from git_blackbird.controller.asking import left_unanswered
 from git_blackbird.controller.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
 from git_blackbird.controller.conduct import Crew
@@ -55,10 +56,11 @@ from git_blackbird.controller.unfinished import (
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.git.program import GitStoppedError
-from git_blackbird.messages.answers import match_answers
+from git_blackbird.messages.answers import match_answers, take_answer
 from git_blackbird.messages.questions import questions_of
+from git_blackbird.messages.undo_text import undo_lines
 from git_blackbird.model.choices import Decision, ReviewAgain
-from git_blackbird.model.commands import answer_options, task_command
+from git_blackbird.model.commands import task_command
 from git_blackbird.model.decisions import Decide
 from git_blackbird.model.due import (
     Ask,
@@ -150,8 +152,8 @@ class Loop(Engine):
                 step = self._review_change(image, task, run)
             case Decide(task, run):
                 step = self._decide(image, task, run)
-            case Ask(task, run):
-                step = self._ask(standing, task, run)
+            case Ask():
+                step = self._ask(standing, due)
             case ReviewParent(task):
                 step = self._review(image, task)
             case Start(task):
@@ -301,8 +303,8 @@ class Loop(Engine):
         self._face.notify(Decided(task.id, run.id, decision.state, elsewhere=False, commit=recorded.commit))
         for text in recorded.warnings:
             self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
-        for line in recorded.undo:
-            self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
+        for line in undo_lines(recorded.undo):
+            self._face.notify(Notice(Weight.INFO, line, task_id=task.id))
         return self._after_decision(recorded.run)
 
     def _after_decision(self, run: Run) -> Stop | None:
@@ -335,23 +337,15 @@ class Loop(Engine):
             order = order_continue(run, task, standing.owed_words(task.id), words)
         return await self._leg(order)
 
-    async def _ask(self, standing: Standing, task: Task, run: Run) -> Stop | None:
+    async def _ask(self, standing: Standing, due: Ask) -> Stop | None:
+        task, run, message = due.task, due.run, due.message
         questions = questions_of(run)
         asking = or_elsewhere(self._workspace, lambda: self._face.answer(task, questions), run)
         reply = await self._stoppable(asking)
-        if isinstance(reply, Run):
-            return None
         if isinstance(reply, Mapping):
-            answers = match_answers(questions, reply)
-            return await self._leg(order_answers(run, task, standing.owed_words(task.id), answers))
-        reason = (
-            StopReason.INTERRUPTED
-            if isinstance(reply, LeftOpen) or self._interrupted
-            else StopReason.WAITING_USER
-        )
-        return Stop(
-            reason,
-            f"{task.id} waits for answers",
-            (task_command("resume", task.id, answer_options(questions)),),
-            task.id,
-        )
+            answers = match_answers(questions, reply, take_answer)
+            order = order_answers(run, task, standing.owed_words(task.id), answers)
+            return await self._leg(order if message is None else order.with_message(message))
+        if self._interrupted:
+            reply = LeftOpen()
+        return left_unanswered(self._workspace, self._face, due, reply)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from git_blackbird.controller.project_overview import load_overview
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.messages.context import (
-    SNAPSHOT_BYTES,
-    bound_snapshot,
     build_context,
     with_answers,
+    with_changed_files,
     with_feedback,
     with_review_feedback,
 )
@@ -28,12 +28,10 @@ from git_blackbird.model.history import OwedWords
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.standing import Standing
-from git_blackbird.model.system_faults import is_exhausted
-from git_blackbird.storage.layout import OVERVIEW_NAME, STATE_NAME
-from git_blackbird.storage.reading import load_beginning
 
-_OF_ONE_RUN = frozenset({"questions", "answers", "feedback", "parentReviewFeedback"})
-_SNAPSHOT_FILES = (f"{STATE_NAME}/{OVERVIEW_NAME}", "OVERVIEW.md", "README.md")
+_OF_ONE_RUN = frozenset(
+    {"questions", "answers", "feedback", "parentReviewFeedback", "changedFiles", "changedFilesTotal"}
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,8 @@ class Order:
 def order_start(workspace: Workspace, standing: Standing, task: Task, message: str | None) -> Order:
     """Order a fresh session, told everything the task is owed."""
     owed = _with_message(standing.owed_words(task.id), message)
-    context = _told(build_context(standing.plan, task, load_snapshot(workspace)), owed)
+    project = load_overview(workspace)
+    context = _told(build_context(standing.plan, task, None if project is None else project.text), owed)
     return Order(task, context, render_prompt(context), message=message)
 
 
@@ -89,7 +88,8 @@ def order_changes(
     request_text = render_change_request(current, change)
     earlier = _earlier(owed, request)
     prompt = join_messages(request_text, earlier) if earlier else request_text
-    return _resumed(run, task, _with_message(owed, message), prompt, message)
+    order = _resumed(run, task, _with_message(owed, message), prompt, message)
+    return replace(order, context=with_changed_files(order.context, change))
 
 
 def _resumed(run: Run, task: Task, owed: OwedWords, prompt: str, message: str | None) -> Order:
@@ -115,20 +115,3 @@ def _earlier(owed: OwedWords, said_now: str | None) -> str:
     answers = render_answers(owed.questions, owed.answers) if owed.answers else ""
     review = render_review_feedback(owed.review) if owed.review else ""
     return join_messages(review, render_earlier_requests(texts), answers).strip("\n")
-
-
-def load_snapshot(workspace: Workspace) -> str | None:
-    """Read the project snapshot for the context pack: the first of three files, bounded."""
-    for name in _SNAPSHOT_FILES:
-        top = workspace.layout.state_root
-        try:
-            data = load_beginning(top, top / name, 4 * SNAPSHOT_BYTES)
-        except OSError as error:
-            # There is none, or none that a repository may have an agent read.
-            if is_exhausted(error):
-                raise
-            continue
-        text = bound_snapshot(data.decode(errors="replace"))
-        if text:
-            return text
-    return None

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from git_blackbird.controller.workspace import Workspace
@@ -11,7 +12,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.git_trace import drop_trace, shorten_trace, start_trace
 from git_blackbird.git.head_moves import Carrier, moves_of_others
 from git_blackbird.git.repository import head
-from git_blackbird.model.change import MAX_OUTSIDE, OutsideMove, TreePair
+from git_blackbird.model.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, TreePair
 from git_blackbird.model.head_moves import HeadMove, LogSpan, Mover
 from git_blackbird.model.run import Run
 from git_blackbird.storage.layout import HIDDEN
@@ -138,3 +139,16 @@ def joined_outside(runs: Iterable[Run]) -> tuple[OutsideMove, ...]:
     """Give the moves of others during several runs, oldest first."""
     found = [one for run in runs if run.review_summary is not None for one in run.review_summary.outside]
     return tuple(found[-MAX_OUTSIDE:])
+
+
+def joined_submodules(runs: Iterable[Run]) -> tuple[SubmoduleChange, ...]:
+    """Give what several runs did to submodules, each once."""
+    joined: dict[str, SubmoduleChange] = {}
+    for one in (
+        one for run in runs if run.review_summary is not None for one in run.review_summary.submodules
+    ):
+        known = joined.get(one.path, one)
+        joined[one.path] = replace(
+            one, commits=one.commits or known.commits, content=one.content or known.content
+        )
+    return tuple(joined[path] for path in sorted(joined))

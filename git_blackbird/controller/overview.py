@@ -24,9 +24,11 @@ from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.undo import Undo
 from git_blackbird.model.unreadable import blocked_tasks, full_readiness, may_start, ready_tasks
 from git_blackbird.storage.locks import controller_holder, run_being_approved
 from git_blackbird.storage.store import Image
+from git_blackbird.storage.undo import load_undo
 
 CHANGE_REVIEW = "its change is to be reviewed"
 APPROVING = "approved: its change is being committed"
@@ -298,7 +300,7 @@ class TaskView(NamedTuple):
     ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
     how a parent waits for its review, ``to_review`` the run whose change is yet to be reviewed,
     ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing,
-    ``skipped`` the children that nobody does.
+    ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back.
     """
 
     task: Task
@@ -314,6 +316,7 @@ class TaskView(NamedTuple):
     unreadable: tuple[RecordFault, ...] = ()
     unconfirmed: tuple[UnconfirmedRecord, ...] = ()
     skipped: tuple[TaskId, ...] = ()
+    undo: Undo | None = None
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
@@ -329,6 +332,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     return view._replace(
         unreadable=(*view.unreadable, *(one for one in saved.faults if one.path == path)),
         unconfirmed=(*view.unconfirmed, *(one for one in saved.unconfirmed if one.path == path)),
+        undo=None if view.history.newest is None else load_undo(workspace.layout, view.history.newest),
     )
 
 

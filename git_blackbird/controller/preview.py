@@ -7,6 +7,7 @@ from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.controller.agents import agent_of, chosen_agent
 from git_blackbird.controller.checkpoints import change_of
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
+from git_blackbird.controller.project_overview import Overview, load_overview
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.decisions import is_session_lost
@@ -19,12 +20,16 @@ from git_blackbird.storage.store import Image
 
 @dataclass(frozen=True)
 class Preview:
-    """What would be told: ``text`` as that agent reads it, ``prompt`` as prose, ``context`` as the pack."""
+    """What would be told: ``text`` as that agent reads it, ``prompt`` as prose, ``context`` as the pack.
+
+    ``overview`` is the file that a fresh session is told of the project.
+    """
 
     agent: str
     text: str
     prompt: str
     context: dict[str, Any]
+    overview: Overview | None = None
 
 
 def preview(workspace: Workspace, task_id: str) -> Preview:
@@ -39,7 +44,8 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
         raise RequestError(f"{task.id} has children; only leaves are executed")
     order = _order(workspace, image, standing, task)
     agent = chosen_agent(workspace) if order.resumes is None else agent_of(workspace, order.resumes)
-    return Preview(agent.name, _as_read(workspace, agent, order), order.prompt, order.context)
+    overview = load_overview(workspace) if order.resumes is None else None
+    return Preview(agent.name, _as_read(workspace, agent, order), order.prompt, order.context, overview)
 
 
 def _order(workspace: Workspace, image: Image, standing: Standing, task: Task) -> Order:

@@ -12,7 +12,7 @@ from git_blackbird.controller.agents import agent_of
 from git_blackbird.controller.approval_commits import mend_cut_off
 from git_blackbird.controller.assignments import recorded_assignment
 from git_blackbird.controller.claims import forget_noted
-from git_blackbird.controller.closing import not_kept, save_closed, summarize_leg
+from git_blackbird.controller.closing import not_kept, save_closed, summarize_leg, tail_of
 from git_blackbird.controller.conduct import log_bytes
 from git_blackbird.controller.config_guard import forget_config
 from git_blackbird.controller.deferred_commits import deferred_commit_of, record_deferred
@@ -216,12 +216,20 @@ def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
 def _streams(workspace: Workspace, files: LogFiles) -> dict[str, Any]:
     """Give what a record says of what was printed."""
     fields: dict[str, Any] = {"stdout": _tail(files.stdout), "stderr": _tail(files.stderr)}
+    fields |= tail_of(_size(files.stdout), _size(files.stderr))
     bound = log_bytes(workspace)
     return fields | not_kept(count_beyond(files.stdout, bound), count_beyond(files.stderr, bound))
 
 
 def _tail(path: Path) -> str | None:
     return read_tail(path) or None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 def _is_log(path: Path) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from git_blackbird.controller.agents import agent_of, probe
+from git_blackbird.controller.asking import only_answers
 from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.decide import record_decision, require_requestable
 from git_blackbird.controller.face import Face
@@ -14,7 +15,7 @@ from git_blackbird.controller.status_changes import order_restart
 from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import AgentUnavailableError, RequestError
-from git_blackbird.messages.answers import match_answers
+from git_blackbird.messages.answers import match_answers, parse_answer
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import (
@@ -95,7 +96,14 @@ def resume_all_loop(workspace: Workspace, face: Face, parent_id: str) -> tuple[L
             text = f"{leaf.id} cannot be resumed: {obstacle}"
             face.notify(Notice(Weight.WARNING, text, restart_command(leaf.id), leaf.id))
     owing = frozenset(leaf.id for leaf in leaves)
-    return Loop(workspace, face, Call(only=owing, starts_left=0, carries=owing, widens=True)), Opening()
+    # What one of them asked before it is answered first: the answers carry the feedback as well.
+    asked = frozenset(
+        run.id
+        for task, run in standing.latest_runs()
+        if task.id in owing and run.status is RunStatus.WAITING_USER
+    )
+    call = Call(only=owing, starts_left=0, carries=owing, asked=asked, widens=True)
+    return Loop(workspace, face, call), Opening()
 
 
 def _feedback_obstacle(workspace: Workspace, standing: Standing, leaf: Task) -> str | None:
@@ -133,10 +141,11 @@ def _resume(workspace: Workspace, image: Image, request: ResumeRequest) -> Order
     return order_continue(run, task, owed, request.message)
 
 
-def require_tellable(workspace: Workspace, task_id: str) -> Run:
+def require_tellable(workspace: Workspace, task_id: str, *, is_answered: bool = False) -> Run:
     """Refuse, before it is written, a message that ``resume -m`` would refuse, as far as the records say.
 
-    Gives the run that it is about. Raises RequestError, AgentUnavailableError.
+    ``is_answered``: the message goes with answers to what the agent asked. Gives the run that it is about.
+    Raises RequestError, AgentUnavailableError.
     """
     standing = workspace.standing_of(task_id)
     task = find_task(standing.plan, task_id)
@@ -149,8 +158,8 @@ def require_tellable(workspace: Workspace, task_id: str) -> Run:
         require_requestable(workspace, history, run)
     else:
         _require_session(workspace, history, task, run)
-    if run.status is RunStatus.WAITING_USER:
-        raise _only_answers(task, run)
+    if run.status is RunStatus.WAITING_USER and not is_answered:
+        raise only_answers(task, answer_options(questions_of(run)).strip())
     return run
 
 
@@ -197,18 +206,10 @@ def _require_session(workspace: Workspace, history: History, task: Task, run: Ru
 
 def _answer(task: Task, run: Run, owed: OwedWords, request: ResumeRequest) -> Order | Ask:
     if request.answers:
-        order = order_answers(run, task, owed, match_answers(questions_of(run), request.answers))
+        answers = match_answers(questions_of(run), request.answers, parse_answer)
+        order = order_answers(run, task, owed, answers)
         return order if request.message is None else order.with_message(request.message)
-    if request.message is not None:
-        raise _only_answers(task, run)
-    return Ask(task, run)
-
-
-def _only_answers(task: Task, run: Run) -> RequestError:
-    return RequestError(
-        f"{task.id} is waiting for answers; -m alone does not answer them",
-        hint=answer_options(questions_of(run)).strip(),
-    )
+    return Ask(task, run, request.message)
 
 
 def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | None) -> tuple[Loop, Opening]:

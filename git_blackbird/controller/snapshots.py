@@ -1,9 +1,26 @@
 """Snapshots as the configuration bounds them."""
 
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.program import GitStoppedError
 from git_blackbird.git.repository import opened
 from git_blackbird.git.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from git_blackbird.git.submodules import submodule_states
 from git_blackbird.storage.layout import HIDDEN
+
+
+def submodules(workspace: Workspace) -> dict[str, str]:
+    """Give digests of what lies uncommitted in submodules; empty where it cannot be told.
+
+    Raises GitStoppedError.
+    """
+    try:
+        return submodule_states(workspace.repo, float(workspace.settings.number("snapshot.timeoutSeconds")))
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # The snapshot itself does not depend on it.
+        return {}
 
 
 def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:

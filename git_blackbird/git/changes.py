@@ -1,20 +1,18 @@
-"""What lies between snapshots: paths, the change of several runs, how to see it and how to take it back."""
+"""What lies between snapshots: paths, the change of several runs, and how to see it."""
 
 import contextlib
-import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 from git_blackbird.git.pager import page, pager_command
 from git_blackbird.git.program import operands, revisions
 from git_blackbird.git.repository import Repository
 from git_blackbird.git.summary import summarize
-from git_blackbird.git.trees import SUBMODULE, Entry, Trees, parents
+from git_blackbird.git.trees import Entry, Trees, parents
 from git_blackbird.model.change import TreePair
 
 __all__ = [
@@ -22,8 +20,8 @@ __all__ = [
     "diff_args",
     "diff_text",
     "differs",
+    "diverged_paths",
     "entry",
-    "restore_command",
     "show_diff",
     "summarize",
     "touched",
@@ -31,7 +29,6 @@ __all__ = [
 
 Filter = Callable[[Iterator[bytes]], Iterator[bytes]]
 
-_MAX_NAMED_PATHS = 20
 _CHUNK = 64 * 1024
 # The plain patch, whatever the user configured for looking at diffs.
 PATCH = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color")
@@ -57,18 +54,20 @@ def entry(repo: Repository, tree: str, path: bytes) -> Entry | None:
     return Trees(repo).entry(tree, path)
 
 
-def differs(repo: Repository, worktree_tree: str, pair: TreePair) -> tuple[str, ...]:
-    """Name the paths of the change at which the worktree no longer holds what the change left there.
+def diverged_paths(repo: Repository, worktree_tree: str, pair: TreePair) -> Iterator[bytes]:
+    """Give, in order, the paths at which the worktree no longer holds what the change left there.
 
     ``worktree_tree`` is a fresh snapshot.
     """
     trees = Trees(repo)
-    paths = sorted(trees.touched(pair.base, pair.head))
-    return tuple(
-        path.decode(errors="replace")
-        for path in paths
-        if trees.entry(worktree_tree, path) != trees.entry(pair.head, path)
-    )
+    for path in sorted(trees.touched(pair.base, pair.head)):
+        if trees.entry(worktree_tree, path) != trees.entry(pair.head, path):
+            yield path
+
+
+def differs(repo: Repository, worktree_tree: str, pair: TreePair) -> tuple[str, ...]:
+    """Name the same paths as text."""
+    return tuple(path.decode(errors="replace") for path in diverged_paths(repo, worktree_tree, pair))
 
 
 def compose(repo: Repository, legs: Sequence[TreePair]) -> TreePair:
@@ -187,64 +186,3 @@ def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
 def diff_text(repo: Repository, pair: TreePair) -> bytes:
     """Give the whole diff as a patch, untouched by the user's configuration. Raises GitError."""
     return repo.git(*PATCH, "-M", *revisions(*pair), *operands()).out
-
-
-def restore_command(repo: Repository, pair: TreePair, cwd: Path | None = None) -> tuple[str, ...]:
-    """Give the shell lines that take the change out of the worktree again, and nothing else.
-
-    Few paths are named one by one: what they hold now is overwritten. Many, and names a terminal cannot
-    show, are taken back by the reverse patch, which refuses where the worktree has moved on. The lines are
-    for the top of the worktree; where ``cwd`` is another place, the first of them goes there.
-    """
-    trees = Trees(repo)
-    paths = sorted(trees.touched(pair.base, pair.head))
-    befores = {path: trees.entry(pair.base, path) for path in paths}
-    moved = {
-        path: (befores[path], trees.entry(pair.head, path))
-        for path in paths
-        if SUBMODULE in _modes(befores[path], trees.entry(pair.head, path))
-    }
-    files = {path: found for path, found in befores.items() if path not in moved}
-    can_be_named = len(files) <= _MAX_NAMED_PATHS and all(_is_plain(path) for path in files)
-    lines = _named_restore(pair, files) if can_be_named else (_reverse_patch(pair),)
-    start = () if cwd is None or cwd == repo.top else (f"cd {shlex.quote(str(repo.top))}",)
-    return (*start, *lines, *(_submodule_line(path, *sides) for path, sides in moved.items()))
-
-
-def _modes(*entries: Entry | None) -> set[int]:
-    return {found.mode for found in entries if found is not None}
-
-
-def _is_plain(path: bytes) -> bool:
-    try:
-        return path.decode().isprintable()
-    except UnicodeDecodeError:
-        return False
-
-
-def _named_restore(pair: TreePair, files: Mapping[bytes, Entry | None]) -> tuple[str, ...]:
-    """Remove what was added first: a file may have become a directory that is in the way."""
-    added = [path.decode() for path, found in files.items() if found is None]
-    others = [path.decode() for path, found in files.items() if found is not None]
-    lines: list[str] = []
-    if added:
-        lines.append(shlex.join(["rm", "-f", "--", *added]))
-    if others:
-        # Names are meant as they are, also where they look like patterns.
-        literal = ["--literal-pathspecs"] if any(set("*?[\\:") & set(path) for path in others) else []
-        restore = ["restore", f"--source={pair.base}", "--worktree", "--"]
-        lines.append(shlex.join(["git", *literal, *restore, *others]))
-    return tuple(lines)
-
-
-def _reverse_patch(pair: TreePair) -> str:
-    options = "-r -p --binary --no-renames --no-ext-diff --no-textconv --ignore-submodules=all"
-    return f"git diff-tree {options} {pair.head} {pair.base} | git apply --whitespace=nowarn"
-
-
-def _submodule_line(path: bytes, before: Entry | None, after: Entry | None) -> str:
-    """Say how a submodule goes back; a comment where that would remove someone's repository."""
-    name = path.decode(errors="replace")
-    if before is not None and before.mode == SUBMODULE and after is not None and after.mode == SUBMODULE:
-        return shlex.join(["git", "-C", name, "checkout", "--quiet", "--detach", before.oid])
-    return f"# {name!a} is or was a repository of its own: that is for you to take back"

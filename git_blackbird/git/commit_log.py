@@ -62,6 +62,30 @@ def in_history(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
     return wanted - frozenset(left.out.decode().split())
 
 
+def commits_in_head(
+    repo: Repository, oids: Iterable[str], since: str | None
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Give those of these commits that HEAD leads to, newest first, each with its parents.
+
+    They are looked for after the commit ``since``; in all history when there is no such commit.
+    """
+    wanted = frozenset(oids)
+    if not wanted:
+        return []
+    fence = () if since is None or find_commit(repo, since) is None else (f"^{since}",)
+    within = revisions("HEAD", *fence)
+    said = repo.git("rev-list", "--topo-order", "--parents", *within, *operands(), check=False).out.decode()
+    found = (line.split() for line in said.splitlines())
+    return [(oid, tuple(above)) for oid, *above in found if oid in wanted]
+
+
+def commits_between(repo: Repository, old: str | None, new: str) -> frozenset[str]:
+    """Give the commits that ``new`` leads to and ``old`` does not; none where one of them is gone."""
+    fence = () if old is None else (f"^{old}",)
+    said = repo.git("rev-list", *revisions(new, *fence), *operands(), check=False)
+    return frozenset(said.out.decode().split()) if said.code == 0 else frozenset()
+
+
 def _values(text: str) -> tuple[str, ...]:
     return tuple(value.strip() for value in text.split("\x1f") if value.strip())
 

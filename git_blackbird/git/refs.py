@@ -26,6 +26,15 @@ def save_run_ref(repo: Repository, run_id: str, base: str, head: str | None) -> 
     _update_refs(repo, f"update {run_ref(run_id)} {trees.save(entries)}\n")
 
 
+def keep_undo_trees(repo: Repository, run_id: str, base: str, head: str) -> None:
+    """Keep the trees that the undo script of a rejected run compares.
+
+    Raises UnusableError when the repository cannot be written.
+    """
+    kept = Trees(repo).save({b"base": Entry(DIRECTORY, base), b"head": Entry(DIRECTORY, head)})
+    _update_refs(repo, f"update {_OURS}undo/{run_id} {kept}\n")
+
+
 def run_trees(repo: Repository, run_id: str) -> tuple[str | None, str | None]:
     """Give the trees kept for a run, ``base`` and ``head``; None for what is not kept."""
     objects = opened(repo)

@@ -1,10 +1,14 @@
 """What a person answers to an agent's questions, checked against what was asked."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.commands import answer_options
 from git_blackbird.model.conversation import Answer, Question
+
+ReadAnswer = Callable[[Question, str], str]
+OTHER = "Other..."
+"""What an interface lists below the options of a question: an answer that is none of them."""
 
 
 def parse_answer_options(texts: Iterable[str]) -> dict[str, str]:
@@ -22,46 +26,52 @@ def parse_answer_options(texts: Iterable[str]) -> dict[str, str]:
     return answers
 
 
-def match_answers(questions: Sequence[Question], given: Mapping[str, str]) -> tuple[Answer, ...]:
-    """Check answers against the questions; an option may be given by its number or its text.
+def match_answers(
+    questions: Sequence[Question], given: Mapping[str, str], read: ReadAnswer
+) -> tuple[Answer, ...]:
+    """Check answers against the questions, each read by ``read``.
 
-    Raises RequestError naming the first that is missing, unknown or not among the options.
+    Raises RequestError naming the first that is missing, unknown or unusable.
     """
     unknown = sorted(given.keys() - {question.id for question in questions})
     if unknown:
         asked = ", ".join(question.id for question in questions)
         raise RequestError(f'there is no question "{unknown[0]}"', hint=f"the questions are: {asked}")
-    return tuple(Answer(id=question.id, value=match_answer(question, given)) for question in questions)
+    return tuple(
+        Answer(id=question.id, value=read(question, given.get(question.id, ""))) for question in questions
+    )
 
 
-def match_answer(question: Question, given: Mapping[str, str]) -> str:
-    """Give the answer to one question.
+def take_answer(question: Question, text: str) -> str:
+    """Give an answer that was chosen or written in full: it is what it is.
 
-    Raises RequestError.
+    Raises RequestError for a blank one.
     """
-    text = given.get(question.id, "")
     if text in question.options:
         return text
-    text = text.strip()
-    if not text:
+    if not text.strip():
         raise RequestError(
             f'answer required for question "{question.id}": {question.prompt}',
             hint=answer_options([question]).strip(),
         )
-    if not question.options or text in question.options:
-        return text
-    if text.isdecimal():
-        return _by_number(question, int(text))
-    raise RequestError(
-        f'answer "{text}" not in options for question "{question.id}"',
-        hint=f"the options are: {', '.join(question.options)}",
-    )
+    return text.strip()
+
+
+def parse_answer(question: Question, text: str) -> str:
+    """Read an answer that was typed: an option by its number or label, else the text itself.
+
+    Raises RequestError for a blank one, and for a number that no option has.
+    """
+    answer = take_answer(question, text)
+    if not question.options or answer in question.options or not answer.isdecimal():
+        return answer
+    return _by_number(question, int(answer))
 
 
 def _by_number(question: Question, number: int) -> str:
     if not 1 <= number <= len(question.options):
         raise RequestError(
             f'invalid option {number} for question "{question.id}"',
-            hint=f"the options are 1 to {len(question.options)}",
+            hint=f"the options are 1 to {len(question.options)}; write another answer in words",
         )
     return question.options[number - 1]

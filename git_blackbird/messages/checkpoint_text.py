@@ -19,6 +19,7 @@ from git_blackbird.model.text import clean, clean_line, visible
 TITLE = "Task review checkpoint"
 OUTSIDE = "Meanwhile in HEAD, not by this run, and not in the change:"
 OUTSIDE_UNKNOWN = "Meanwhile in HEAD, and in the change, since whose they are is not known:"
+SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
 _MAX_LISTED = 10
 _MAX_RESULT_LINES = 4
 _MAX_REVIEW_LINES = 60
@@ -187,6 +188,7 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
     between = [f"{render_path(one.path)} by run {one.run} of {one.task}" for one in summary.between]
     yield from _listed("Not all is shown:", cut, Tone.FAINT)
     yield from _listed("Left out of the snapshot:", left_out, Tone.WARNING)
+    yield from _listed(SUBMODULES, submodule_lines(summary), Tone.WARNING)
     yield from _listed("Also touched by another task in between:", between, Tone.WARNING)
     yield from _listed(OUTSIDE, outside_lines(summary, in_change=False), Tone.WARNING)
     yield from _listed(OUTSIDE_UNKNOWN, outside_lines(summary, in_change=True), Tone.WARNING)
@@ -200,8 +202,21 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
     if run.hook_output is not None:
         yield from _listed("A hook refused the commit:", clean(run.hook_output).splitlines(), Tone.WARNING)
     yield from _listed("Notes:", map(clean_line, run.notes), Tone.WARNING)
+    if checkpoint.other_branch is not None:
+        yield Line(f"Another branch: {checkpoint.other_branch.text}", Tone.WARNING)
     if checkpoint.commit is not None:
         yield from _outlook(checkpoint.commit)
+
+
+def submodule_lines(summary: Summary) -> list[str]:
+    """Name the submodules of a change and what is new in each, in git's words."""
+    return [
+        f"submodule {render_path(one.path)}: "
+        + ", ".join(
+            (*(["new commits"] if one.commits else []), *(["modified content"] if one.content else []))
+        )
+        for one in summary.submodules
+    ]
 
 
 def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:

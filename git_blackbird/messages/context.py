@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from git_blackbird.messages.questions import QUESTION_FORM
+from git_blackbird.model.change import Summary
 from git_blackbird.model.conversation import Answer, Question
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.recorded import plain
@@ -53,6 +54,14 @@ def _filled(fields: dict[str, Any]) -> dict[str, Any]:
 def with_feedback(context: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
     """Add what the task must still hear."""
     return {**context, "feedback": "\n\n".join(texts)} if texts else context
+
+
+def with_changed_files(context: dict[str, Any], change: Summary | None) -> dict[str, Any]:
+    """Add the files that a change request is about, which prose names below it, and how many there are."""
+    if change is None or not change.files:
+        return context
+    total = max(change.totals.files, len(change.files))
+    return {**context, "changedFiles": list(change.files), "changedFilesTotal": total}
 
 
 def with_review_feedback(context: dict[str, Any], feedback: Feedback | None) -> dict[str, Any]:

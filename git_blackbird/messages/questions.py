@@ -22,8 +22,8 @@ object of this form, and nothing after it:
 
 {"questions": [{"id": "short-name", "prompt": "What you need to know?", "options": ["one", "other"]}]}
 
-Leave "options" out when the answer is free text. You will get the answers and can then go on. When you
-have no question, do not use this form."""
+Leave "options" out when the answer is free text; a person may also give an answer that is none of them.
+You will get the answers and can then go on. When you have no question, do not use this form."""
 
 # Id, prompt and options; the id may be missing as "".
 _Draft = tuple[str, str, tuple[str, ...]]

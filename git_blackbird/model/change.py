@@ -96,6 +96,15 @@ class OutsideMove(Recorded):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SubmoduleChange(Recorded):
+    """A submodule that a run moved to another commit, or inside which it left something uncommitted."""
+
+    path: str
+    commits: bool = False
+    content: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Summary(Recorded):
     """``review_summary`` of a run record (spec 2), bounded; ``cut`` says what was left away."""
 
@@ -108,6 +117,7 @@ class Summary(Recorded):
     left_out: tuple[LeftOut, ...] = ()
     between: tuple[Between, ...] = ()
     outside: tuple[OutsideMove, ...] = ()
+    submodules: tuple[SubmoduleChange, ...] = ()
     minimal: str | None = None
 
 

@@ -1,12 +1,14 @@
 """What a person is shown when a decision is due (spec 2)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.choices import VIEWS, Choice, ChoiceText, offered
 from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
+from git_blackbird.model.text import clean_line
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,19 @@ class ApprovalCommit:
     warnings: tuple[str, ...] = ()
 
 
+class OtherBranch(NamedTuple):
+    """The branch that a run worked on, and the one that HEAD is on now; None for a detached HEAD."""
+
+    worked_on: str
+    now: str | None
+
+    @property
+    def text(self) -> str:
+        """Say both, on one harmless line."""
+        where = "HEAD is detached" if self.now is None else f"HEAD is on {clean_line(self.now)}"
+        return f"the run worked on the branch {clean_line(self.worked_on)}; now {where}"
+
+
 @dataclass(frozen=True)
 class SinceRequest:
     """What a person last asked for, unchanged, and what the task's runs did since.
@@ -58,7 +73,8 @@ class Checkpoint:
     None where an approval makes no commit. ``merged`` is what the reviewers of the change found, and
     ``suggestion`` the change request that says so; None where the change was not reviewed. ``reasons`` say
     why a person is to decide on a change that was reviewed. ``since_request`` is None before a change request
-    of a person was carried out.
+    of a person was carried out. ``other_branch`` is
+    there where HEAD has left the branch of the run.
     """
 
     task: Task
@@ -74,6 +90,7 @@ class Checkpoint:
     suggestion: str | None = None
     reasons: tuple[str, ...] = ()
     since_request: SinceRequest | None = None
+    other_branch: OtherBranch | None = None
 
     @property
     def is_doubtful(self) -> bool:

@@ -57,6 +57,11 @@ STATE_OF = {
 }
 
 
+APPROVES = frozenset({Choice.APPROVE_CONTINUE, Choice.APPROVE_QUIT})
+APPROVE_ANYWAY = "Approve on this branch all the same"
+"""What is asked where HEAD has left the branch of the run."""
+
+
 def offered(*, is_reviewed: bool, was_requested: bool) -> tuple[ChoiceText, ...]:
     """Return the choices in their order; those that do not always fit come last."""
     return (
@@ -68,10 +73,14 @@ def offered(*, is_reviewed: bool, was_requested: bool) -> tuple[ChoiceText, ...]
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided; ``feedback`` holds the change request's text, unchanged."""
+    """What was decided; ``feedback`` holds the change request's text, unchanged.
+
+    ``branch_confirmed``: who approves knows that HEAD is no longer on the branch of the run.
+    """
 
     state: DecisionState
     feedback: str | None = None
+    branch_confirmed: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from git_blackbird.model.recorded import Recorded
 
 @dataclass(frozen=True, kw_only=True)
 class Question(Recorded):
-    """Something an agent asked; with ``options`` the answer is one of them."""
+    """Something an agent asked; ``options`` are the answers that it expects."""
 
     id: str
     prompt: str

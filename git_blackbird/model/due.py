@@ -81,10 +81,11 @@ class ReviewChange:
 
 @dataclass(frozen=True)
 class Ask:
-    """Questions that an agent asked in this call."""
+    """Questions that an agent asked in this call; ``message`` is what a person says with the answers."""
 
     task: Task
     run: Run
+    message: str | None = None
 
 
 @dataclass(frozen=True)

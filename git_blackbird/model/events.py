@@ -36,12 +36,14 @@ class RunProgressed:
 class RunPrinted:
     """Raw output of the agent, for who asked to see it.
 
-    Not ``is_plain``, it is an event stream for programs: ``RunProgressed`` says the same to people.
+    ``stream`` is ``stdout`` or ``stderr``. Not ``is_plain``, what the first has is an event stream for
+    programs: ``RunProgressed`` says the same to people.
     """
 
     task_id: TaskId
     run_id: RunId
     data: bytes
+    stream: str = "stdout"
     is_plain: bool = True
 
 

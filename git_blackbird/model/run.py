@@ -82,7 +82,10 @@ OVERTAKEN_BY_STATUS = "set-status:"
 
 @dataclass(frozen=True, kw_only=True)
 class StreamCut(Recorded):
-    """Bytes a stream had that its log does not keep."""
+    """Bytes of each stream: in ``not_kept`` those that its log does not keep.
+
+    In ``tail_of`` all that were printed, where the record has only their end; 0 where it has all.
+    """
 
     stdout: int = 0
     stderr: int = 0
@@ -98,7 +101,8 @@ class Run(Recorded):
     ``escalated`` that a decision is due only because the reviews did not clear the change; ``hook_output`` is
     what a hook said that refused to commit an approval.
     ``head_log`` is the size of git's log of HEAD, in bytes, when the run began, ``end_commit`` what HEAD
-    named when it ended. ``base_tree`` has what others committed meanwhile: it is no part of the change.
+    named when it ended. ``base_submodules`` are digests of what lay uncommitted in submodules when it began.
+    ``base_tree`` has what others committed meanwhile: it is no part of the change.
     """
 
     id: RunId
@@ -141,6 +145,7 @@ class Run(Recorded):
     end_commit: ObjectId | None = None
     base_tree: ObjectId | None = None
     head_tree: ObjectId | None = None
+    base_submodules: dict[str, str] | None = None
     head_late: bool | None = None
     pid: int | None = None
     process_identity: str | None = None
@@ -153,6 +158,7 @@ class Run(Recorded):
     cost_usd: float | None = None
     raw_totals: dict[str, float] | None = None
     not_kept: StreamCut | None = None
+    tail_of: StreamCut | None = None
     commits: tuple[ObjectId, ...] = ()
     plan_changes: tuple[str, ...] = ()
     config_changes: tuple[str, ...] = ()

@@ -101,6 +101,14 @@ class Layout:
         """The record files that count for nothing until a person says so."""
         return self.private / "records-unconfirmed.json"
 
+    def undo_note(self, run_id: RunId) -> Path:
+        """Give the file that says how the rejected change of a run is taken back."""
+        return self.private / "undo" / f"{run_id}.json"
+
+    def undo_script(self, run_id: RunId) -> Path:
+        """Give the script that takes back what of it lies in the worktree."""
+        return self.private / "undo" / f"{run_id}.sh"
+
     @property
     def drafts(self) -> Path:
         """What a person is writing, until it has become what it is for."""

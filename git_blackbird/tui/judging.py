@@ -22,6 +22,7 @@ from git_blackbird.controller.reviews import dismiss_review, dismissal_obstacle,
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.event_text import render_event
+from git_blackbird.messages.undo_text import undo_lines
 from git_blackbird.model.choices import Decision, ReviewAgain
 from git_blackbird.model.events import Decided
 from git_blackbird.model.ids import TaskId
@@ -81,10 +82,12 @@ def _say_decided(app: "BlackbirdApp", recorded: Recorded) -> None:
     if run.decision_state is None:
         return
     decided = Decided(run.task_id, run.id, run.decision_state, elsewhere=False, commit=recorded.commit)
-    undo = (f"to take the change back: {line}" for line in recorded.undo)
     moved = (f"the worktree differs from the change in {path}" for path in recorded.moved)
     text = render_event(decided) or ""
-    app.say("\n".join((text, *recorded.warnings, *moved, *undo)), is_good=not recorded.warnings)
+    app.say(
+        "\n".join((text, *recorded.warnings, *moved, *undo_lines(recorded.undo))),
+        is_good=not recorded.warnings,
+    )
 
 
 async def tell(app: "BlackbirdApp", task_id: TaskId) -> None:

@@ -84,7 +84,7 @@ class Stage:
             reader or Ear(),
             self.limits,
             on_progress=self.progress.append,
-            on_output=self.output.append,
+            on_output=lambda data, _: self.output.append(data),
             hurry=hurry or asyncio.Event(),
         )
 

@@ -56,7 +56,7 @@ def files_of(trial: Trial) -> list[str]:
 
 def take_back(trial: Trial, said: str) -> None:
     """Do what is said to take the change back."""
-    [way] = [line.partition(": ")[2] for line in said.splitlines() if "git restore" in line]
+    [way] = [line.partition(": ")[2] for line in said.splitlines() if "to take the change back" in line]
     subprocess.run(way, shell=True, cwd=trial.repo, check=True)
 
 
@@ -84,8 +84,9 @@ def test_a_commit_of_another_file_is_no_part_of_the_change(trial: Trial) -> None
 def test_reject_names_no_file_of_mine(trial: Trial) -> None:
     work(trial, "echo agent >new.txt", lambda: commit(trial.repo, {"mine.txt": "mine\n"}, "of mine"))
     said = trial.expect(0, "decide", "a", "--reject")
-    assert "rm -f -- new.txt\n" in said
     assert "mine.txt" not in said
+    take_back(trial, said)
+    assert git(trial.repo, "status", "--porcelain") == ""
 
 
 def test_what_the_agent_did_after_my_commit_to_my_file_is_its_change(trial: Trial) -> None:
@@ -93,7 +94,6 @@ def test_what_the_agent_did_after_my_commit_to_my_file_is_its_change(trial: Tria
     diff = trial.expect(0, "runs", "a", trial.records("a")[0]["id"], "--diff")
     assert ("+agent" in diff, "+mine" in diff) == (True, False)
     said = trial.expect(0, "decide", "a", "--reject")
-    assert "rm -f" not in said
     take_back(trial, said)
     assert (trial.repo / "mine.txt").read_text() == "mine\n"
 
@@ -198,8 +198,9 @@ def test_a_refusal_names_a_way_that_helps(trial: Trial) -> None:
     assert "- new.txt: HEAD has moved on for this file since the change began\n" in said
     assert "git commit -p" not in said
     told = trial.expect(0, "decide", "a", "--reject")
-    assert "rm -f -- other.txt\n" in told
-    assert f"# new.txt: commit {mine[:10]}, made since the run began, changed it too" in told
+    assert f"it leaves new.txt as it is: commit {mine[:10]}, made since the run began, changed it too" in told
+    take_back(trial, told)
+    assert git(trial.repo, "status", "--porcelain") == ""
 
 
 def test_a_commit_of_mine_that_has_nothing_of_the_change_is_kept_by_the_way_back(trial: Trial) -> None:

@@ -196,20 +196,32 @@ def test_line_mode_reads_a_change_request_to_the_blank_line(demo_repo: Path) -> 
 
 def test_line_mode_asks_questions(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", "ask tongue Which? | English | Deutsch\nanswered tongue t.txt"))
-    done = run(demo_repo, "execute", "--no-stop", told="\nfr\n2\n")
+    done = run(demo_repo, "execute", "--no-stop", told="\n7\n2\n")
     assert settled(done.stdout) == (
         "starting a (run 0123456789abcdef, demo)\n"
         "a is waiting for user input\n"
         "a - Task a asks:\n"
-        "tongue: Which?\n1) English\n2) Deutsch\n"
+        "tongue: Which?\n1) English\n2) Deutsch\n3) Other...\n"
         'Answer: \nanswer required for question "tongue": Which?\n'
-        'Answer: fr\nanswer "fr" not in options for question "tongue"\n'
+        'Answer: 7\ninvalid option 7 for question "tongue"\n'
         "Answer: 2\n"
         "resuming a (run 0123456789abcdef, demo)\n"
         "completed a: 1 file, +1 -0, 0s\n"
         "every task is done\n"
     )
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("told", "answer"),
+    [("fr\n", "fr"), ("3\n2\n", "2"), ("3\n it is  English \n", "it is  English"), ("Deutsch\n", "Deutsch")],
+)
+def test_another_answer_than_the_options_is_told_as_it_is(demo_repo: Path, told: str, answer: str) -> None:
+    put_plan(demo_repo, leaf("a", "ask tongue Which? | English | Deutsch\nanswered tongue t.txt"))
+    done = run(demo_repo, "execute", "--no-stop", told=told)
+    assert done.returncode == 0
+    assert (demo_repo / "t.txt").read_text() == f"{answer}\n"
+    assert [one.value for one in runs_of(demo_repo, "a")[-1].answers] == [answer]
 
 
 @pytest.mark.parametrize("told", ["", "x", "5\n", "3\nunfinished", "3\n"])

@@ -263,6 +263,39 @@ def test_questions_are_asked_one_by_one(demo_repo: Path) -> None:
     assert (demo_repo / "n.txt").read_text() == "Ada\n"
 
 
+def test_a_question_with_options_takes_another_answer(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "ask tongue Which tongue? | English | Deutsch\nanswered tongue t.txt"))
+    with Terminal(demo_repo, "execute", "--no-stop") as terminal:
+        terminal.wait_for("3) Other...")
+        terminal.type("3", ENTER)
+        terminal.wait_for("tongue:")
+        terminal.type("fra")
+        terminal.wait_for("fra")
+        terminal.type(ESCAPE)
+        terminal.wait_for("3) Other...", times=2)
+        terminal.type("3", ENTER)
+        terminal.wait_for("fra", times=2)
+        terminal.type("nçais, 2", ENTER)
+        assert terminal.end() == 0
+    assert (demo_repo / "t.txt").read_text() == "français, 2\n"
+
+
+def test_what_is_said_besides_the_answers_goes_with_them(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "ask name Whose name?\nanswered name n.txt"))
+    with Terminal(demo_repo, "execute") as terminal:
+        terminal.wait_for("name:")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+    with Terminal(demo_repo, "resume", "a", "--no-stop", "-m", "and be quick") as terminal:
+        terminal.wait_for("name:")
+        terminal.type("Ada", ENTER)
+        assert terminal.end() == 0
+    last = last_run(demo_repo)
+    assert (last.message, last.context["feedback"]) == ("and be quick", "and be quick")
+    assert last.prompt is not None
+    assert last.prompt.endswith("  Ada\n\nGo on with the task.\n\nand be quick\n")
+
+
 def test_a_question_left_open_stops_with_130(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", "ask name Whose name?"))
     with Terminal(demo_repo, "execute") as terminal:

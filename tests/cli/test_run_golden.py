@@ -55,7 +55,7 @@ def test_failures_and_questions(program: Program) -> None:
     program.run("execute", "--no-input")
     program.run("status")
     program.run("resume", "b", "-m", "go on")
-    program.run("resume", "b", "--answer", "db=oracle", "--answer", "why=x")
+    program.run("resume", "b", "--answer", "db=7", "--answer", "why=x")
     program.run("resume", "b", "--answer", "db=2")
     program.run("resume", "b", "--answer", "db=2", "--answer", "nonsense=1")
     program.run("resume", "b", "--answer", "db=2", "--answer", "why=it is small")

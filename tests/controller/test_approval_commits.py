@@ -251,6 +251,7 @@ def test_in_the_middle_of_an_operation_the_way_out_is_to_end_that(waiting: Path,
     ways = f"(`git {command} --continue` or `git {command} --abort`)"
     assert (said.hint or "").startswith(f"finish or abort it first {ways} and approve again; ")
     git(waiting, command, "--abort")
+    git(waiting, "checkout", "-q", "main")
     approve(waiting)
 
 

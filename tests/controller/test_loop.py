@@ -24,6 +24,7 @@ from git_blackbird.model.graph import readiness
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.storage.drafts import text_drafts
 from git_blackbird.storage.locks import Session, session_lock
 from tests.controller.support import (
     APPROVE,
@@ -152,7 +153,7 @@ def test_a_rejected_task_fails_and_stops_this_execute_and_no_file_changes(gated:
     assert (run.decision_state, run.terminal_reason) == (DecisionState.REJECTED, TerminalReason.REJECTED)
     assert (gated / "x").read_text() == "1\n"
     undo = [text for text in person.notices() if text.startswith("to take the change back: ")]
-    assert undo
+    assert undo == [f'to take the change back: sh "$(git rev-parse --git-path blackbird/undo/{run.id}.sh)"']
     assert execute(gated, Person([APPROVE])).reason == StopReason.COMPLETED
 
 
@@ -196,14 +197,33 @@ def test_questions_are_asked_and_answered_in_the_same_session(demo: Path) -> Non
     assert status(demo, "a") == Status.WAITING_USER
     assert execute(demo).reason == StopReason.COMPLETED
     assert status(demo, "b") == Status.DONE
-    with pytest.raises(RequestError, match="-m alone answers nothing"):
+    with pytest.raises(RequestError, match="-m alone does not answer them"):
         resume(demo, "a", message="go on")
-    with pytest.raises(RequestError, match='answer "oracle" not in options for question "db"'):
-        resume(demo, "a", answers={"db": "oracle"})
+    with pytest.raises(RequestError, match='invalid option 3 for question "db"'):
+        resume(demo, "a", answers={"db": "3"})
     assert resume(demo, "a", answers={"db": "2"}).reason == StopReason.COMPLETED
     assert (demo / "db.txt").read_text() == "mysql\n"
     asked, answered = runs_of(demo, "a")
     assert answered.provider_session_ref == asked.provider_session_ref
+
+
+def test_words_for_a_task_that_waits_for_answers_are_kept(demo: Path) -> None:
+    put_plan(demo, leaf("a", "ask db Which?\nanswered db db.txt"))
+    execute(demo)
+    with pytest.raises(RequestError) as refused:
+        resume(demo, "a", message="use the cheap one\n\nplease")
+    command = "git blackbird resume a --answer db=VALUE -e"
+    assert refused.value.hint == f"{command}    # -e goes on with what -m said"
+    with pytest.raises(RequestError):
+        resume(demo, "a", message="and be quick")
+    assert [path.read_text() for _, path in text_drafts(open_at(demo).layout)] == [
+        "use the cheap one\n\nplease\n\nand be quick"
+    ]
+    stop = resume(demo, "a", Person(answers=[LeftOpen()]), message="and be quick")
+    assert (stop.exit_code, stop.next_steps) == (130, (refused.value.hint,))
+    assert resume(demo, "a", Person(answers=[{"db": "2"}]), message="go on").reason == StopReason.COMPLETED
+    last = runs_of(demo, "a")[-1]
+    assert (last.message, [one.value for one in last.answers]) == ("go on", ["2"])
 
 
 def test_an_execute_asks_the_questions_that_come_up_in_it(demo: Path) -> None:

@@ -171,6 +171,39 @@ def test_a_failing_review_stops_the_flow_until_the_child_was_resumed_in_its_sess
     assert execute(demo).text == "every task is done"
 
 
+ASKING = "ask q Which line?\non-feedback append a.txt second"
+
+
+def test_feedback_outlives_a_question_that_is_asked_while_it_is_carried(demo: Path) -> None:
+    family(demo, feedback=ASKING)
+    execute(demo)
+    stop = resume(demo, "a", message="mind the end of line")
+    assert (stop.exit_code, stop.next_steps) == (4, ("git blackbird resume a --answer q=VALUE",))
+    assert (on_disk(demo), status(demo, "a")) == (["a"], Status.WAITING_USER)
+    with pytest.raises(RequestError, match="-m alone does not answer them"):
+        resume(demo, "a", message="the second")
+    stop = resume(demo, "a", Person(answers=[{"q": "the second"}]), message="the second")
+    assert stop.reason is StopReason.COMPLETED
+    asked, answered = runs_of(demo, "a")[1:]
+    for one in (asked, answered):
+        assert one.context["parentReviewFeedback"]["feedback"] == "a.txt needs a second line"
+    assert (asked.context["feedback"], asked.message) == ("mind the end of line", "mind the end of line")
+    assert answered.prompt is not None
+    for text in ("  the second\n", "a.txt needs a second line", "mind the end of line", "\n\nthe second\n"):
+        assert text in answered.prompt
+    assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
+
+
+def test_resume_all_asks_what_one_of_them_asked_before(demo: Path) -> None:
+    family(demo, feedback=ASKING)
+    execute(demo)
+    assert resume_all(demo, "p").exit_code == 4
+    assert resume_all(demo, "p").exit_code == 4
+    assert resume_all(demo, "p", Person(answers=[{"q": "the second"}])).reason is StopReason.COMPLETED
+    assert len(runs_of(demo, "a")) == 3
+    assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
+
+
 def test_a_review_is_made_once_for_the_same_children(demo: Path) -> None:
     family(demo, "require a.txt first")
     execute(demo, None, "a")

@@ -1,5 +1,4 @@
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -14,13 +13,12 @@ from git_blackbird.git.changes import (
     diff_text,
     differs,
     entry,
-    restore_command,
     show_diff,
     touched,
 )
 from git_blackbird.git.trees import Entry
 from git_blackbird.model.change import TreePair
-from tests.git.support import change_after, found, listing, tree_of
+from tests.git.support import change_after, found, tree_of
 from tests.support import commit, git, write
 
 HOUSE = Path(__file__).parents[2]
@@ -147,97 +145,6 @@ def test_ctrl_c_in_the_pager_leaves_us_alive(repo: Path, tmp_path: Path) -> None
     terminal.expect("pager ends")
     terminal.expect(r"alive \d+")
     terminal.close()
-
-
-def run_shell(where: Path, lines: tuple[str, ...]) -> None:
-    done = subprocess.run(
-        ["sh", "-e"], cwd=where, input="\n".join(lines).encode(), capture_output=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, b""), (lines, done.stderr)
-
-
-HOSTILE = {
-    "plain": "1\n",
-    "with space": "1\n",
-    "it's": "1\n",
-    "a*": "1\n",
-    ":top": "1\n",
-    "-dash": "1\n",
-    "ab": "1\n",
-}
-
-
-@pytest.mark.parametrize("is_tracked", [False, True])
-@pytest.mark.parametrize("many", [False, True])
-def test_the_printed_command_takes_back_exactly_the_change(repo: Path, is_tracked: bool, many: bool) -> None:
-    odd = {"not\udcff": "1\n", "new\nline": "1\n"} if many else {}
-    write(
-        repo,
-        HOSTILE | odd | {"gone": "1\n", "f": "1\n", "d/x": "1\n", "mode": "1\n", "bin": b"\0\1", "l": "1\n"},
-    )
-    write(repo, {"mine": "1\n", "mine in d/f": "1\n"})
-    if is_tracked:
-        commit(repo, {"anchor": "1\n"})
-        git(repo, "add", ".")
-        git(repo, "commit", "-q", "-m", "all")
-    base = tree_of(repo)
-    for name in ("gone", "f", "d/x", "l"):
-        (repo / name).unlink()
-    (repo / "d").rmdir()
-    (repo / "l").symlink_to("plain")
-    (repo / "mode").chmod(0o755)
-    write(repo, {name: "2\n" for name in HOSTILE | odd if name != "ab"})
-    write(repo, {"f/g": "2\n", "d": "2\n", "added": "2\n", "dir/added": "2\n", "bin": b"\0\2"})
-    if many:
-        write(repo, {f"n{number}": "2\n" for number in range(30)})
-    if is_tracked:
-        git(repo, "add", "added", "plain")
-        git(repo, "commit", "-q", "-m", "the agent commits some of it")
-    pair = change_after(repo, base)
-    write(repo, {"mine": "2\n", "mine too": "2\n", "ab": "mine\n"})
-    expected = listing(repo, base) | {"mine": "100644 2", "mine too": "100644 2", "ab": "100644 mine"}
-    lines = restore_command(found(repo), pair, cwd=repo)
-    run_shell(repo, lines)
-    assert listing(repo, tree_of(repo)) == expected
-    assert len(lines) == (1 if many else 2)
-
-
-def test_the_command_goes_to_the_top_first(repo: Path) -> None:
-    commit(repo, {"sub/f": "1", "top": "1"})
-    base = tree_of(repo)
-    write(repo, {"sub/f": "2", "top": "2"})
-    lines = restore_command(found(repo), change_after(repo, base), cwd=repo / "sub")
-    assert lines == (
-        f"cd {shlex.quote(str(repo))}",
-        f"git restore --source={base} --worktree -- sub/f top",
-    )
-    run_shell(repo / "sub", lines)
-    assert tree_of(repo) == base
-
-
-def test_the_command_for_a_submodule(repo: Path, tmp_path: Path) -> None:
-    inner = tmp_path / "inner"
-    inner.mkdir()
-    git(inner, "init", "-q", "-b", "main")
-    commit(inner, {"file": "1"})
-    for name in ("sub", "other"):
-        git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), name)
-    git(repo, "commit", "-q", "-m", "sub")
-    base = tree_of(repo)
-    commit(repo / "sub", {"file": "2"})
-    shutil.rmtree(repo / "other")
-    lines = restore_command(found(repo), change_after(repo, base))
-    assert lines == (
-        "# 'other' is or was a repository of its own: that is for you to take back",
-        f"git -C sub checkout --quiet --detach {git(inner, 'rev-parse', 'HEAD')}",
-    )
-    run_shell(repo, lines)
-    assert touched(found(repo), change_after(repo, base)) == {b"other"}
-
-
-def test_nothing_to_take_back(repo: Path) -> None:
-    base = tree_of(repo)
-    assert restore_command(found(repo), TreePair(base, base)) == ()
 
 
 def test_a_change_is_read_from_a_linked_worktree_and_below_it(repo: Path, tmp_path: Path) -> None:

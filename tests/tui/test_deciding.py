@@ -25,7 +25,7 @@ from tests.controller.support import (
     runs_of,
     status,
 )
-from tests.support import commit
+from tests.support import commit, git
 from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
 
 PROMPT = "write a.txt one\nsay It is written.\non-feedback write a.txt two"
@@ -169,10 +169,30 @@ def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
-        await wait_for(pilot, lambda: "Rejected alpha. Your files were left as they are." in screen_text(app))
+        await wait_for(pilot, lambda: "Rejected alpha." in screen_text(app))
 
     drive(planned, session)
     assert states(planned, "alpha") == [DecisionState.REJECTED]
+
+
+def test_approving_on_another_branch_is_asked_about(planned: Path) -> None:
+    execute(planned)
+    git(planned, "switch", "-q", "-c", "side")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("2", "enter")
+        await see(app, pilot, "Careful: the run worked on", "1. Go back")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("enter")
+        await see(app, pilot, "2. Approve on this branch all the same")
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    drive(planned, session)
+    assert states(planned, "alpha") == [DecisionState.APPROVED_QUIT]
 
 
 def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Path) -> None:
@@ -298,7 +318,7 @@ def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, QuestionScreen))
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
-        await wait_for(pilot, lambda: "Action required (1): alpha: asks" in screen_text(app))
+        await wait_for(pilot, lambda: "Action required (1): alpha: waiting for answers" in screen_text(app))
         await pilot.press("u")
         await wait_for(pilot, lambda: asks(app, QuestionScreen))
         await pilot.press("1", "enter")

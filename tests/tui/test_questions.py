@@ -57,6 +57,31 @@ def test_what_was_answered_is_gone_back_to_and_what_was_typed_is_kept(planned: P
     assert answers(planned) == [("tone", "formal"), ("name", "Ada L."), ("more", "No.")]
 
 
+def test_another_answer_is_written_and_gone_back_to(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "ask tone Which tone? | friendly | formal\nask name Whose name?"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: is_asked(app, "3. Other..."))
+        assert not app.screen.query_one(Input).display
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: app.screen.query_one(Input).has_focus)
+        await pilot.press(*"dry, 2", "enter")
+        await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
+        await pilot.press("shift+tab")
+        await wait_for(pilot, lambda: is_asked(app, "Which tone?"))
+        assert app.screen.query_one(Input).value == "dry, 2"
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: app.screen.query_one(Input).has_focus)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
+        await pilot.press(*"Ada", "enter")
+        await wait_for(pilot, lambda: len(runs_of(planned, "alpha")) == 2 and is_over(app))
+
+    drive(planned, session)
+    assert answers(planned) == [("tone", "dry, 2"), ("name", "Ada")]
+
+
 def put_questions(repo: Path, *questions: Question) -> None:
     put_plan(repo, task("alpha"))
     with open_at(repo).store.transaction() as transaction:
@@ -78,7 +103,11 @@ def test_long_and_hostile_questions_with_many_options_fit(planned: Path) -> None
         assert "1. 0 [bold red]Which[/]?" in shown
         await pilot.press(*["pagedown"] * 40)
         await see(app, pilot, "The end.")
-        await pilot.press("end")
+        await pilot.press("end", "enter")
+        await wait_for(pilot, lambda: app.screen.query_one(Input).has_focus)
+        await pilot.press("n", "escape")
+        await see(app, pilot, "201. Other...")
+        await pilot.press("up")
         await see(app, pilot, "200. 199 [bold red]Which[/]?")
         await pilot.press("enter")
         await wait_for(pilot, lambda: is_over(app) and len(runs_of(planned, "alpha")) == 2)

@@ -109,7 +109,7 @@ def test_who_asks_is_to_be_answered_and_that_is_said_before_anything_is_written(
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("m")
-        await wait_for(pilot, lambda: "alpha waits for answers; -m alone answers" in screen_text(app))
+        await wait_for(pilot, lambda: "alpha is waiting for answers; -m alone does" in screen_text(app))
         assert app.screen is app.main
 
     drive(planned, session, (120, 30))

@@ -15,14 +15,22 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.checkpoint_text import TITLE, Line, Tone, render_checkpoint
 from git_blackbird.model.change import TreePair
-from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, VIEWS, Choice, Decision, ReviewAgain
+from git_blackbird.model.checkpoint import Checkpoint, OtherBranch
+from git_blackbird.model.choices import (
+    APPROVE_ANYWAY,
+    APPROVES,
+    STATE_OF,
+    VIEWS,
+    Choice,
+    Decision,
+    ReviewAgain,
+)
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.line_view import LineView, diff_lines
 from git_blackbird.tui.lines import drawn
 from git_blackbird.tui.listing import Listing
-from git_blackbird.tui.modals.chooser import ChoiceList, Offer
+from git_blackbird.tui.modals.chooser import ChoiceList, Chooser, Offer
 from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.scrolling import ScrollingModal
 
@@ -87,8 +95,21 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
             await self._compose_request()
         elif choice is Choice.REVIEW_AGAIN:
             self.give(ReviewAgain())
+        elif choice in APPROVES and self.checkpoint.other_branch is not None:
+            await self._ask_branch(choice, self.checkpoint.other_branch)
         else:
             self.give(Decision(STATE_OF[choice]))
+
+    async def _ask_branch(self, choice: Choice, found: OtherBranch) -> None:
+        """Ask whether to approve on another branch than the run's."""
+
+        def take(decision: Decision | None) -> None:
+            if decision is not None:
+                self.give(decision)
+
+        approval = Decision(STATE_OF[choice], branch_confirmed=True)
+        offers: list[Offer[Decision | None]] = [Offer(None, "Go back"), Offer(approval, APPROVE_ANYWAY)]
+        await self.app.push_screen(Chooser[Decision | None](f"Careful: {found.text}.", offers), take)
 
     async def _compose_request(self) -> None:
         suggestion = self.checkpoint.suggestion

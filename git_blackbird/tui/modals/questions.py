@@ -1,4 +1,4 @@
-"""A question of an agent: one of its options, or a text."""
+"""A question of an agent: one of its options, or a text of one's own."""
 
 from collections.abc import Iterator
 from enum import IntEnum
@@ -10,6 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.controller.drafts import Draft
+from git_blackbird.messages.answers import OTHER
 from git_blackbird.messages.checkpoint_text import Line
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.ids import TaskId
@@ -52,10 +53,14 @@ class QuestionScreen(ScrollingModal[Move]):
             with VerticalScroll(can_focus=False):
                 yield Static(drawn(_broken(self.question.prompt)), markup=False)
             if options:
-                start = options.index(answer) if answer in options else 0
-                yield ChoiceList([Offer(option, clean_line(option)) for option in options], start)
-            else:
-                yield OneLine(answer, placeholder="your answer", select_on_focus=False)
+                labels = [*map(clean_line, options), OTHER]
+                known = options.index(answer) if answer in options else len(options) if answer else 0
+                yield ChoiceList([Offer(label, label) for label in labels], known)
+            line = OneLine(
+                "" if answer in options else answer, placeholder="your answer", select_on_focus=False
+            )
+            line.display = not options
+            yield line
             yield Static(f"enter answers, {before}esc leaves it open", classes="keys", markup=False)
 
     @property
@@ -64,9 +69,25 @@ class QuestionScreen(ScrollingModal[Move]):
         return self.query_one(VerticalScroll)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take an option."""
+        """Take an option, or let another answer be written."""
+        if event.option_index == len(self.question.options):
+            self._write(is_writing=True)
+            return
         self._draft.text = self.question.options[event.option_index]
         self.give(Move.ON)
+
+    def _write(self, *, is_writing: bool) -> None:
+        """Show the line for another answer in place of the options, or the options again."""
+        line, choices = self.query_one(OneLine), self.query_one(ChoiceList)
+        line.display, choices.display = is_writing, not is_writing
+        (line if is_writing else choices).focus()
+
+    def action_leave(self) -> None:
+        """Go back to the options from another answer, else leave the question open."""
+        if self.question.options and self.query_one(OneLine).display:
+            self._write(is_writing=False)
+        else:
+            self.give(None)
 
     def on_unmount(self) -> None:
         """Save what was typed at once."""
@@ -74,7 +95,8 @@ class QuestionScreen(ScrollingModal[Move]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Keep what is typed while it is typed."""
-        self._draft.text = event.value
+        if event.input.display:
+            self._draft.text = event.value
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take a text, unless there is none."""

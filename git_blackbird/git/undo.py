@@ -1,0 +1,95 @@
+"""A shell script that takes a change out of the worktree again, and never anything that came later."""
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from git_blackbird.git.commit_log import commits_in_head
+from git_blackbird.git.commit_plan import tree_of
+from git_blackbird.git.repository import Repository, head
+from git_blackbird.git.trees import SUBMODULE, Entry, Trees
+from git_blackbird.model.change import TreePair
+
+_DIFF = "-r -p --binary --full-index --no-renames --no-ext-diff --no-textconv --ignore-submodules=all"
+_APPLY = "--whitespace=nowarn --no-ignore-whitespace"
+_SCRIPT = """\
+#!/bin/sh
+# Takes back what a rejected run left in the worktree. Where the same lines were edited since, git refuses
+# and changes no file.
+cd {top} || exit
+"""
+_SUBMODULE = """\
+if [ "$(git -C {path} rev-parse HEAD)" = {head} ]; then
+    git -C {path} checkout --quiet --detach {base}
+else
+    echo {path}': its commit is another by now; it is left as it is' >&2
+fi
+"""
+
+
+@dataclass(frozen=True)
+class UndoPlan:
+    """What takes a change back: ``edits`` in the worktree, and ``commits`` to revert, newest first.
+
+    A commit has its number of parents, so that merges can be told. ``repositories`` are paths at which
+    a nested repository or submodule came or went: no command takes those back.
+    """
+
+    edits: TreePair
+    commits: tuple[tuple[str, int], ...] = ()
+    repositories: tuple[bytes, ...] = ()
+
+
+def plan_undo(repo: Repository, pair: TreePair, commits: Iterable[str], since: str | None) -> UndoPlan:
+    """Tell what of a change lies in the worktree alone from what its ``commits`` brought into HEAD.
+
+    ``since`` is the commit that HEAD named when the first run of the change began.
+    Raises UnusableError.
+    """
+    trees = Trees(repo)
+    made = commits_in_head(repo, commits, since)
+    paths = set(trees.touched(pair.base, pair.head))
+    reverted = {path for oid, above in made for path in _changed_by(repo, trees, oid, above)} & paths
+    commit = head(repo).commit
+    now = None if commit is None else tree_of(repo, commit)
+    edits = {} if now is None else {path: trees.entry(now, path) for path in reverted}
+    base = trees.edited(pair.base, edits) if edits else pair.base
+    nested = tuple(path for path, sides in _submodules(trees, TreePair(base, pair.head)) if None in sides)
+    return UndoPlan(TreePair(base, pair.head), tuple((oid, len(above)) for oid, above in made), nested)
+
+
+def _changed_by(repo: Repository, trees: Trees, oid: str, above: Sequence[str]) -> Iterator[bytes]:
+    before = tree_of(repo, above[0]) if above else trees.save({})
+    return trees.touched(before, tree_of(repo, oid))
+
+
+def _submodules(trees: Trees, pair: TreePair) -> Iterator[tuple[bytes, tuple[Entry | None, Entry | None]]]:
+    """Give the paths that a submodule is at on a side, with both sides; None for what is no submodule."""
+    for path in sorted(trees.touched(*pair)):
+        sides = trees.entry(pair.base, path), trees.entry(pair.head, path)
+        if any(side is not None and side.mode == SUBMODULE for side in sides):
+            before, after = (side if side is not None and side.mode == SUBMODULE else None for side in sides)
+            yield path, (before, after)
+
+
+def render_undo(repo: Repository, pair: TreePair) -> bytes | None:
+    """Write the script that takes ``pair`` back; None where it would do nothing.
+
+    Files go back by a patch, which git applies whole or not at all. The trees must be kept.
+    """
+    trees = Trees(repo)
+    submodules = dict(_submodules(trees, pair))
+    moved = {path: sides for path, sides in submodules.items() if None not in sides}
+    lines = [_SCRIPT.format(top=shlex.quote(os.fspath(repo.top)))]
+    if set(trees.touched(*pair)) - submodules.keys():
+        lines.append(f"git diff-tree {_DIFF} {pair.head} {pair.base} |\n    git apply {_APPLY} || exit\n")
+    lines += _submodule_lines(moved)
+    return os.fsencode("".join(lines)) if len(lines) > 1 else None
+
+
+def _submodule_lines(moved: Mapping[bytes, tuple[Entry | None, Entry | None]]) -> Iterator[str]:
+    for path, (before, after) in moved.items():
+        if before is not None and after is not None:
+            name = shlex.quote(f"./{os.fsdecode(path)}")
+            yield _SUBMODULE.format(path=name, head=after.oid, base=before.oid)

@@ -1,0 +1,72 @@
+"""What an agent does inside a submodule is named; no tree of the worktree holds it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit, git, write
+from tests.trial.program import Trial
+
+HEADING = "Submodules (edits inside them are neither approved nor committed here):\n"
+
+
+@pytest.fixture
+def trial(repo: Path, tmp_path: Path) -> Trial:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main")
+    commit(inner, {"file": "1\n"})
+    commit(repo, {".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
+    for name in ("vendor/x", "vendor/it's ü", "still"):
+        git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), name)
+    git(repo, "commit", "-q", "-m", "submodules")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    return trial
+
+
+def work(trial: Trial, script: str) -> str:
+    trial.command(script)
+    return trial.expect(3, "execute", stdin="")
+
+
+def test_edits_inside_a_submodule_are_named(trial: Trial) -> None:
+    said = work(trial, 'echo agent >>vendor/x/file; echo new >"vendor/it\'s ü/new"; echo own >own.txt')
+    lines = "submodule vendor/it's ü: modified content\n", "submodule vendor/x: modified content\n"
+    assert f"{HEADING}  {lines[0]}  {lines[1]}" in said
+    (record,) = trial.records("a")
+    assert record["review_summary"]["files"] == ["own.txt"]
+    told = trial.expect(0, "runs", "a", record["id"])
+    assert f"  {lines[0]}  {lines[1]}" in told
+    assert "still" not in told
+
+
+def test_a_new_commit_and_edits_over_it(trial: Trial) -> None:
+    identity = "-c user.name=A -c user.email=a@example.com"
+    work(trial, f"cd vendor/x; echo agent >>file; git {identity} commit -q -a -m agent; echo more >>file")
+    (record,) = trial.records("a")
+    assert record["review_summary"]["submodules"] == [{"path": "vendor/x", "commits": True, "content": True}]
+    assert "submodule vendor/x: new commits, modified content\n" in trial.expect(0, "runs", "a", record["id"])
+
+
+def test_edits_of_mine_from_before_are_not_the_runs(trial: Trial) -> None:
+    write(trial.repo, {"vendor/x/file": "mine\n", "still/file": "mine\n", "still/new": "mine\n"})
+    work(trial, "echo agent >>vendor/x/file")
+    (record,) = trial.records("a")
+    assert record["review_summary"]["submodules"] == [{"path": "vendor/x", "commits": False, "content": True}]
+    assert "2 files" not in trial.expect(0, "runs", "a", record["id"])
+
+
+def test_several_runs_are_told_together(trial: Trial) -> None:
+    work(trial, "echo agent >>vendor/x/file; echo own >own.txt")
+    trial.command("echo again >>own.txt")
+    trial.expect(0, "decide", "a", "--request-changes", "-m", "again")
+    assert f"{HEADING}  submodule vendor/x: modified content\n" in trial.expect(3, "execute", stdin="")
+
+
+def test_a_broken_submodule_stops_nothing(trial: Trial) -> None:
+    work(trial, "echo agent >>vendor/x/file; echo 'gitdir: nowhere' >still/.git; echo own >own.txt")
+    (record,) = trial.records("a")
+    assert record["status"] == "success"
+    assert record["review_summary"]["files"] == ["own.txt"]

@@ -1,0 +1,84 @@
+"""What a command is told, and what is kept and shown of what it prints."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit, git, write
+from tests.trial.program import PATIENCE_SECONDS, PROGRAM, Trial
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {"old.txt": "old\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    return trial
+
+
+def told(trial: Trial) -> dict[str, object]:
+    context: dict[str, object] = json.loads((trial.repo.parent / "told").read_text())
+    return context
+
+
+def test_a_change_request_tells_the_files_of_the_change(trial: Trial) -> None:
+    trial.command("cat >../told; echo agent >new.txt; echo agent >old.txt")
+    trial.expect(3, "execute", "--no-input")
+    assert "changedFiles" not in told(trial)
+    trial.expect(0, "decide", "a", "--request-changes", "-m", "Again.\n\n  (2)")
+    trial.expect(3, "execute", "--no-input")
+    context = told(trial)
+    assert context["feedback"] == "Again.\n\n  (2)"
+    assert (context["changedFiles"], context["changedFilesTotal"]) == (["new.txt", "old.txt"], 2)
+    assert trial.records("a")[1]["context"] == context
+    trial.expect(3, "resume", "a", "--no-input", "-m", "once more")
+    trial.expect(0, "decide", "a", "--approve")
+    trial.expect(3, "resume", "a", "--no-input", "-m", "later")
+    assert "changedFiles" not in told(trial)
+
+
+def test_a_record_says_that_it_has_only_the_end_of_a_stream(trial: Trial) -> None:
+    trial.command("seq 10000; echo short >&2")
+    trial.expect(3, "execute", "--no-input")
+    (record,) = trial.records("a")
+    assert len(record["stdout"]) == 16 * 1024
+    assert record["tail_of"] == {"stdout": 48894, "stderr": 0}
+    said = trial.expect(0, "runs", "a", record["id"])
+    assert "the record has only the end of stdout, which had 48894 bytes; its log has more\n" in said
+    assert "end of stderr" not in said
+
+
+@pytest.mark.parametrize("name", ["BLACKBIRD_AGENT_STREAM", ""])
+def test_each_stream_of_the_agent_goes_to_its_own(trial: Trial, name: str) -> None:
+    trial.command("echo to stdout; echo to stderr >&2")
+    done = subprocess.run(
+        [*PROGRAM, "execute", "--no-input", *([] if name else ["--stream"])],
+        cwd=trial.repo,
+        env=trial.all_variables() | ({name: "1"} if name else {}),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert "to stdout\n" in done.stdout
+    assert "to stderr\n" in done.stderr
+    assert "to stderr" not in done.stdout
+    assert "to stdout" not in done.stderr
+
+
+def test_of_a_readme_only_the_first_section_is_told_and_it_is_named(trial: Trial) -> None:
+    write(trial.repo, {"README.md": "# Thing\n\nIt does things.\n\n## Install\n\nrm -rf /\n"})
+    trial.configure({"agent": "demo"})
+    text = trial.expect(0, "show", "a", "--prompt")
+    assert "It does things.\\n\\n[the beginning of README.md; the file has more]" in text
+    assert "Install" not in text
+    assert text.endswith("what is told of the project is the beginning of README.md\n")
+    write(trial.repo, {"OVERVIEW.md": "# All\n\n## Of it\n\nis told"})
+    said = json.loads(trial.expect(0, "show", "a", "--prompt", "--json").splitlines()[-1])["data"]
+    assert said["projectFile"] == "OVERVIEW.md"
+    assert said["context"]["projectSnapshot"] == "# All\n\n## Of it\n\nis told"
+    git(trial.repo, "clean", "-q", "-f", "*.md")
+    assert "project is" not in trial.expect(0, "show", "a", "--prompt")

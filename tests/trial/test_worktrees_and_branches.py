@@ -1,0 +1,126 @@
+"""The same task in two worktrees, and a decision on another branch than the run's."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import ENTER, Terminal
+from tests.support import commit, git, wait_until
+from tests.trial.program import PATIENCE_SECONDS, Trial
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {"old.txt": "old\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
+    trial = Trial(repo)
+    trial.plan({"a": (), "b": ()})
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    return trial
+
+
+@pytest.fixture
+def linked(trial: Trial, tmp_path: Path) -> Trial:
+    git(trial.repo, "worktree", "add", "-q", str(tmp_path / "linked"))
+    linked = Trial(tmp_path / "linked")
+    linked.plan({"a": (), "b": ()})
+    return linked
+
+
+def test_what_goes_on_in_another_worktree_is_named(trial: Trial, linked: Trial, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    os.mkfifo(go)
+    trial.command(f"echo agent >new.txt; touch {tmp_path}/ready; read -r _ <{go}")
+    process = trial.start("execute", "a", "--no-input")
+    wait_until((tmp_path / "ready").exists)
+    (run,) = trial.records("a")
+    live = f"run {run['id']} (process {run['pid']}) works on it in {trial.repo}"
+    assert f"in other worktrees\n  a  {live}\n" in linked.expect(0, "status")
+    assert f"in other worktrees\n  a  {live}\n" in linked.expect(0, "show", "a")
+    assert "in other worktrees" not in linked.expect(0, "show", "b")
+    assert "in other worktrees" not in trial.expect(0, "status")
+    go.write_text("go\n")
+    process.communicate(timeout=PATIENCE_SECONDS)
+    pending = f"a decision on run {run['id']} is pending in {trial.repo}"
+    assert f"in other worktrees\n  a  {pending}\n" in linked.expect(0, "status")
+    said = json.loads(linked.expect(0, "status", "--json"))["data"]["otherWorktrees"]
+    assert said == [{"task": "a", "run": run["id"], "state": "decision", "worktree": str(trial.repo)}]
+    linked.command("echo agent >new.txt")
+    assert f"warning: a: {pending}\n" in linked.expect(3, "execute", "--no-input")
+    there = linked.records("a")[0]["id"]
+    assert f"  a  a decision on run {there} is pending in {linked.repo}\n" in trial.expect(0, "status")
+    trial.expect(0, "decide", "a", "--approve")
+    assert "in other worktrees" not in linked.expect(0, "status")
+
+
+def test_worktrees_that_cannot_be_read_are_passed_over(trial: Trial, linked: Trial) -> None:
+    (linked.repo / "blackbird.plan.json").write_text("{")
+    (linked.repo / ".blackbird" / "runs").mkdir(parents=True)
+    trial.expect(0, "status")
+    trial.command("true")
+    trial.expect(3, "execute", "--no-input")
+    (linked.repo / ".git").unlink()
+    trial.expect(0, "status")
+
+
+ELSEWHERE = "the run worked on the branch main; now HEAD is on side"
+
+
+def test_an_approval_without_a_commit_says_that_the_branch_is_another(trial: Trial) -> None:
+    trial.command("echo agent >new.txt")
+    trial.expect(3, "execute", "a", "--no-input")
+    git(trial.repo, "switch", "-q", "-c", "side")
+    said = trial.expect(0, "decide", "a", "--approve")
+    assert f"warning: a is approved on another branch: {ELSEWHERE}\n" in said
+
+
+def test_an_approval_does_not_commit_to_another_branch_unasked(trial: Trial) -> None:
+    trial.configure({"execution.commit": "approved"})
+    trial.command("echo agent >new.txt")
+    trial.expect(3, "execute", "a", "--no-input")
+    git(trial.repo, "switch", "-q", "-c", "side")
+    before = git(trial.repo, "rev-parse", "HEAD")
+    said = trial.expect(1, "decide", "a", "--approve")
+    assert f"error: a is not approved: its commit would go to another branch: {ELSEWHERE}\n" in said
+    assert "go back with `git switch main`, or add --any-branch to commit here, and approve again" in said
+    assert git(trial.repo, "rev-parse", "side") == before
+    trial.expect(0, "decide", "a", "--approve", "--any-branch")
+    assert git(trial.repo, "log", "--format=%s", "main..side") == "A"
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 3)])
+def test_line_mode_asks_first(trial: Trial, answer: str, code: int) -> None:
+    trial.configure({"execution.commit": "approved"})
+    trial.command("echo agent >new.txt")
+    trial.expect(3, "execute", "a", "--no-input")
+    git(trial.repo, "switch", "-q", "-c", "side")
+    said = trial.expect(code, "execute", stdin=f"2\n{answer}\n")
+    assert f"Another branch: {ELSEWHERE}\n" in said
+    assert f"Careful: {ELSEWHERE}.\nApprove on this branch all the same? [y/N] {answer}\n" in said
+    assert git(trial.repo, "log", "--format=%s", "main..side") == ("A" if answer == "y" else "")
+
+
+def test_the_prompt_asks_first(trial: Trial) -> None:
+    trial.command("echo agent >new.txt")
+    trial.expect(3, "execute", "a", "--no-input")
+    git(trial.repo, "switch", "-q", "-c", "side")
+    with Terminal(trial.repo, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("2", ENTER)
+        terminal.wait_for("Approve on this branch?")
+        terminal.type("1", ENTER)
+        terminal.wait_for_list(times=2)
+        terminal.type("2", ENTER)
+        terminal.wait_for("Approve on this branch?", times=2)
+        terminal.type("2", ENTER)
+        assert terminal.end() == 0
+    assert trial.records("a")[0]["decision_state"] == "approved_quit"
+
+
+def test_show_of_a_task_elsewhere_is_told_to_scripts(trial: Trial, linked: Trial) -> None:
+    trial.command("true")
+    trial.expect(3, "execute", "b", "--no-input")
+    data = json.loads(linked.expect(0, "show", "b", "--json"))["data"]
+    assert [one["state"] for one in data["otherWorktrees"]] == ["decision"]
+    assert json.loads(linked.expect(0, "show", "a", "--json"))["data"]["otherWorktrees"] == []
