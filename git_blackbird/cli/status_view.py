@@ -11,7 +11,14 @@ from git_blackbird.cli.troubles import unconfirmed_data
 from git_blackbird.cli.wording import BAR
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
 from git_blackbird.controller.overview import APPROVING, CHANGE_REVIEW, DueReview, Overview, Running
-from git_blackbird.controller.required import CUT_OFF, FAILED, reviews_said, stuck_words, unwatched_words
+from git_blackbird.controller.required import (
+    CUT_OFF,
+    FAILED,
+    decision_reason,
+    reviews_said,
+    stuck_words,
+    unwatched_words,
+)
 from git_blackbird.messages.amounts import counted
 from git_blackbird.messages.run_text import review_word, run_seconds, shown_moment, shown_seconds
 from git_blackbird.model.commands import EXECUTE, task_command
@@ -151,6 +158,8 @@ def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
             yield fit(f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
     if said := reviews_said(owed):
         yield f"      {said} ({task_command('review show', owed.task.id)})"
+    if reason := decision_reason(owed):
+        yield f"      {reason}"
     yield f"      {owed.command}"
 
 
@@ -299,6 +308,8 @@ def _cut_off_data(overview: Overview) -> dict[str, Any] | None:
 def _owed_data(owed: Owed) -> dict[str, Any]:
     asked = [plain(question) for question in owed.questions]
     data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run_id, "command": owed.command}
+    if reason := decision_reason(owed):
+        data["why"] = reason
     if owed.kind is OwedKind.DECISION and owed.run is not None:
         merged = readable_merged(owed.run)
         return data if merged is None else {**data, "overall": merged.overall, "action": merged.action}

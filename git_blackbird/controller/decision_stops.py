@@ -6,7 +6,7 @@ from git_blackbird.model.choices import CHOICES, REVIEW_AGAIN, Choice, ChoiceTex
 from git_blackbird.model.commands import decide_run_command, task_command
 from git_blackbird.model.due import Call, Nothing, next_due
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.run import CHANGED_NOTHING, DecisionState, Run
 from git_blackbird.model.stop import Stop, StopReason
 
 
@@ -14,9 +14,9 @@ def decision_required(workspace: Workspace, task: Task, run: Run) -> Stop:
     """Nobody decided: every command that does is a next step, or what does the same where one is refused."""
     offers = CHOICES if run.merged_review is None else (*CHOICES, REVIEW_AGAIN)
     steps = (_step(workspace, run, offer) for offer in offers)
-    return Stop(
-        StopReason.DECISION_REQUIRED, f"a decision is due on {task.id}", tuple(dict.fromkeys(steps)), task.id
-    )
+    why = f": {CHANGED_NOTHING}" if run.no_change else ""
+    text = f"a decision is due on {task.id}{why}"
+    return Stop(StopReason.DECISION_REQUIRED, text, tuple(dict.fromkeys(steps)), task.id)
 
 
 def _step(workspace: Workspace, run: Run, offer: ChoiceText) -> str:

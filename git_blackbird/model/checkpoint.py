@@ -45,7 +45,7 @@ class Checkpoint:
     of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested. ``commit`` is
     None where an approval makes no commit. ``merged`` is what the reviewers of the change found, and
     ``suggestion`` the change request that says so; None where the change was not reviewed. ``reasons`` say
-    why a person is to decide, where the reviews did not clear the change.
+    why a person is to decide in any case: nothing was changed, or the reviews did not clear the change.
     """
 
     task: Task

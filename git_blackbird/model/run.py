@@ -71,6 +71,8 @@ class TerminalReason(StrEnum):
 APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
 REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
 
+CHANGED_NOTHING = "the agent changed nothing"
+
 OVERTAKEN_BY_RETRY = "retry"
 OVERTAKEN_BY_RESTART = "restart"
 OVERTAKEN_BY_UNAVAILABLE = "unavailable"
@@ -97,6 +99,7 @@ class Run(Recorded):
     change a spec or code review looked at, ``requested_by`` says who asked for changes if no person did.
     ``head_log`` is the size of git's log of HEAD, in bytes, when the run began, ``end_commit`` what HEAD
     named when it ended. ``base_tree`` has what others committed meanwhile: it is no part of the change.
+    ``no_change``: it succeeded, and no run of its task since the task was last done changed a file.
     """
 
     id: RunId
@@ -163,6 +166,7 @@ class Run(Recorded):
     reviewed_run: RunId | None = None
     review_result: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    no_change: bool | None = None
 
     @property
     def is_ours(self) -> bool:
