@@ -22,7 +22,8 @@ from git_blackbird.cli.writer import running_writer
 from git_blackbird.controller.demo import DEMO_FOLDER, make_demo, read_findings
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.loop import Loop, Opening
-from git_blackbird.controller.requests import ResumeRequest, execute_loop, reset_task, resume_loop
+from git_blackbird.controller.requests import ResumeRequest, execute_loop, resume_loop
+from git_blackbird.controller.task_status import reset_task
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.commands import task_command

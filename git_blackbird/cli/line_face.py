@@ -14,7 +14,7 @@ from git_blackbird.messages.answers import match_answer
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
 from git_blackbird.messages.event_text import render_event, render_verdicts
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain, parse_choice
+from git_blackbird.model.choices import Choice, Decision, Reply, parse_choice, reply_of
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
     Decided,
@@ -87,7 +87,7 @@ class LineFace:
         except NobodyHereError:
             return None
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Show the checkpoint and ask; None at the end of input."""
         if not self._asks:
             return None
@@ -98,7 +98,7 @@ class LineFace:
         except NobodyHereError:
             return None
 
-    async def _decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain:
+    async def _decide(self, checkpoint: Checkpoint) -> Reply:
         while True:
             choice = await self._choose(checkpoint)
             if choice is Choice.VIEW_DIFF:
@@ -107,10 +107,8 @@ class LineFace:
                 feedback = await self._request(checkpoint)
                 if feedback is not None:
                     return Decision(DecisionState.CHANGES_REQUESTED, feedback)
-            elif choice is Choice.REVIEW_AGAIN:
-                return ReviewAgain()
             else:
-                return Decision(STATE_OF[choice])
+                return reply_of(choice)
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         self._say(*_offers(checkpoint))

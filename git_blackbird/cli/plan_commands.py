@@ -99,7 +99,7 @@ def set_status_command(call: Invocation, task_id: str, status: str) -> ExitCode:
     STATUS is one of todo, queued, in_progress, waiting_user, blocked, done, failed, skipped. The task's
     runs are overtaken by it: they stay in history and count for nothing else.
     """
-    from git_blackbird.controller.requests import set_status  # noqa: PLC0415  # loads what runs agents
+    from git_blackbird.controller.task_status import set_status  # noqa: PLC0415  # loads what runs agents
 
     workspace = open_workspace(call.world)
     workspace.require_settings()

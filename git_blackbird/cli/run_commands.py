@@ -21,11 +21,11 @@ from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
     require_tellable,
-    reset_task,
     restart_loop,
     resume_all_loop,
     resume_loop,
 )
+from git_blackbird.controller.task_status import reset_task
 from git_blackbird.controller.workspace import Workspace, find_task, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.answers import parse_answer_options

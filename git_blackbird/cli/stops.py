@@ -7,19 +7,14 @@ from git_blackbird.cli.output import Output, reader_may_leave
 from git_blackbird.controller.decide import Recorded
 from git_blackbird.controller.forecast import Forecast
 from git_blackbird.errors import ExitCode
-from git_blackbird.messages.event_text import render_commit
+from git_blackbird.messages.event_text import render_decided
 from git_blackbird.messages.review_text import render_failing, render_no_verdict
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.stop import Stop
 from git_blackbird.model.text import clean, clean_line
 
-_DECIDED = {
-    DecisionState.APPROVED_CONTINUE: "approved {}",
-    DecisionState.APPROVED_QUIT: "approved {}",
-    DecisionState.CHANGES_REQUESTED: "changes to {} requested; `git blackbird execute` carries them out",
-    DecisionState.REJECTED: "Rejected {}. Your files were left as they are.",
-}
+_THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _MAX_BLOCKED = 8
 _LONGEST_LINE = 2000
 
@@ -105,8 +100,9 @@ def show_forecast(output: Output, foreseen: Forecast) -> ExitCode:
 def show_recorded(output: Output, recorded: Recorded) -> ExitCode:
     """Say what was decided, what moved since, and how a rejected change is taken back."""
     run = recorded.run
-    if run.decision_state is not None:
-        output.say(_DECIDED[run.decision_state].format(run.task_id) + render_commit(recorded.commit))
+    if recorded.decided is not None:
+        then = _THEN.get(recorded.decided.state, "")
+        output.say(render_decided(recorded.decided) + then)
     for text in recorded.warnings:
         output.warn(text)
     for path in recorded.moved:

@@ -25,7 +25,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.event_text import render_notice, render_step, render_verdicts
 from git_blackbird.messages.figures import Meter
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
+from git_blackbird.model.choices import Choice, Decision, Reply, reply_of
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
@@ -169,7 +169,7 @@ class TerminalFace:
         )
         return chosen
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
         self._display.show(checkpoint_panel(checkpoint))
         await self._take_terminal(is_first=True)
@@ -190,11 +190,9 @@ class TerminalFace:
             self._tell_kept(checkpoint, draft)
         return decision
 
-    async def _choose(
-        self, checkpoint: Checkpoint, offers: list[Offer], draft: Draft
-    ) -> Decision | ReviewAgain | LeftOpen:
+    async def _choose(self, checkpoint: Checkpoint, offers: list[Offer], draft: Draft) -> Reply | LeftOpen:
         while True:
-            choice = await self._prompts.choose("Select an action", offers)
+            choice = await self._prompts.choose("Select an action", offers, checkpoint.preselected)
             if isinstance(choice, LeftOpen):
                 return choice
             if choice is Choice.VIEW_DIFF:
@@ -205,10 +203,8 @@ class TerminalFace:
                     return request
                 if isinstance(request, str):
                     return Decision(DecisionState.CHANGES_REQUESTED, request)
-            elif choice is Choice.REVIEW_AGAIN:
-                return ReviewAgain()
             else:
-                return Decision(STATE_OF[choice])
+                return reply_of(choice)
 
     async def _compose(self, draft: Draft, suggestion: str) -> str | LeftOpen | None:
         """Read a change request; None goes back to the list. However this ends, the draft is on disk then."""

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from git_blackbird.controller.pending import require_pending
+from git_blackbird.controller.pending import require_undecided
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, ExitCode, LockedError, RequestError, UnusableError
@@ -150,7 +150,7 @@ def _listed(obstacles: tuple[str, ...]) -> str:
 def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: int) -> ApprovalCommit:
     task, run = approval.task, approval.run
     with workspace.transaction() as transaction:
-        require_pending(transaction, run)
+        require_undecided(transaction, run)
         save_note(workspace.layout, ApprovalNote(task.id, run.id, plan.head.commit, plan.base_tree))
     try:
         wanted = Wanted(render_commit_message(task, run.id), run.id)

@@ -8,7 +8,12 @@ from git_blackbird.controller.checkpoints import change_of, moved_paths, request
 from git_blackbird.controller.deferred_commits import record_deferred
 from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.outside_moves import changed_by_others, without_paths
-from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
+from git_blackbird.controller.pending import (
+    find_approvable,
+    find_pending,
+    require_unclaimed,
+    require_undecided,
+)
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -21,9 +26,10 @@ from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import task_command
+from git_blackbird.model.events import Decided
 from git_blackbird.model.history import History, since_done
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunType, TerminalReason
+from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean_line
 from git_blackbird.storage.store import Image
@@ -46,6 +52,21 @@ class Recorded:
     undo_is_lost: bool = False
 
     @property
+    def decided(self) -> Decided | None:
+        """The event that tells of it."""
+        run = self.run
+        if run.decision_state is None:
+            return None
+        return Decided(
+            run.task_id,
+            run.id,
+            run.decision_state,
+            elsewhere=False,
+            commit=self.commit,
+            is_of_failure=run.status is RunStatus.FAILED,
+        )
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What is not as it was meant."""
         made = () if self.commit is None else self.commit.warnings
@@ -57,6 +78,9 @@ def record_decision(
 ) -> Recorded:
     """Record a decision on a task's pending run, and what follows from it for the plan.
 
+    An approval may also be about a failed run, which is accepted as it is then, and, where approvals are
+    committed, about one that is done.
+
     With ``run_id`` the decision is about that run only. Changes that are requested without a word are what
     the reviewers of the change found. Where approvals are committed, that is done first.
     Raises RequestError when there is nothing to decide, when changes are requested of a session that cannot
@@ -67,7 +91,10 @@ def record_decision(
     image = workspace.store.image()
     task = find_task(image.plan, task_id)
     require_readable(workspace.standing(image), task)
-    run = find_pending(image, task.id, run_id)
+    if decision.state in APPROVALS:
+        run = find_approvable(image, task.id, run_id, commits=commits_approvals(workspace))
+    else:
+        run = find_pending(image, task.id, run_id)
     decision = _with_findings(run, decision)
     if decision.state is DecisionState.CHANGES_REQUESTED:
         _check_request(workspace, image, run, decision)
@@ -163,7 +190,7 @@ def _save(
 ) -> Run:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
     with workspace.transaction() as transaction:
-        stored = require_pending(transaction, run)
+        stored = require_undecided(transaction, run)
         if commit is None:
             require_unclaimed(transaction, run.task_id)
         rejected = decision.state is DecisionState.REJECTED

@@ -1,10 +1,15 @@
 """How a call stops at a decision, or after one."""
 
+from collections.abc import Iterator, Sequence
+
 from git_blackbird.controller.checkpoints import request_obstacle
+from git_blackbird.controller.decide import Recorded
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.model.choices import CHOICES, REVIEW_AGAIN, Choice, ChoiceText
-from git_blackbird.model.commands import decide_run_command, task_command
+from git_blackbird.model.choices import Choice, ChoiceText, choices_for
+from git_blackbird.model.commands import answer_options, decide_run_command, task_command
+from git_blackbird.model.conversation import Question
 from git_blackbird.model.due import Call, Nothing, next_due
+from git_blackbird.model.events import Event, Notice, Weight
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import CHANGED_NOTHING, DecisionState, Run
 from git_blackbird.model.stop import Stop, StopReason
@@ -12,8 +17,7 @@ from git_blackbird.model.stop import Stop, StopReason
 
 def decision_required(workspace: Workspace, task: Task, run: Run) -> Stop:
     """Nobody decided: every command that does is a next step, or what does the same where one is refused."""
-    offers = CHOICES if run.merged_review is None else (*CHOICES, REVIEW_AGAIN)
-    steps = (_step(workspace, run, offer) for offer in offers)
+    steps = (_step(workspace, run, offer) for offer in choices_for(run))
     why = f": {CHANGED_NOTHING}" if run.no_change else ""
     text = f"a decision is due on {task.id}{why}"
     return Stop(StopReason.DECISION_REQUIRED, text, tuple(dict.fromkeys(steps)), task.id)
@@ -30,6 +34,22 @@ def decision_left_open(task: Task, run: Run) -> Stop:
     """Somebody was asked and went away."""
     command = decide_run_command(run)
     return Stop(StopReason.INTERRUPTED, f"the decision on {task.id} is left open", (command,), task.id)
+
+
+def answers_required(task: Task, questions: Sequence[Question], reason: StopReason) -> Stop:
+    """Nobody answered what an agent asked."""
+    command = task_command("resume", task.id, answer_options(questions))
+    return Stop(reason, f"{task.id} waits for answers", (command,), task.id)
+
+
+def recorded_events(recorded: Recorded) -> Iterator[Event]:
+    """Tell what was decided, what is not as it was meant, and how a rejected change is taken back."""
+    run = recorded.run
+    if recorded.decided is not None:
+        yield recorded.decided
+    yield from (Notice(Weight.WARNING, text, task_id=run.task_id) for text in recorded.warnings)
+    for line in recorded.undo:
+        yield Notice(Weight.INFO, f"to take the change back: {line}", task_id=run.task_id)
 
 
 def stop_after(workspace: Workspace, run: Run) -> Stop | None:

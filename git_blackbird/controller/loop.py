@@ -5,22 +5,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from git_blackbird.agents.protocol import Agent
-from git_blackbird.controller.agents import (
-    agent_of,
-    chosen_agent,
-    probe,
-    require_reviewer,
-    require_reviewers,
-    require_session_name,
-    reviewer_of,
-)
+from git_blackbird.controller.agents import require_reviewer, require_reviewers
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
-from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.crews import Crews
 from git_blackbird.controller.decide import record_decision
-from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
+from git_blackbird.controller.decision_stops import (
+    answers_required,
+    decision_left_open,
+    decision_required,
+    recorded_events,
+    stop_after,
+)
 from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.elsewhere import changed_elsewhere, or_elsewhere
 from git_blackbird.controller.face import Face, LeftOpen
@@ -50,14 +47,15 @@ from git_blackbird.controller.task_reviews import (
     review_change,
     skip_reviews,
 )
+from git_blackbird.controller.task_status import reset_task
 from git_blackbird.controller.work_folders import sweep_work_folders
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.git.program import GitStoppedError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
-from git_blackbird.model.choices import Decision, ReviewAgain
-from git_blackbird.model.commands import answer_options, restart_command, task_command
+from git_blackbird.model.choices import Decision, Reply, Retry, ReviewAgain
+from git_blackbird.model.commands import restart_command, task_command
 from git_blackbird.model.decisions import Decide
 from git_blackbird.model.due import (
     Ask,
@@ -72,12 +70,12 @@ from git_blackbird.model.due import (
     Start,
     next_due,
 )
-from git_blackbird.model.events import Decided, Notice, Weight
-from git_blackbird.model.findings import MergedReview, Source
+from git_blackbird.model.events import Notice, Weight
+from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
+from git_blackbird.model.run import OVERTAKEN_BY_RESTART, ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.storage.store import Image
@@ -99,13 +97,12 @@ class Loop:
     def __init__(self, workspace: Workspace, face: Face, call: Call) -> None:
         self._workspace = workspace
         self._face = Summoning(workspace, face)
+        self._crews = Crews(workspace, self._face)
         self._call = call
         self._hurry = asyncio.Event()
         self._interrupted = False
         self._step: asyncio.Task[object] | None = None
         self._touched: set[TaskId] = set()
-        self._versions: dict[str, str] = {}
-        self._left_out: set[str] = set()
         self._at_work: tuple[str, TaskId] | None = None
         self._lost: list[Run] = []
         self._refusals = 0
@@ -202,7 +199,7 @@ class Loop:
     async def _start(self, standing: Standing, task: Task) -> Stop | None:
         if self._workspace.reviews_changes:
             # Who could not review the work in the end is told before it is done.
-            self._reviewers_of_changes()
+            self._crews.of_reviewers()
         if is_work_deferred(self._workspace, self._face, task.id):
             return None
         left = self._call.starts_left
@@ -220,7 +217,7 @@ class Loop:
         if not workspace.reviews_changes and not by_hand:
             skip_reviews(workspace, run)
             return None
-        crews = self._reviewers_of_changes()
+        crews = self._crews.of_reviewers()
         elsewhere = not all(crew.agent.abilities.read_only for crew in crews.values())
         order = await run_in_thread(
             lambda: order_change_review(workspace, image, task, run, told_where=elsewhere)
@@ -245,14 +242,11 @@ class Loop:
         self._face.notify(keep_reviews(workspace, run, order, merged))
         return None if run.review_state is ReviewState.DUE else looked_at(task, merged)
 
-    def _reviewers_of_changes(self) -> dict[Source, Crew]:
-        return {source: self._crew(reviewer_of(self._workspace, source)) for source in Source}
-
     async def _review(self, standing: Standing, parent: Task) -> Stop | None:
         """Have a parent reviewed; without a verdict it is tried once more, told what was wrong."""
         tries = standing.history(parent.id).reviews
         fault = tries[-1].error if parent.id in self._call.tried and tries else None
-        crew = self._crew(require_reviewer(self._workspace))
+        crew = self._crews.of(require_reviewer(self._workspace))
         top = None if crew.agent.abilities.read_only else str(self._workspace.repo.top)
         self._at_work = "stopping the review of", parent.id
         try:
@@ -273,8 +267,7 @@ class Loop:
 
     async def _leg(self, order: Order) -> Stop | None:
         """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
-        agent = self._agent(order)
-        crew = self._crew(agent)
+        crew = self._crews.of_order(order)
         self._touched.add(order.task.id)
         self._at_work = "pausing", order.task.id
         run = await self._stoppable(run_leg(crew, order, self._hurry))
@@ -282,27 +275,6 @@ class Loop:
         if run is None:
             return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
         return self._after(run)
-
-    def _crew(self, agent: Agent) -> Crew:
-        """Put together who takes part in a run, once the agent is known to start."""
-        if agent.name not in self._versions:
-            self._versions[agent.name] = probe(self._workspace, agent)
-        return Crew(
-            self._workspace,
-            agent,
-            self._versions[agent.name],
-            self._face,
-            self._workspace.settings.flag("execution.stopAfterEachTask"),
-            self._left_out,
-        )
-
-    def _agent(self, order: Order) -> Agent:
-        if order.resumes is None:
-            agent = chosen_agent(self._workspace)
-        else:
-            agent = agent_of(self._workspace, order.resumes)
-            require_session_name(agent, order.resumes)
-        return agent
 
     def _after(self, run: Run) -> Stop | None:
         if run.terminal_reason is TerminalReason.INTERRUPTED:
@@ -324,9 +296,16 @@ class Loop:
         if checkpoint is None:
             return decision_left_open(task, run)
         asking = or_elsewhere(self._workspace, lambda: self._face.decide(checkpoint), run)
-        reply = await self._stoppable(asking)
+        return await self._carry_out_reply(task, run, await self._stoppable(asking))
+
+    async def _carry_out_reply(
+        self, task: Task, run: Run, reply: Reply | Run | LeftOpen | None
+    ) -> Stop | None:
+        """Do what was answered at a checkpoint; a run is what became of it elsewhere meanwhile."""
         if isinstance(reply, Decision):
             return await self._record(task, run, reply)
+        if isinstance(reply, Retry):
+            return await self._restart(task)
         if isinstance(reply, ReviewAgain):
             review_again(self._workspace, task)
             # Asked for by hand, it is done whatever the configuration says.
@@ -339,6 +318,12 @@ class Loop:
         if isinstance(reply, LeftOpen) or self._interrupted:
             return decision_left_open(task, run)
         return decision_required(self._workspace, task, run)
+
+    async def _restart(self, task: Task) -> Stop | None:
+        """Give up the run that failed and start its task again, once it is known that its agent can."""
+        self._crews.of_new_run()
+        reset_task(self._workspace, task.id, OVERTAKEN_BY_RESTART)
+        return await self._leg(order_start(self._workspace, self._workspace.standing(), task, None))
 
     async def _record(self, task: Task, run: Run, decision: Decision) -> Stop | None:
         """Record a decision; one that is refused for now is due again, and the face is told why."""
@@ -354,11 +339,8 @@ class Loop:
             self._refusals += 1
             # A pipe that says the same for ever is nobody.
             return None if self._refusals < _MAX_REFUSALS else decision_required(self._workspace, task, run)
-        self._face.notify(Decided(task.id, run.id, decision.state, elsewhere=False, commit=recorded.commit))
-        for text in recorded.warnings:
-            self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
-        for line in recorded.undo:
-            self._face.notify(Notice(Weight.INFO, f"to take the change back: {line}", task_id=task.id))
+        for event in recorded_events(recorded):
+            self._face.notify(event)
         return stop_after(self._workspace, recorded.run)
 
     async def _ask(self, standing: Standing, task: Task, run: Run) -> Stop | None:
@@ -375,12 +357,7 @@ class Loop:
             if isinstance(reply, LeftOpen) or self._interrupted
             else StopReason.WAITING_USER
         )
-        return Stop(
-            reason,
-            f"{task.id} waits for answers",
-            (task_command("resume", task.id, answer_options(questions)),),
-            task.id,
-        )
+        return answers_required(task, questions, reason)
 
     async def _stoppable(self, work: Awaitable[T]) -> T | None:
         """Await one step so that an interrupt cancels it alone; None when it had nothing to give then."""

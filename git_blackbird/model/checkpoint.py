@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from git_blackbird.model.change import Summary, TreePair
-from git_blackbird.model.choices import CHOICES, REVIEW_AGAIN, Choice, ChoiceText
+from git_blackbird.model.choices import Choice, ChoiceText, choices_for
 from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -63,7 +63,14 @@ class Checkpoint:
 
     def offers(self) -> tuple[ChoiceText, ...]:
         """The choices in their fixed order and numbers."""
-        return CHOICES if self.merged is None else (*CHOICES, REVIEW_AGAIN)
+        return choices_for(self.run)
+
+    @property
+    def preselected(self) -> Choice:
+        """The choice that Enter takes: never an approval where there is a reason to doubt the run."""
+        first = self.offers()[0].choice
+        is_doubtful = bool(self.reasons) and self.is_possible(Choice.REQUEST_CHANGES)
+        return Choice.REQUEST_CHANGES if is_doubtful and first is Choice.APPROVE_CONTINUE else first
 
     def obstacle(self, choice: Choice) -> str | None:
         """Say why the choice cannot be carried out; None when it can."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.run import DecisionState
+from git_blackbird.model.run import DecisionState, Run, RunStatus
 
 
 class Choice(StrEnum):
@@ -16,6 +16,8 @@ class Choice(StrEnum):
     REQUEST_CHANGES = "request_changes"
     REJECT = "reject"
     VIEW_DIFF = "view_diff"
+    RETRY = "retry"
+    ACCEPT = "accept"
     REVIEW_AGAIN = "review_again"
 
 
@@ -33,13 +35,26 @@ class ChoiceText:
         return task_command(self.verb, task_id, self.options)
 
 
+_REQUEST = ChoiceText(Choice.REQUEST_CHANGES, "Request changes", "decide", " --request-changes -m TEXT")
+_REJECT = ChoiceText(Choice.REJECT, "Reject changes", "decide", " --reject")
+_VIEW = ChoiceText(Choice.VIEW_DIFF, "View full diff", "runs", " --diff")
+
 CHOICES = (
     ChoiceText(Choice.APPROVE_CONTINUE, "Approve and continue", "decide", " --approve"),
     ChoiceText(Choice.APPROVE_QUIT, "Approve and quit", "decide", " --approve"),
-    ChoiceText(Choice.REQUEST_CHANGES, "Request changes", "decide", " --request-changes -m TEXT"),
-    ChoiceText(Choice.REJECT, "Reject changes", "decide", " --reject"),
-    ChoiceText(Choice.VIEW_DIFF, "View full diff", "runs", " --diff"),
+    _REQUEST,
+    _REJECT,
+    _VIEW,
 )
+
+AFTER_FAILURE = (
+    ChoiceText(Choice.RETRY, "Retry in a new session", "restart", ""),
+    _REQUEST,
+    ChoiceText(Choice.ACCEPT, "Accept as it is", "decide", " --approve"),
+    _REJECT,
+    _VIEW,
+)
+"""Those where the run failed: none that a person who only presses Enter takes ends the task."""
 
 REVIEW_AGAIN = ChoiceText(Choice.REVIEW_AGAIN, "Review again", "review run", "")
 
@@ -48,6 +63,7 @@ STATE_OF = {
     Choice.APPROVE_QUIT: DecisionState.APPROVED_QUIT,
     Choice.REQUEST_CHANGES: DecisionState.CHANGES_REQUESTED,
     Choice.REJECT: DecisionState.REJECTED,
+    Choice.ACCEPT: DecisionState.APPROVED_CONTINUE,
 }
 
 
@@ -62,6 +78,33 @@ class Decision:
 @dataclass(frozen=True)
 class ReviewAgain:
     """That the change is to be reviewed once more before it is decided on."""
+
+
+@dataclass(frozen=True)
+class Retry:
+    """That the task is to be started again at once, in a new session."""
+
+
+Reply = Decision | ReviewAgain | Retry
+"""What a person answers at a checkpoint."""
+
+
+def reply_of(choice: Choice) -> Reply:
+    """Return what a choice means that needs no further words. Raises KeyError for one that does."""
+    match choice:
+        case Choice.REVIEW_AGAIN:
+            return ReviewAgain()
+        case Choice.RETRY:
+            return Retry()
+        case _:
+            return Decision(STATE_OF[choice])
+
+
+def choices_for(run: Run) -> tuple[ChoiceText, ...]:
+    """Return the choices for a run, in the order of their numbers."""
+    if run.status is RunStatus.FAILED:
+        return AFTER_FAILURE
+    return CHOICES if run.merged_review is None else (*CHOICES, REVIEW_AGAIN)
 
 
 def parse_choice(text: str, offers: Sequence[ChoiceText] = CHOICES) -> Choice | None:

@@ -189,6 +189,11 @@ class Run(Recorded):
         return self.decision_state == DecisionState.PENDING and self.superseded_at is None
 
     @property
+    def is_accepted_failure(self) -> bool:
+        """Whether a person took what a failed run did as it is."""
+        return self.status == RunStatus.FAILED and self.decision_state in APPROVALS
+
+    @property
     def leg(self) -> TreePair | None:
         """The snapshots at both ends of the run; None when one was not taken."""
         if self.base_tree is None or self.head_tree is None:

@@ -8,13 +8,12 @@ from git_blackbird.controller.overview import CHANGE_REVIEW
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
-    reset_task,
     restart_loop,
     resume_all_loop,
     resume_loop,
-    set_status,
 )
 from git_blackbird.controller.run_views import runs_of_task
+from git_blackbird.controller.task_status import reset_task, set_status
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.reset_text import render_reset

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Reply
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event
 from git_blackbird.model.plan import Task
@@ -49,7 +49,7 @@ class TuiFace:
             index += move
         return {one.id: draft.text for one, draft in zip(questions, drafts, strict=True)}
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
         self._come_up()
         return await ask_decision(self._app, self._workspace, checkpoint) or LeftOpen()
@@ -78,7 +78,7 @@ class FaceAtHome:
         """Ask there."""
         return await self._there(self._face.answer(task, questions))
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Ask there."""
         return await self._there(self._face.decide(checkpoint))
 

@@ -15,7 +15,7 @@ from git_blackbird.controller.requests import execute_loop
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.controller.world import World
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Decision, Reply
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event, Notice
 from git_blackbird.model.ids import TaskId
@@ -39,7 +39,7 @@ def changes(text: str) -> Decision:
 class Person:
     """A face that replies from a list, and is not here when the list is empty."""
 
-    decisions: list[Decision | LeftOpen] = field(default_factory=list)
+    decisions: list[Reply | LeftOpen] = field(default_factory=list)
     answers: list[Mapping[str, str] | LeftOpen] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     checkpoints: list[Checkpoint] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Person:
     ) -> Mapping[str, str] | LeftOpen | None:
         return self.answers.pop(0) if self.answers else None
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         self.checkpoints.append(checkpoint)
         return self.decisions.pop(0) if self.decisions else None
 

@@ -20,7 +20,7 @@ from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.overview import build_overview
 from git_blackbird.controller.plan_edits import NewTask, add_task
 from git_blackbird.controller.repair import repair
-from git_blackbird.controller.requests import reset_task, set_status
+from git_blackbird.controller.task_status import reset_task, set_status
 from git_blackbird.errors import LockedError, RequestError
 from git_blackbird.model.checkpoint import ApprovalCommit, Checkpoint, CommitOutlook
 from git_blackbird.model.choices import Decision

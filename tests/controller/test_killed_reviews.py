@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents import processes
-from git_blackbird.controller.requests import set_status
+from git_blackbird.controller.task_status import set_status
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from tests.controller.support import Person, configure, execute, leaf, open_at, put_plan, runs_of, status

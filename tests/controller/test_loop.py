@@ -13,15 +13,9 @@ from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.forecast import forecast
 from git_blackbird.controller.loop import Loop
 from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan
-from git_blackbird.controller.requests import (
-    ResumeRequest,
-    execute_loop,
-    reset_task,
-    restart_loop,
-    resume_loop,
-    set_status,
-)
+from git_blackbird.controller.requests import ResumeRequest, execute_loop, restart_loop, resume_loop
 from git_blackbird.controller.task_moves import Deletion, delete_task
+from git_blackbird.controller.task_status import reset_task, set_status
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
@@ -55,7 +49,7 @@ from tests.support import commit, git, write
 def demo(repo: Path) -> Path:
     """A repository whose plans are done by the embedded agent."""
     commit(repo, {"a.txt": "one\n"})
-    configure(repo, agent="demo", execution__stopGraceSeconds="1")
+    configure(repo, agent="demo", execution__stopGraceSeconds="1", execution__acceptNoChange="true")
     return repo
 
 

@@ -11,12 +11,13 @@ from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.manual_runs import record_commit
 from git_blackbird.controller.overview import build_overview
-from git_blackbird.controller.requests import restart_loop, set_status
+from git_blackbird.controller.requests import restart_loop
+from git_blackbird.controller.task_status import set_status
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.refs import run_trees
 from git_blackbird.model.change import FileStatus
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Reply
 from git_blackbird.model.commits import Source
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
@@ -389,7 +390,7 @@ class Hesitant(Person):
 
     repo: Path
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         if not self.checkpoints:
             self.checkpoints.append(checkpoint)
             was = head_of(self.repo)

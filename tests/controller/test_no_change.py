@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.loop import Loop
-from git_blackbird.controller.requests import ResumeRequest, execute_loop, reset_task, resume_loop
+from git_blackbird.controller.requests import ResumeRequest, execute_loop, resume_loop
+from git_blackbird.controller.task_status import reset_task
 from git_blackbird.messages.checkpoint_text import render_checkpoint
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, ReviewState

@@ -16,16 +16,15 @@ from git_blackbird.controller.repair import repair
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
-    reset_task,
     restart_loop,
     resume_all_loop,
     resume_loop,
-    set_status,
 )
 from git_blackbird.controller.review_views import view_review
 from git_blackbird.controller.reviews import dismiss_review, review_loop
 from git_blackbird.controller.task_edits import edit_task
 from git_blackbird.controller.task_moves import Deletion, delete_task
+from git_blackbird.controller.task_status import reset_task, set_status
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.gate import GateState
 from git_blackbird.model.ids import TaskId
@@ -57,7 +56,7 @@ TWO_ROUNDS = "append a.txt second\n"
 @pytest.fixture
 def demo(repo: Path) -> Path:
     commit(repo, {"README.md": "x\n"})
-    configure(repo, agent="demo", execution__stopGraceSeconds="0")
+    configure(repo, agent="demo", execution__stopGraceSeconds="0", execution__acceptNoChange="true")
     return repo
 
 

@@ -33,13 +33,12 @@ from git_blackbird.controller.repair import repair, running_records
 from git_blackbird.controller.requests import (
     ResumeRequest,
     execute_loop,
-    reset_task,
     restart_loop,
     resume_all_loop,
     resume_loop,
-    set_status,
 )
 from git_blackbird.controller.reviews import dismiss_review, review_loop
+from git_blackbird.controller.task_status import reset_task, set_status
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision

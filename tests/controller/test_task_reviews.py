@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.face import LeftOpen
-from git_blackbird.controller.requests import execute_loop, set_status
+from git_blackbird.controller.requests import execute_loop
 from git_blackbird.controller.reviews import review_loop
+from git_blackbird.controller.task_status import set_status
 from git_blackbird.errors import RequestError
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Reply, ReviewAgain
 from git_blackbird.model.findings import Action, Overall
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status
@@ -186,10 +187,10 @@ def by_hand(repo: Path, task_id: str = "a", person: Person | None = None) -> Sto
 def test_a_person_may_have_the_change_reviewed_again_before_deciding(demo: Path) -> None:
     put_plan(demo, leaf("a", f"{CLEAR}\ncode-fail 3"))
     person = Person()
-    replies: list[Decision | ReviewAgain] = [ReviewAgain(), APPROVE]
+    replies: list[Reply] = [ReviewAgain(), APPROVE]
 
     class Patient(Person):
-        async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+        async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
             person.checkpoints.append(checkpoint)
             return replies.pop(0)
 

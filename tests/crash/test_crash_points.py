@@ -12,7 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from git_blackbird.agents import processes
-from git_blackbird.controller.requests import ResumeRequest, reset_task, resume_loop
+from git_blackbird.controller.requests import ResumeRequest, resume_loop
+from git_blackbird.controller.task_status import reset_task
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question

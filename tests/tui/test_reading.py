@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from git_blackbird.controller.requests import set_status
+from git_blackbird.controller.task_status import set_status
 from git_blackbird.model.plan import Status
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import (

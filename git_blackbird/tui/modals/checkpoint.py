@@ -15,7 +15,7 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.checkpoint_text import TITLE, Line, Tone, render_checkpoint
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
+from git_blackbird.model.choices import Choice, Decision, Reply, reply_of
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.line_view import LineView, diff_lines
@@ -28,7 +28,7 @@ from git_blackbird.tui.modals.scrolling import ScrollingModal
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
 
 
-class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
+class CheckpointScreen(ScrollingModal[Reply]):
     """Shows a checkpoint and lets one of its choices be made; None leaves it open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,21 +51,15 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
             Offer(offer.choice, offer.label, obstacle=_obstacle(self.checkpoint, offer.choice))
             for offer in self.checkpoint.offers()
         ]
+        start = [offer.value for offer in offers].index(self.checkpoint.preselected)
         with Vertical(classes="box full"):
             yield Static(TITLE, classes="title", markup=False)
             with ContentSwitcher(id="shown", initial="said"):
                 with VerticalScroll(id="said", can_focus=False):
                     yield Static(drawn(render_checkpoint(self.checkpoint)), markup=False)
                 yield LineView(id="diff")
-            yield ChoiceList(offers, self._likeliest())
+            yield ChoiceList(offers, start)
             yield Static(_KEYS, classes="keys", markup=False)
-
-    def _likeliest(self) -> int:
-        """Begin where nothing is approved that failed, or in which reviewers found something."""
-        choices = [offer.choice for offer in self.checkpoint.offers()]
-        is_doubtful = self.checkpoint.run.error is not None or self.checkpoint.reasons
-        possible = self.checkpoint.is_possible(Choice.REQUEST_CHANGES)
-        return choices.index(Choice.REQUEST_CHANGES) if is_doubtful and possible else 0
 
     def on_mount(self) -> None:
         """Begin in the list; what was typed before is for whatever was there before."""
@@ -80,10 +74,8 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
             self.action_view()
         elif choice is Choice.REQUEST_CHANGES:
             await self._compose_request()
-        elif choice is Choice.REVIEW_AGAIN:
-            self.give(ReviewAgain())
         else:
-            self.give(Decision(STATE_OF[choice]))
+            self.give(reply_of(choice))
 
     async def _compose_request(self) -> None:
         suggestion = self.checkpoint.suggestion
