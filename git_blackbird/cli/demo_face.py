@@ -8,6 +8,7 @@ from git_blackbird.controller.demo import CHANGE_REQUEST
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
 from git_blackbird.messages.event_text import render_verdicts
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision
 from git_blackbird.model.conversation import Question
@@ -49,6 +50,10 @@ class RehearsedFace:
         self._say_command(f"git blackbird resume {task.id} {' '.join(given)}")
         await self._shown.answer(task, questions)
         return answers
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Answer nothing: the agent of a demo may start."""
+        return await self._shown.agree(question)
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
         """Decide by what the checkpoint shows."""

@@ -13,6 +13,8 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.answers import match_answer
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
 from git_blackbird.messages.event_text import render_event, render_verdicts
+from git_blackbird.messages.rights_text import render_ask, render_rights
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Choice, Decision, Reply, parse_choice, reply_of
 from git_blackbird.model.conversation import Question
@@ -86,6 +88,18 @@ class LineFace:
             return {question.id: await self._answer_one(question) for question in questions}
         except NobodyHereError:
             return None
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask at a terminal; what comes from a pipe is no agreement."""
+        if not self._asks or not self._input.is_terminal:
+            return None
+        self._input.begin()
+        self._say("", *render_rights(question))
+        try:
+            answer = await self._line(f"{render_ask(question)} [y/N] ")
+        except NobodyHereError:
+            return False
+        return answer.strip().casefold() in {"y", "yes"}
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Show the checkpoint and ask; None at the end of input."""

@@ -24,6 +24,8 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.event_text import render_notice, render_step, render_verdicts
 from git_blackbird.messages.figures import Meter
+from git_blackbird.messages.rights_text import AGREE, REFUSE, render_ask, render_rights
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Choice, Decision, Reply, reply_of
 from git_blackbird.model.commands import task_command
@@ -168,6 +170,13 @@ class TerminalFace:
             name, [Offer(option, option) for option in question.options]
         )
         return chosen
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask, with the answer that starts nothing under the cursor."""
+        self._display.put("\n".join(("", *render_rights(question), "")))
+        await self._take_terminal(is_first=True)
+        answer = await self._prompts.choose(render_ask(question), [Offer(False, REFUSE), Offer(True, AGREE)])
+        return answer is True
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""

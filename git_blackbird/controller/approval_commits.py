@@ -27,6 +27,7 @@ from git_blackbird.git.index_lock import require_free_index
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook
 from git_blackbird.model.commands import approve_without_commit, task_command
+from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -78,6 +79,18 @@ class Approval:
 def commits_approvals(workspace: Workspace) -> bool:
     """Whether an approval makes a commit."""
     return workspace.settings.text("execution.commit") == "approved"
+
+
+def uncommitted_notice(workspace: Workspace) -> Notice | None:
+    """Say that a call in which nobody approves commits nothing; None where it stops for approvals."""
+    if not commits_approvals(workspace) or workspace.settings.flag("execution.stopAfterEachTask"):
+        return None
+    return Notice(
+        Weight.WARNING,
+        "this call commits nothing: execution.commit commits what is approved, and it does not stop for that",
+        "--stop-after-each stops after each task\n"
+        "git blackbird decide TASK --approve    # commits the change of a task that is done",
+    )
 
 
 def foresee(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Reply
 from git_blackbird.model.conversation import Question
@@ -33,6 +34,10 @@ class Face(Protocol):
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | LeftOpen | None:
         """Ask an agent's questions; gives answers by question id."""
+        ...
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask whether an agent may start that may do more than edit the worktree."""
         ...
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:

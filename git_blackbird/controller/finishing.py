@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from git_blackbird.controller.consent import NotAgreedError
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.unreadable import name_stopped, unreadable_stop
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.commands import restart_command, task_command
 from git_blackbird.model.due import Call, Nothing
 from git_blackbird.model.events import Notice, Weight
@@ -69,6 +71,13 @@ def _steps_on(call: Call, standing: Standing) -> Iterable[str]:
             yield task_command("retry", task.id)
     if ready_tasks(standing):
         yield "git blackbird execute"
+
+
+def not_started(error: AgentUnavailableError | NotAgreedError) -> Stop:
+    """Say that an agent cannot start, or that a person did not agree to it."""
+    is_refused = isinstance(error, NotAgreedError)
+    reason = StopReason.INTERRUPTED if is_refused else StopReason.AGENT_UNAVAILABLE
+    return Stop(reason, error.message, tuple((error.hint or "").splitlines()))
 
 
 def refused(run: Run) -> Stop:

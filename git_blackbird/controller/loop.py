@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from git_blackbird.controller.agents import require_reviewer, require_reviewers
-from git_blackbird.controller.approval_commits import ApprovalRefusedError
+from git_blackbird.controller.approval_commits import ApprovalRefusedError, uncommitted_notice
 from git_blackbird.controller.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
+from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.consent import Consent, NotAgreedError
 from git_blackbird.controller.crews import Crews
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.controller.decision_stops import (
@@ -27,11 +29,19 @@ from git_blackbird.controller.finishing import (
     interrupted,
     looked_at,
     name_what_waits,
+    not_started,
     refused,
     refused_session,
 )
 from git_blackbird.controller.leg import run_leg
-from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
+from git_blackbird.controller.orders import (
+    Order,
+    Restart,
+    order_answers,
+    order_changes,
+    order_continue,
+    order_start,
+)
 from git_blackbird.controller.parent_review import ReviewMovedError, order_review, run_review
 from git_blackbird.controller.readying import NoLongerReadyError
 from git_blackbird.controller.record_watch import settle_watch
@@ -74,7 +84,7 @@ from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.history import since_done
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Task
+from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import OVERTAKEN_BY_RESTART, ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
@@ -88,7 +98,7 @@ T = TypeVar("T")
 class Opening:
     """What a call begins with, found once repair is done; without ``first`` simply what is due."""
 
-    first: Callable[[Image], Order | Ask | None] | None = None
+    first: Callable[[Image], Order | Ask | Restart | None] | None = None
 
 
 class Loop:
@@ -98,6 +108,7 @@ class Loop:
         self._workspace = workspace
         self._face = Summoning(workspace, face)
         self._crews = Crews(workspace, self._face)
+        self._consent = Consent(workspace, self._face)
         self._call = call
         self._hurry = asyncio.Event()
         self._interrupted = False
@@ -129,8 +140,8 @@ class Loop:
             stop = await self._open(opening)
             while stop is None:
                 stop = await self._turn()
-        except AgentUnavailableError as error:
-            stop = Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
+        except (AgentUnavailableError, NotAgreedError) as error:
+            stop = not_started(error)
         drop_arrived(self._workspace)
         # A review may have been interrupted: whatever is written from now on, no agent writes it.
         settle_watch(self._workspace, self._face)
@@ -149,6 +160,8 @@ class Loop:
         first = opening.first(image)
         if first is None:
             return None
+        if isinstance(first, Restart):
+            return await self._restart(first.task, first.message)
         if not isinstance(first, Ask):
             return await self._leg(first)
         return await self._perform(first, image, self._workspace.standing(image))
@@ -218,6 +231,7 @@ class Loop:
             skip_reviews(workspace, run)
             return None
         crews = self._crews.of_reviewers()
+        await self._agreed(*crews.values(), as_reviewer=True)
         elsewhere = not all(crew.agent.abilities.read_only for crew in crews.values())
         order = await run_in_thread(
             lambda: order_change_review(workspace, image, task, run, told_where=elsewhere)
@@ -247,6 +261,7 @@ class Loop:
         tries = standing.history(parent.id).reviews
         fault = tries[-1].error if parent.id in self._call.tried and tries else None
         crew = self._crews.of(require_reviewer(self._workspace))
+        await self._agreed(crew, as_reviewer=True)
         top = None if crew.agent.abilities.read_only else str(self._workspace.repo.top)
         self._at_work = "stopping the review of", parent.id
         try:
@@ -268,6 +283,9 @@ class Loop:
     async def _leg(self, order: Order) -> Stop | None:
         """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
         crew = self._crews.of_order(order)
+        await self._agreed(crew)
+        if not self._touched and (notice := uncommitted_notice(self._workspace)) is not None:
+            self._face.notify(notice)
         self._touched.add(order.task.id)
         self._at_work = "pausing", order.task.id
         run = await self._stoppable(run_leg(crew, order, self._hurry))
@@ -319,11 +337,19 @@ class Loop:
             return decision_left_open(task, run)
         return decision_required(self._workspace, task, run)
 
-    async def _restart(self, task: Task) -> Stop | None:
-        """Give up the run that failed and start its task again, once it is known that its agent can."""
-        self._crews.of_new_run()
-        reset_task(self._workspace, task.id, OVERTAKEN_BY_RESTART)
-        return await self._leg(order_start(self._workspace, self._workspace.standing(), task, None))
+    async def _restart(self, task: Task, message: str | None = None) -> Stop | None:
+        """Start a task again in a new session; its runs are given up once an agent can start."""
+        await self._agreed(self._crews.of_new_run())
+        if self._interrupted:
+            return Stop(StopReason.INTERRUPTED, f"interrupted before {task.id} was started")
+        if task.status is not Status.TODO:
+            reset_task(self._workspace, task.id, OVERTAKEN_BY_RESTART)
+        return await self._leg(order_start(self._workspace, self._workspace.standing(), task, message))
+
+    async def _agreed(self, *crews: Crew, as_reviewer: bool = False) -> None:
+        """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
+        for crew in crews:
+            await self._stoppable(self._consent.require(crew.agent, as_reviewer=as_reviewer))
 
     async def _record(self, task: Task, run: Run, decision: Decision) -> Stop | None:
         """Record a decision; one that is refused for now is due again, and the face is told why."""

@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from git_blackbird.controller.agents import agent_of, chosen_agent, probe
+from git_blackbird.controller.agents import agent_of, probe
 from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.decide import record_decision, require_requestable
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.loop import Loop, Opening
-from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
+from git_blackbird.controller.orders import Order, Restart, order_answers, order_changes, order_continue
 from git_blackbird.controller.readying import require_ready
-from git_blackbird.controller.task_status import reset_task
 from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import AgentUnavailableError, RequestError
@@ -30,7 +29,6 @@ from git_blackbird.model.history import History, OwedWords, since_done
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import (
-    OVERTAKEN_BY_RESTART,
     DecisionState,
     Run,
     RunStatus,
@@ -220,15 +218,12 @@ def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | 
     """
     workspace.require_settings()
 
-    def first(image: Image) -> Order:
+    def first(image: Image) -> Restart:
         standing = workspace.standing(image)
         task = find_task(image.plan, task_id)
         require_readable(standing, task)
         _require_startable(standing, task)
-        probe(workspace, chosen_agent(workspace))
-        if task.status is not Status.TODO:
-            reset_task(workspace, task_id, OVERTAKEN_BY_RESTART)
-        return order_start(workspace, workspace.standing(), task, message)
+        return Restart(task, message)
 
     call = Call(only=frozenset({TaskId(task_id)}), starts_left=0)
     return Loop(workspace, face, call), Opening(first)

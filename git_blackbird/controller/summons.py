@@ -6,6 +6,7 @@ from git_blackbird.agents.notify import Notification
 from git_blackbird.controller.calling import Calling, call_person, calling_for_decision
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Reply
 from git_blackbird.model.conversation import Question
@@ -51,6 +52,10 @@ class Summoning:
         prompts = " / ".join(question.prompt for question in questions)
         self._call(Calling("question", f"{task.id} asks: {prompts}", task.id, run.id if run else ""))
         return await self._face.answer(task, questions)
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask; whoever has just begun the call is there."""
+        return await self._face.agree(question)
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Call for a decision, and ask."""

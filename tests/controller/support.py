@@ -14,6 +14,7 @@ from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.requests import execute_loop
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.controller.world import World
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import Decision, Reply
 from git_blackbird.model.conversation import Question
@@ -43,6 +44,8 @@ class Person:
     answers: list[Mapping[str, str] | LeftOpen] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     checkpoints: list[Checkpoint] = field(default_factory=list)
+    agreements: list[RightsQuestion] = field(default_factory=list)
+    agrees: bool | None = True
     wants_output: bool = False
 
     def notify(self, event: Event) -> None:
@@ -52,6 +55,10 @@ class Person:
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | LeftOpen | None:
         return self.answers.pop(0) if self.answers else None
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        self.agreements.append(question)
+        return self.agrees
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         self.checkpoints.append(checkpoint)

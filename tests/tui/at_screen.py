@@ -11,6 +11,7 @@ from git_blackbird.controller.watching import Watch
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import STATE_OF, Choice, Decision, Reply, Retry
 from git_blackbird.model.conversation import Question
@@ -70,6 +71,9 @@ class AtScreen:
     def notify(self, event: Event) -> None:
         self._person.notify(event)
         self._shown.notify(event)
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        return await self._person.agree(question)
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         asked = asyncio.create_task(self._shown.decide(checkpoint))
