@@ -29,7 +29,9 @@ from git_blackbird.model.commands import task_command
 from git_blackbird.model.events import Decided
 from git_blackbird.model.history import History, since_done
 from git_blackbird.model.ids import RunId
+from git_blackbird.model.plan import Status
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.status import status_of_run
 from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.text import clean_line
 from git_blackbird.storage.store import Image
@@ -106,8 +108,11 @@ def record_decision(
         and not (pair is not None and pair.is_empty)
     ):
         with committed(workspace, Approval(task, run, pair, runs[0].head_commit)) as commit:
+            if not commit.paths:
+                _require_undone(image, run)
             decided = _save(workspace, run, decision, pair, commit)
         return Recorded(decided, commit.moved, commit=commit)
+    _require_undone(image, run)
     moved = moved_paths(workspace, pair)
     decided = _save(workspace, run, decision, pair)
     try:
@@ -115,6 +120,12 @@ def record_decision(
     except BlackbirdError:
         # The snapshots of the change are gone; what is rejected does not need them.
         return Recorded(decided, moved, undo_is_lost=True)
+
+
+def _require_undone(image: Image, run: Run) -> None:
+    """Refuse an approval of a task that is done where nothing is left to commit. Raises RequestError."""
+    if status_of_run(run) == Status.DONE:
+        find_pending(image, run.task_id, run.id)
 
 
 def _with_findings(run: Run, decision: Decision) -> Decision:

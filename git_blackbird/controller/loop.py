@@ -157,19 +157,18 @@ class Loop:
         if opening.first is None:
             return None
         image = self._workspace.store.image()
-        first = opening.first(image)
-        if first is None:
-            return None
-        if isinstance(first, Restart):
-            return await self._restart(first.task, first.message)
-        if not isinstance(first, Ask):
-            return await self._leg(first)
-        return await self._perform(first, image, self._workspace.standing(image))
+        match opening.first(image):
+            case None:
+                return None
+            case Restart(task, message):
+                return await self._restart(task, message)
+            case Order() as order:
+                return await self._leg(order)
+            case Ask() as ask:
+                return await self._perform(ask, image, self._workspace.standing(image))
 
     async def _turn(self) -> Stop | None:
-        if self._interrupted:
-            return Stop(StopReason.INTERRUPTED, "interrupted")
-        image = await self._repair()
+        image = None if self._interrupted else await self._repair()
         if image is None:
             return Stop(StopReason.INTERRUPTED, "interrupted")
         standing = self._workspace.standing(image)
@@ -215,8 +214,8 @@ class Loop:
             self._crews.of_reviewers()
         if is_work_deferred(self._workspace, self._face, task.id):
             return None
-        left = self._call.starts_left
-        self._call = replace(self._call, starts_left=None if left is None else left - 1)
+        if (left := self._call.starts_left) is not None:
+            self._call = replace(self._call, starts_left=left - 1)
         try:
             return await self._leg(order_start(self._workspace, standing, task, None))
         except NoLongerReadyError as error:

@@ -29,7 +29,7 @@ from tests.cli.terminal import (
     Terminal,
     program_environ,
 )
-from tests.controller.support import Person, configure, leaf, put_plan, run_to_stop, runs_of
+from tests.controller.support import Person, agree_to_agent, configure, leaf, put_plan, run_to_stop, runs_of
 from tests.support import commit
 
 PENDING = DecisionState.PENDING
@@ -341,6 +341,7 @@ def test_w32_what_an_agent_prints_cannot_steer_the_terminal(repo: Path, options:
         f"printf '{attack}' > \"$(printf 'a\\033]0;x\\007.txt')\""
     )
     configure(repo, agent="command", command__run=script, execution__stopAfterEachTask="true")
+    agree_to_agent(repo)
     put_plan(repo, leaf("a"))
     with Terminal(repo, "execute", *options) as terminal:
         terminal.wait_for_list()
@@ -376,6 +377,7 @@ def spending(repo: Path, tmp_path: Path) -> Path:
     spender.write_text(SPENDER)
     spender.chmod(0o755)
     configure(repo, agent="claude", claude__path=str(spender))
+    agree_to_agent(repo)
     put_plan(repo, leaf("a"), leaf("b"))
     return repo
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from git_blackbird.controller.agents import chosen_agent
+from git_blackbird.controller.consent import Consent
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.loop import Loop, Opening
@@ -22,6 +24,7 @@ from git_blackbird.model.events import Event, Notice
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.settings import Given, Layer
 from git_blackbird.model.stop import Stop
 from tests.support import git
 
@@ -126,6 +129,13 @@ def configure(repo: Path, **values: str) -> None:
     """Set keys of this clone; ``__`` stands for the dot."""
     for name, value in values.items():
         git(repo, "config", f"blackbird.{name.replace('__', '.')}", value)
+
+
+def agree_to_agent(repo: Path) -> None:
+    """Agree, as a person would once, to what the configured agent may do without a stop after each task."""
+    no_stop = Given("execution.stopAfterEachTask", False, Layer.FLAG, "a test")
+    workspace = open_workspace(make_world(repo), [no_stop])
+    asyncio.run(Consent(workspace, Person()).require(chosen_agent(workspace)))
 
 
 def run_to_stop(

@@ -25,6 +25,7 @@ from tests.controller.support import (
 )
 from tests.support import commit, git
 
+NO_STOP = "This call does not stop after each task (--stop-after-each stops it)."
 SCRIPT = "cat >/dev/null; echo x >$BLACKBIRD_TASK_ID.out"
 
 
@@ -42,7 +43,7 @@ def test_it_is_asked_once_and_remembered(planned: Path) -> None:
     (question,) = person.agreements
     assert render_rights(question) == (
         f"command may do all that you may do yourself: it runs '{SCRIPT}'.",
-        "This call does not stop after each task (--stop-after-each stops it).",
+        NO_STOP,
     )
     again = Person(decisions=[APPROVE])
     configure(planned, execution__stopAfterEachTask="true")
@@ -97,10 +98,8 @@ def test_no_to_a_restart_gives_up_no_run(planned: Path) -> None:
 def test_who_cannot_be_asked_is_told_the_first_time(planned: Path) -> None:
     nobody = Person(agrees=None)
     execute(planned, nobody, limit=1)
-    assert nobody.notices() == [
-        f"command may do all that you may do yourself: it runs '{SCRIPT}'."
-        " This call does not stop after each task (--stop-after-each stops it)."
-    ]
+    told = f"command may do all that you may do yourself: it runs '{SCRIPT}'."
+    assert nobody.notices() == [f"{told} {NO_STOP}"]
     later = Person(agrees=None)
     execute(planned, later)
     assert later.notices() == []
