@@ -60,7 +60,7 @@ class RehearsedFace:
         self._say("\n".join(["", TITLE, *(line.text for line in render_checkpoint(checkpoint)), ""]))
         choice = _choice(checkpoint)
         offer = next(offer for offer in checkpoint.offers() if offer.choice is choice)
-        command = offer.command_for(checkpoint.task.id)
+        command = checkpoint.command_for(offer).command
         feedback = CHANGE_REQUEST if choice is Choice.REQUEST_CHANGES else None
         self._say_command(command.replace("TEXT", shlex.quote(feedback)) if feedback else command)
         await self._shown.decide(checkpoint)

@@ -6,6 +6,7 @@ from typing import Any
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.review_data import review_data
+from git_blackbird.cli.step_data import step_data
 from git_blackbird.cli.writer import Writer
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.model.agent_rights import RightsQuestion
@@ -179,7 +180,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
             {
                 "choice": offer.choice.value,
                 "label": offer.label,
-                "command": offer.command_for(task.id),
+                **step_data(checkpoint.command_for(offer)),
                 "obstacle": checkpoint.obstacle(offer.choice),
             }
             for offer in checkpoint.offers()

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from git_blackbird.cli.output import Output, reader_may_leave
+from git_blackbird.cli.step_data import step_data
 from git_blackbird.controller.decide import Recorded
 from git_blackbird.controller.forecast import Forecast
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.event_text import render_decided
+from git_blackbird.messages.next_steps import render_next_steps
 from git_blackbird.messages.review_text import render_failing, render_no_verdict
+from git_blackbird.model.commands import runnable_steps
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.stop import Stop
@@ -41,8 +44,8 @@ def _why(stop: Stop, told: frozenset[RunId]) -> Iterator[str]:
 
 
 def _print_stop(output: Output, stop: Stop) -> None:
-    for step in stop.next_steps:
-        output.say(f"next step: {clean(step)}")
+    for line in render_next_steps(stop):
+        output.say(line)
     for task_id, waits in sorted(stop.blocked.items())[:_MAX_BLOCKED]:
         output.say(f"blocked: {task_id} waits for {', '.join(waits)}")
     if len(stop.blocked) > _MAX_BLOCKED:
@@ -55,7 +58,8 @@ def _stop_data(stop: Stop) -> dict[str, Any]:
         "reason": stop.reason.value,
         "text": stop.text,
         "task": stop.task_id,
-        "nextSteps": list(stop.next_steps),
+        "nextSteps": runnable_steps(stop.next_steps),
+        "steps": list(map(step_data, stop.next_steps)),
         "blocked": {task_id: list(waits) for task_id, waits in stop.blocked.items()},
         "held": [
             {
@@ -84,8 +88,8 @@ def show_forecast(output: Output, foreseen: Forecast) -> ExitCode:
     if stop is not None:
         for line in _why(stop, frozenset()):
             output.say(line)
-        for step in stop.next_steps:
-            output.say(f"next step: {clean(step)}")
+        for line in render_next_steps(stop):
+            output.say(line)
     output.data(
         {
             "wouldStart": [task.id for task in order if task.is_leaf],

@@ -47,6 +47,7 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         merged=merged,
         suggestion=render_fix_request(merged) if merged is not None and merged.findings else None,
         reasons=reasons_to_ask(workspace, image.history(task.id), run),
+        options=workspace.call_options,
     )
 
 

@@ -188,7 +188,7 @@ def require_requestable(workspace: Workspace, history: History, run: Run) -> Non
     if obstacle is not None:
         raise RequestError(
             f"changes cannot be requested: {obstacle}",
-            hint=task_command("restart", run.task_id, " -m TEXT    # a new session, told TEXT"),
+            hint=task_command("restart", run.task_id, " -m TEXT", remark="a new session, told TEXT"),
         )
 
 

@@ -6,7 +6,7 @@ from git_blackbird.controller.checkpoints import request_obstacle
 from git_blackbird.controller.decide import Recorded
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.choices import Choice, ChoiceText, choices_for
-from git_blackbird.model.commands import answer_options, decide_run_command, task_command
+from git_blackbird.model.commands import EXECUTE, answer_options, decide_run_command, task_command
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.due import Call, Nothing, next_due
 from git_blackbird.model.events import Event, Notice, Weight
@@ -20,7 +20,7 @@ def decision_required(workspace: Workspace, task: Task, run: Run) -> Stop:
     steps = (_step(workspace, run, offer) for offer in choices_for(run))
     why = f": {CHANGED_NOTHING}" if run.no_change else ""
     text = f"a decision is due on {task.id}{why}"
-    return Stop(StopReason.DECISION_REQUIRED, text, tuple(dict.fromkeys(steps)), task.id)
+    return Stop(StopReason.DECISION_REQUIRED, text, tuple(steps), task.id, is_choice=True)
 
 
 def _step(workspace: Workspace, run: Run, offer: ChoiceText) -> str:
@@ -58,11 +58,15 @@ def stop_after(workspace: Workspace, run: Run) -> Stop | None:
         return Stop(
             StopReason.FAILED,
             f"{run.task_id} was rejected",
-            (task_command("retry", run.task_id), task_command("restart", run.task_id, " -m TEXT")),
+            (
+                task_command("retry", run.task_id, remark="makes it todo again; starts nothing"),
+                task_command("restart", run.task_id, " -m TEXT", remark="starts it again, told TEXT"),
+            ),
             run.task_id,
+            is_choice=True,
         )
     if run.decision_state is DecisionState.APPROVED_QUIT:
         is_over = isinstance(next_due(workspace.standing(), Call()), Nothing)
-        steps = () if is_over else ("git blackbird execute",)
+        steps = () if is_over else (EXECUTE,)
         return Stop(StopReason.COMPLETED, f"{run.task_id} is approved", steps, run.task_id)
     return None

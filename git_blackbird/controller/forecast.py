@@ -44,7 +44,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     require_reviewers(workspace, standing, call)
     due = next_due(standing, call)
     if isinstance(due, ReviewsRequired):
-        return Forecast((), reviews_required(standing, due))
+        return Forecast((), reviews_required(standing, due).with_options(workspace.call_options))
     passing = Moment(workspace.world.timestamp(), Gate(is_on=False, histories={}))
     changes = _changes(workspace, standing, call)
     plan = settled_parents(image.plan, passing)

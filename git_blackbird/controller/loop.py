@@ -28,10 +28,10 @@ from git_blackbird.controller.finishing import (
     finish,
     interrupted,
     looked_at,
+    lost_session,
     name_what_waits,
     not_started,
     refused,
-    refused_session,
 )
 from git_blackbird.controller.leg import run_leg
 from git_blackbird.controller.orders import (
@@ -65,7 +65,7 @@ from git_blackbird.git.program import GitStoppedError
 from git_blackbird.messages.answers import match_answers
 from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision, Reply, Retry, ReviewAgain
-from git_blackbird.model.commands import restart_command, task_command
+from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.decisions import Decide
 from git_blackbird.model.due import (
     Ask,
@@ -146,6 +146,7 @@ class Loop:
         # A review may have been interrupted: whatever is written from now on, no agent writes it.
         settle_watch(self._workspace, self._face)
         name_what_waits(self._workspace, self._face, self._call, stop)
+        stop = stop.with_options(self._workspace.call_options)
         self._face.end(stop)
         return stop
 
@@ -241,7 +242,7 @@ class Loop:
             sides = await self._stoppable(review_change(crews, order, self._hurry))
             self._at_work = None
             if sides is None:
-                again = task_command("review run", task.id) if by_hand else "git blackbird execute"
+                again = task_command("review run", task.id) if by_hand else EXECUTE
                 return Stop(StopReason.INTERRUPTED, "interrupted", (again,), task.id)
             for side in sides.values():
                 if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
@@ -301,8 +302,7 @@ class Loop:
             return refused(run)
         if run.terminal_reason is TerminalReason.SESSION_LOST:
             self._lost.append(run)
-            text, hint = f"{run.task_id}: {refused_session(run)}", restart_command(run.task_id)
-            self._face.notify(Notice(Weight.ERROR, text, hint, run.task_id))
+            self._face.notify(lost_session(self._workspace, run))
         if run.status is RunStatus.WAITING_USER:
             self._call = replace(self._call, asked=self._call.asked | {run.id})
         return None

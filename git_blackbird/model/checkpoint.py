@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.choices import Choice, ChoiceText, choices_for
+from git_blackbird.model.commands import NO_OPTIONS, CallOptions, TaskCommand
 from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -46,6 +47,7 @@ class Checkpoint:
     None where an approval makes no commit. ``merged`` is what the reviewers of the change found, and
     ``suggestion`` the change request that says so; None where the change was not reviewed. ``reasons`` say
     why a person is to decide in any case: nothing was changed, or the reviews did not clear the change.
+    ``options`` are those of the call that asks.
     """
 
     task: Task
@@ -60,10 +62,15 @@ class Checkpoint:
     merged: MergedReview | None = None
     suggestion: str | None = None
     reasons: tuple[str, ...] = ()
+    options: CallOptions = NO_OPTIONS
 
     def offers(self) -> tuple[ChoiceText, ...]:
         """The choices in their fixed order and numbers."""
         return choices_for(self.run)
+
+    def command_for(self, offer: ChoiceText) -> TaskCommand:
+        """Return the command line that does the same as a choice, with the options of the call."""
+        return offer.command_for(self.task.id).with_options(self.options)
 
     @property
     def preselected(self) -> Choice:

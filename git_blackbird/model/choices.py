@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import TaskCommand, task_command
 from git_blackbird.model.run import DecisionState, Run, RunStatus
 
 
@@ -29,34 +29,67 @@ class ChoiceText:
     label: str
     verb: str
     options: str
+    says: str
 
-    def command_for(self, task_id: str) -> str:
+    def command_for(self, task_id: str) -> TaskCommand:
         """Give the command line for one task, safe to paste."""
-        return task_command(self.verb, task_id, self.options)
+        return task_command(self.verb, task_id, self.options, remark=self.says)
 
 
-_REQUEST = ChoiceText(Choice.REQUEST_CHANGES, "Request changes", "decide", " --request-changes -m TEXT")
-_REJECT = ChoiceText(Choice.REJECT, "Reject changes", "decide", " --reject")
-_VIEW = ChoiceText(Choice.VIEW_DIFF, "View full diff", "runs", " --diff")
+_REQUEST = ChoiceText(
+    Choice.REQUEST_CHANGES,
+    "Request changes",
+    "decide",
+    " --request-changes -m TEXT",
+    "has the agent change it, as TEXT says",
+)
+_REJECT = ChoiceText(
+    Choice.REJECT, "Reject changes", "decide", " --reject", "fails the task; your files stay as they are"
+)
+_VIEW = ChoiceText(
+    Choice.VIEW_DIFF,
+    "View full diff",
+    "runs",
+    " --diff",
+    "shows the change",
+)
 
 CHOICES = (
-    ChoiceText(Choice.APPROVE_CONTINUE, "Approve and continue", "decide", " --approve"),
-    ChoiceText(Choice.APPROVE_QUIT, "Approve and quit", "decide", " --approve"),
+    ChoiceText(
+        Choice.APPROVE_CONTINUE,
+        "Approve and continue",
+        "decide",
+        " --approve",
+        "takes the change",
+    ),
+    ChoiceText(
+        Choice.APPROVE_QUIT,
+        "Approve and quit",
+        "decide",
+        " --approve",
+        "takes the change",
+    ),
     _REQUEST,
     _REJECT,
     _VIEW,
 )
 
 AFTER_FAILURE = (
-    ChoiceText(Choice.RETRY, "Retry in a new session", "restart", ""),
+    ChoiceText(
+        Choice.RETRY, "Retry in a new session", "restart", "", "starts the task again in a new session"
+    ),
     _REQUEST,
-    ChoiceText(Choice.ACCEPT, "Accept as it is", "decide", " --approve"),
+    ChoiceText(
+        Choice.ACCEPT, "Accept as it is", "decide", " --approve", "takes what it did: the task is done"
+    ),
     _REJECT,
     _VIEW,
 )
 """Those where the run failed: none that a person who only presses Enter takes ends the task."""
 
-REVIEW_AGAIN = ChoiceText(Choice.REVIEW_AGAIN, "Review again", "review run", "")
+REVIEW_AGAIN = ChoiceText(
+    Choice.REVIEW_AGAIN, "Review again", "review run", "", "has the change reviewed again"
+)
 
 STATE_OF = {
     Choice.APPROVE_CONTINUE: DecisionState.APPROVED_CONTINUE,

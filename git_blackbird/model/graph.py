@@ -49,11 +49,11 @@ def _skipped_ways(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
     if dep.children and dep.status != Status.SKIPPED:
         skipped = [leaf.id for leaf in subtree_leaves(plan, dep) if leaf.status == Status.SKIPPED]
         if skipped:
-            yield task_command("set-status", dep.id, f" done    # done without {', '.join(skipped)}")
-            yield task_command("set-status", skipped[0], " todo    # do it after all")
+            yield task_command("set-status", dep.id, " done", remark=f"done without {', '.join(skipped)}")
+            yield task_command("set-status", skipped[0], " todo", remark="do it after all")
     if dep.status == Status.SKIPPED:
-        yield task_command("set-status", dep.id, f" done    # what {task.id} waits for exists after all")
-        yield task_command("set-status", dep.id, " todo    # do it after all")
+        yield task_command("set-status", dep.id, " done", remark=f"what {task.id} waits for exists after all")
+        yield task_command("set-status", dep.id, " todo", remark="do it after all")
 
 
 def ancestors(plan: Plan, task: Task) -> Iterator[Task]:
