@@ -8,7 +8,7 @@ command agent - Show which agents there are, and which is chosen.
 command completion - Print the completion script of a shell.
 command config - Show every key, or read or write one.
 command decide - Record a decision on a task\'s run.
-command deinit - Take git-blackbird out of a repository.
+command deinit - Remove git-blackbird from a repository.
 command delete - Take a task out of the plan.
 command demo - Try everything in a repository made for it.
 command deps - Change which tasks must be done before another.
@@ -50,8 +50,8 @@ key execution.stopGraceSeconds text an agent\'s time to stop by itself
 key notify.command text a shell command to run when you are needed
 key reviews.mode words:off|parallel review what each task changed: spec and code side by side
 key reviews.maxIterations text most rounds of reviews and fixes
-key reviews.diffThresholdLines text longest diff told whole
-key reviews.timeoutSeconds text a reviewer\'s time for one try
+key reviews.diffThresholdLines text longest diff given to reviewers in full
+key reviews.timeoutSeconds text time limit of one review attempt
 key reviews.spec.agent words:claude|codex|command|demo who reviews against the task; the agent when unset
 key reviews.spec.model text the model of that reviewer
 key reviews.code.agent words:claude|codex|command|demo who reviews the code; the agent when unset
@@ -103,7 +103,7 @@ config 1 keys -
 config 2 value -
 decide --approve - Take the change.
 decide --request-changes - Send -m TEXT to the session.
-decide --reject - Fail the task; no file is changed.
+decide --reject - Fail the task; files stay as they are.
 decide --run runs Decide only if this is still the run in question.
 decide -m text What to tell the agent.
 decide --message text What to tell the agent.
@@ -127,8 +127,8 @@ deinit --json - Print JSON for programs.
 deinit --no-input - Never ask; stop where someone must decide.
 deinit -h - Show this message and exit.
 deinit --help - Show this message and exit.
-delete --cascade-children - Delete all below it too.
-delete --force - Take it out of the dependencies of others; drop a decision that is due.
+delete --cascade-children - Delete everything below it too.
+delete --force - Take it out of the dependencies of others; drop a pending decision.
 delete --json - Print JSON for programs.
 delete --no-input - Never ask; stop where someone must decide.
 delete -h - Show this message and exit.
@@ -149,13 +149,13 @@ deps 2 tasks -
 deps * deps -
 edit --title text What the task is, in a line.
 edit --description text What it is about.
-edit --clear-description - Take the description away.
+edit --clear-description - Clear the description.
 edit --prompt text What its agent is to do.
-edit --clear-prompt - Take the prompt away.
+edit --clear-prompt - Clear the prompt.
 edit --notes text Notes for people.
-edit --clear-notes - Take the notes away.
+edit --clear-notes - Clear the notes.
 edit --ac text An acceptance criterion, in place of those there are; repeatable.
-edit --clear-ac - Take the criteria away.
+edit --clear-ac - Clear the criteria.
 edit --json - Print JSON for programs.
 edit --no-input - Never ask; stop where someone must decide.
 edit -h - Show this message and exit.
