@@ -10,7 +10,7 @@ from git_blackbird.cli.step_data import step_data
 from git_blackbird.cli.writer import Writer
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.model.agent_rights import RightsQuestion
-from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.checkpoint import Checkpoint, SinceRequest
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
@@ -160,6 +160,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
     return {
         "task": task.id,
         "title": task.title,
+        "acceptanceCriteria": list(task.acceptance_criteria),
         "run": run.id,
         "status": run.status.value,
         "error": run.error,
@@ -176,6 +177,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "review": None if checkpoint.merged is None else plain(checkpoint.merged),
         "suggestion": checkpoint.suggestion,
         "reasons": list(checkpoint.reasons),
+        "sinceRequest": _since_request_data(checkpoint.since_request),
         "choices": [
             {
                 "choice": offer.choice.value,
@@ -186,3 +188,10 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
             for offer in checkpoint.offers()
         ],
     }
+
+
+def _since_request_data(since: SinceRequest | None) -> dict[str, Any] | None:
+    if since is None:
+        return None
+    trees = None if since.pair is None else since.pair._asdict()
+    return {"request": since.request, "summary": plain(since.summary), "trees": trees}

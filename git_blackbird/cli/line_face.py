@@ -14,9 +14,11 @@ from git_blackbird.messages.answers import match_answer
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
 from git_blackbird.messages.event_text import render_event, render_verdicts
 from git_blackbird.messages.rights_text import render_ask, render_rights
+from git_blackbird.messages.suggestion import suggestion_source
 from git_blackbird.model.agent_rights import RightsQuestion
+from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Choice, Decision, Reply, parse_choice, reply_of
+from git_blackbird.model.choices import VIEWS, Choice, Decision, Reply, parse_choice, reply_of
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
     Decided,
@@ -115,8 +117,8 @@ class LineFace:
     async def _decide(self, checkpoint: Checkpoint) -> Reply:
         while True:
             choice = await self._choose(checkpoint)
-            if choice is Choice.VIEW_DIFF:
-                self._show_diff(checkpoint)
+            if choice in VIEWS:
+                self._show_diff(checkpoint.pair_of(choice))
             elif choice is Choice.REQUEST_CHANGES:
                 feedback = await self._request(checkpoint)
                 if feedback is not None:
@@ -137,23 +139,21 @@ class LineFace:
         # A pipe that says the same for ever is nobody.
         raise NobodyHereError
 
-    def _show_diff(self, checkpoint: Checkpoint) -> None:
-        if checkpoint.pair is None:
+    def _show_diff(self, pair: TreePair | None) -> None:
+        if pair is None:
             return
         try:
-            self._say(clean(full_diff(self._workspace, checkpoint.pair)).rstrip("\n"))
+            self._say(clean(full_diff(self._workspace, pair)).rstrip("\n"))
         except BlackbirdError as error:
             self._say(f"no diff can be shown: {clean_line(error.message)}")
 
     async def _request(self, checkpoint: Checkpoint) -> str | None:
         """Read a change request; None when it was given up. At a terminal, its lines are kept as a draft."""
         if not self._input.is_terminal:
-            return await self._read_request(checkpoint.suggestion, None)
+            return await self._read_request(checkpoint, None)
         draft = self._drafts.message(checkpoint.run.task_id)
         try:
-            return await self._continue_request(draft) or await self._read_request(
-                checkpoint.suggestion, draft
-            )
+            return await self._continue_request(draft) or await self._read_request(checkpoint, draft)
         finally:
             draft.save()
             if draft.fault is not None:
@@ -168,22 +168,24 @@ class LineFace:
             return draft.text
         return None
 
-    async def _read_request(self, suggestion: str | None, draft: Draft | None) -> str | None:
+    async def _read_request(self, checkpoint: Checkpoint, draft: Draft | None) -> str | None:
         """Read lines up to a blank one; None when they were given up.
 
         Where there is a suggestion, a blank first line takes it as it is.
         """
+        suggestion = checkpoint.suggestion
+        source = suggestion_source(checkpoint.run, checkpoint.merged)
         for _ in range(_MAX_MISTAKES):
             self._say(f"Change request (end with a blank line, {CANCEL} to go back):")
             if suggestion is not None:
-                self._say("A blank first line asks for what the reviewers found.")
+                self._say(f"A blank first line asks for {source}.")
             lines = await self._lines(draft)
             if lines is None:
                 return None
             if lines:
                 return "\n".join(lines)
             if suggestion is not None:
-                self._say("asked for what the reviewers found")
+                self._say(f"asked for {source}")
                 return suggestion
             self._say("change request cannot be empty")
         raise NobodyHereError

@@ -39,6 +39,9 @@ _RAW_MODES = {"log": "raw log", "follow": "raw follow"}
 @click.option(
     "--diff", "mode", flag_value="diff", help="Show the full diff: of RUN, or of the task's change."
 )
+@click.option(
+    "--since-request", is_flag=True, help="With --diff: what changed since you last requested changes."
+)
 @click.option("--accept", "mode", flag_value="accept", help="Let the record of RUN count, whoever wrote it.")
 @click.option("--raw", is_flag=True, help="With --log and --follow: both streams as they were printed.")
 @record_options
@@ -51,6 +54,7 @@ def runs(
     limit: int | None,
     mode: str | None,
     raw: bool,
+    since_request: bool,
     record_end: str | None,
 ) -> ExitCode:
     """Show what happened, what it cost, what it changed; newest first.
@@ -61,6 +65,8 @@ def runs(
     """
     if raw and mode not in _RAW_MODES:
         raise UsageError("--raw goes with --log or --follow")
+    if since_request and (mode != "diff" or run_id is not None):
+        raise UsageError("--since-request goes with --diff of a task", hint="git blackbird runs TASK --diff")
     _check_usage(call, task_id, run_id, limit, mode)
     if record_end is not None and (run_id is not None or mode is not None):
         raise UsageError("--porcelain goes with a list of runs, not with one run")
@@ -70,6 +76,8 @@ def runs(
     elif task_id is None:
         _list_all(call, workspace, limit or NEWEST)
     elif mode is not None:
+        if since_request:
+            mode = "since request"
         return _show_mode(call, workspace, task_id, run_id, _RAW_MODES[mode] if raw else mode)
     elif run_id is not None:
         _show_one(call, workspace, task_id, run_id)
@@ -183,6 +191,8 @@ def _show_mode(
         return _accept(call, workspace, task_id, run_id)
     history = run_views.task_history(workspace, task_id)
     sys.stdout.flush()
+    if mode == "since request":
+        return _ended(run_views.show_since_request(workspace, history, task_id, colored_pieces))
     if mode == "diff":
         return _show_diff(workspace, history, task_id, run_id)
     from git_blackbird.cli.log_view import SHOWS  # noqa: PLC0415  # only this pays for loading the agents
@@ -209,4 +219,8 @@ def _show_diff(workspace: Workspace, history: History, task_id: str, run_id: str
         code = run_views.show_run_diff(
             workspace, run_views.find_run(workspace, history, task_id, run_id), colored_pieces
         )
+    return _ended(code)
+
+
+def _ended(code: int) -> ExitCode:
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

@@ -26,8 +26,9 @@ from git_blackbird.messages.event_text import render_notice, render_step, render
 from git_blackbird.messages.figures import Meter
 from git_blackbird.messages.rights_text import AGREE, REFUSE, render_ask, render_rights
 from git_blackbird.model.agent_rights import RightsQuestion
+from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Choice, Decision, Reply, reply_of
+from git_blackbird.model.choices import VIEWS, Choice, Decision, Reply, reply_of
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
@@ -204,8 +205,8 @@ class TerminalFace:
             choice = await self._prompts.choose("Select an action", offers, checkpoint.preselected)
             if isinstance(choice, LeftOpen):
                 return choice
-            if choice is Choice.VIEW_DIFF:
-                await self._view(checkpoint)
+            if choice in VIEWS:
+                await self._view(checkpoint.pair_of(choice))
             elif choice is Choice.REQUEST_CHANGES:
                 request = await self._compose(draft, checkpoint.suggestion or "")
                 if isinstance(request, LeftOpen):
@@ -257,12 +258,12 @@ class TerminalFace:
         if is_first:
             self._prompts.forget_typed()
 
-    async def _view(self, checkpoint: Checkpoint) -> None:
-        if checkpoint.pair is None:
+    async def _view(self, pair: TreePair | None) -> None:
+        if pair is None:
             return
         try:
             with signals_to_pager():
-                page_diff(self._workspace, checkpoint.pair, colored_pieces)
+                page_diff(self._workspace, pair, colored_pieces)
             # The pager's keys are no choice from the list.
             self._prompts.forget_typed()
         except BlackbirdError as error:

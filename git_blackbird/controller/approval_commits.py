@@ -22,7 +22,7 @@ from git_blackbird.git.commit_process import (
     Wanted,
     commit_apart,
 )
-from git_blackbird.git.commits import CommitRefusedError, IndexMoveError, move_index
+from git_blackbird.git.commits import CommitRefusedError, HookRefusedError, IndexMoveError, move_index
 from git_blackbird.git.index_lock import require_free_index
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook
@@ -43,7 +43,12 @@ _WAY_PAST_EDITS = (
 
 
 class ApprovalRefusedError(RequestError):
-    """The change of an approval cannot be committed as things stand; the decision stays pending."""
+    """The change of an approval cannot be committed as things stand; the decision stays pending.
+
+    ``hook_output`` is what a hook said that refused the commit.
+    """
+
+    hook_output: str | None = None
 
     def __init__(self, task: Task, why: str, way: str | None = "settle that") -> None:
         without = approve_without_commit(task.id)
@@ -175,7 +180,10 @@ def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: i
         drop_note(workspace.layout)
         if isinstance(error, CommitInterruptedError):
             raise ApprovalInterruptedError(task) from error
-        raise ApprovalRefusedError(task, f"git did not commit its change\n{error.words}") from error
+        refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.words}")
+        if isinstance(error, HookRefusedError):
+            refusal.hook_output = error.output
+        raise refusal from error
     warnings = tuple(_finish(workspace, result))
     return ApprovalCommit(result.made.oid, result.made.paths, warnings=warnings)
 

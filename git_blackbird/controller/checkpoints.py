@@ -12,16 +12,18 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import compose, differs, summarize, touched
 from git_blackbird.git.program import GitStoppedError
-from git_blackbird.messages.merged_review import render_fix_request
+from git_blackbird.messages.suggestion import render_suggestion
 from git_blackbird.model.change import Between, Summary, TreePair
-from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.checkpoint import Checkpoint, SinceRequest
 from git_blackbird.model.decisions import is_session_lost
-from git_blackbird.model.history import History, since_done, total_cost
+from git_blackbird.model.history import History, requested_change, since_done, total_cost
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import CHANGED_NOTHING, Run
 from git_blackbird.model.task_review import Next, missing_texts, next_after, readable_merged, reviews_about
 from git_blackbird.storage.store import Image
+
+_CLEARED = "the reviews approve the change; this is the checkpoint after the task"
 
 
 def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -> Checkpoint:
@@ -45,9 +47,10 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         no_request=request_obstacle(workspace, image.history(task.id), run),
         commit=foresee(workspace, pair, worktree, runs[0].head_commit if runs else None),
         merged=merged,
-        suggestion=render_fix_request(merged) if merged is not None and merged.findings else None,
+        suggestion=render_suggestion(run, merged),
         reasons=reasons_to_ask(workspace, image.history(task.id), run),
         options=workspace.call_options,
+        since_request=_since_request(workspace, image, run, runs),
     )
 
 
@@ -77,11 +80,19 @@ def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, .
     if merged.missing:
         return missing_texts(merged, reviews_about(workspace.store.records.reviews(run.task_id).runs, run))
     if next_after(merged, round_number=number, max_rounds=number) is Next.PROCEED:
-        return ()
+        return (_CLEARED,)
     if number >= most:
         return (f"issues are left after round {number} of {most} (reviews.maxIterations)",)
     obstacle = request_obstacle(workspace, history, run)
     return () if obstacle is None else (f"cannot request fixes: {obstacle}",)
+
+
+def _since_request(workspace: Workspace, image: Image, run: Run, runs: Sequence[Run]) -> SinceRequest | None:
+    requested = requested_change(runs)
+    if requested is None:
+        return None
+    pair, summary = change_of(workspace, image, run, requested.runs)
+    return SinceRequest(requested.text, summary, pair)
 
 
 def change_of(

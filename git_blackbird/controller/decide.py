@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from git_blackbird.controller.approval_commits import Approval, commits_approvals, committed
+from git_blackbird.controller.approval_commits import (
+    Approval,
+    ApprovalRefusedError,
+    commits_approvals,
+    committed,
+)
 from git_blackbird.controller.checkpoints import change_of, moved_paths, request_obstacle
 from git_blackbird.controller.deferred_commits import record_deferred
 from git_blackbird.controller.drafts import drop_arrived
@@ -21,7 +26,7 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.changes import entry, restore_command, touched
 from git_blackbird.git.commit_plan import tree_of
 from git_blackbird.git.repository import head
-from git_blackbird.messages.merged_review import render_fix_request
+from git_blackbird.messages.suggestion import bound_output, render_suggestion
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.choices import Decision
@@ -84,7 +89,8 @@ def record_decision(
     committed, about one that is done.
 
     With ``run_id`` the decision is about that run only. Changes that are requested without a word are what
-    the reviewers of the change found. Where approvals are committed, that is done first.
+    a hook said that refused the commit, and what the reviewers of the change found. Where approvals are
+    committed, that is done first.
     Raises RequestError when there is nothing to decide, when changes are requested of a session that cannot
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
@@ -97,7 +103,7 @@ def record_decision(
         run = find_approvable(image, task.id, run_id, commits=commits_approvals(workspace))
     else:
         run = find_pending(image, task.id, run_id)
-    decision = _with_findings(run, decision)
+    decision = _with_suggestion(run, decision)
     if decision.state is DecisionState.CHANGES_REQUESTED:
         _check_request(workspace, image, run, decision)
     runs = since_done(image.history(task.id))
@@ -107,10 +113,14 @@ def record_decision(
         and commits_approvals(workspace)
         and not (pair is not None and pair.is_empty)
     ):
-        with committed(workspace, Approval(task, run, pair, runs[0].head_commit)) as commit:
-            if not commit.paths:
-                _require_undone(image, run)
-            decided = _save(workspace, run, decision, pair, commit)
+        try:
+            with committed(workspace, Approval(task, run, pair, runs[0].head_commit)) as commit:
+                if not commit.paths:
+                    _require_undone(image, run)
+                decided = _save(workspace, run, decision, pair, commit)
+        except ApprovalRefusedError as error:
+            _keep_hook_output(workspace, image.history(task.id), run, error)
+            raise
         return Recorded(decided, commit.moved, commit=commit)
     _require_undone(image, run)
     moved = moved_paths(workspace, pair)
@@ -128,13 +138,26 @@ def _require_undone(image: Image, run: Run) -> None:
         find_pending(image, run.task_id, run.id)
 
 
-def _with_findings(run: Run, decision: Decision) -> Decision:
-    merged = readable_merged(run)
+def _keep_hook_output(
+    workspace: Workspace, history: History, run: Run, refusal: ApprovalRefusedError
+) -> None:
+    """Keep what a hook said for a change request, and name the command that sends it."""
+    if refusal.hook_output is None:
+        return
+    with workspace.transaction() as transaction:
+        stored = transaction.history(run.task_id).find(run.id)
+        if stored is not None and stored.is_pending:
+            transaction.save_run(stored.with_fields(hook_output=bound_output(refusal.hook_output)))
+    if request_obstacle(workspace, history, run) is None:
+        command = task_command("decide", run.task_id, " --request-changes", remark="sends what the hook said")
+        refusal.hint = f"{refusal.hint}\nor have the agent fix it: {command}"
+
+
+def _with_suggestion(run: Run, decision: Decision) -> Decision:
+    """Request what the hook and the reviewers found wrong where changes are requested without a word."""
     if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
         return decision
-    if merged is None or not merged.findings:
-        return decision
-    return replace(decision, feedback=render_fix_request(merged))
+    return replace(decision, feedback=render_suggestion(run, readable_merged(run)))
 
 
 def _undo(
@@ -213,6 +236,7 @@ def _save(
             decided_trees=None if pair is None else {"base": pair.base, "head": pair.head},
             terminal_reason=TerminalReason.REJECTED if rejected else stored.terminal_reason,
             commits=tuple(dict.fromkeys((*stored.commits, *made))),
+            hook_output=None if decision.state in APPROVALS else stored.hook_output,
         )
         transaction.save_run(decided)
         save_statuses(workspace, transaction)

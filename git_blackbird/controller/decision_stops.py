@@ -10,6 +10,7 @@ from git_blackbird.model.commands import EXECUTE, answer_options, decide_run_com
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.due import Call, Nothing, next_due
 from git_blackbird.model.events import Event, Notice, Weight
+from git_blackbird.model.history import History, requested_change, since_done
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import CHANGED_NOTHING, DecisionState, Run
 from git_blackbird.model.stop import Stop, StopReason
@@ -17,14 +18,15 @@ from git_blackbird.model.stop import Stop, StopReason
 
 def decision_required(workspace: Workspace, task: Task, run: Run) -> Stop:
     """Nobody decided: every command that does is a next step, or what does the same where one is refused."""
-    steps = (_step(workspace, run, offer) for offer in choices_for(run))
+    history = workspace.store.records.history(run.task_id)
+    was_requested = requested_change(since_done(history)) is not None
+    steps = (_step(workspace, history, run, offer) for offer in choices_for(run, was_requested=was_requested))
     why = f": {CHANGED_NOTHING}" if run.no_change else ""
     text = f"a decision is due on {task.id}{why}"
     return Stop(StopReason.DECISION_REQUIRED, text, tuple(steps), task.id, is_choice=True)
 
 
-def _step(workspace: Workspace, run: Run, offer: ChoiceText) -> str:
-    history = workspace.store.records.history(run.task_id)
+def _step(workspace: Workspace, history: History, run: Run, offer: ChoiceText) -> str:
     if offer.choice is Choice.REQUEST_CHANGES and request_obstacle(workspace, history, run) is not None:
         return task_command("restart", run.task_id, " -m TEXT", remark="a new session, told TEXT")
     return offer.command_for(run.task_id)

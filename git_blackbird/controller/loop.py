@@ -190,7 +190,7 @@ class Loop:
             case Ask(task, run):
                 step = self._ask(standing, task, run)
             case ReviewParent(task):
-                step = self._review(standing, task)
+                step = self._review(image, task)
             case Start(task):
                 step = self._start(standing, task)
             case ReviewsRequired():
@@ -256,16 +256,16 @@ class Loop:
         self._face.notify(keep_reviews(workspace, run, order, merged))
         return None if run.review_state is ReviewState.DUE else looked_at(task, merged)
 
-    async def _review(self, standing: Standing, parent: Task) -> Stop | None:
+    async def _review(self, image: Image, parent: Task) -> Stop | None:
         """Have a parent reviewed; without a verdict it is tried once more, told what was wrong."""
-        tries = standing.history(parent.id).reviews
+        workspace, tries = self._workspace, image.history(parent.id).reviews
         fault = tries[-1].error if parent.id in self._call.tried and tries else None
-        crew = self._crews.of(require_reviewer(self._workspace))
+        crew = self._crews.of(require_reviewer(workspace))
         await self._agreed(crew, as_reviewer=True)
-        top = None if crew.agent.abilities.read_only else str(self._workspace.repo.top)
+        top = None if crew.agent.abilities.read_only else str(workspace.repo.top)
         self._at_work = "stopping the review of", parent.id
         try:
-            order = order_review(standing, parent, fault=fault, top=top)
+            order = await run_in_thread(lambda: order_review(workspace, image, parent, fault=fault, top=top))
             run = await self._stoppable(run_review(crew, order, self._hurry))
         except ReviewMovedError as error:
             self._face.notify(Notice(Weight.WARNING, error.message, task_id=parent.id))

@@ -1,11 +1,13 @@
 """One review of a parent: a reviewer that changes nothing, held to a schema (spec 0, spec 3, DESIGN.md 8)."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from git_blackbird.agents.runner import Ended
 from git_blackbird.controller.blocking import run_in_thread
+from git_blackbird.controller.checkpoints import change_of
 from git_blackbird.controller.closing import ending_fields
 from git_blackbird.controller.conduct import Crew, cut_logs, open_run
 from git_blackbird.controller.config_guard import check_config, forget_config, remember_config
@@ -23,15 +25,20 @@ from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.refs import save_run_ref
 from git_blackbird.messages.review_answer import parse_review_answer
-from git_blackbird.messages.review_context import ReviewedChild, build_review_context, render_review_prompt
+from git_blackbird.messages.review_context import (
+    ComposedChange,
+    ReviewedChild,
+    build_review_context,
+    render_review_prompt,
+)
 from git_blackbird.messages.review_schema import build_review_schema
 from git_blackbird.model.events import Notice, RunEnded, Weight
 from git_blackbird.model.gate import is_complete, last_word, open_children
+from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.review import Verdict, completion_signature
 from git_blackbird.model.run import OVERTAKEN_BY_PLAN, Run, RunStatus, RunType
-from git_blackbird.model.standing import Standing
-from git_blackbird.storage.store import Transaction
+from git_blackbird.storage.store import Image, Transaction
 
 
 @dataclass(frozen=True)
@@ -44,29 +51,42 @@ class ReviewOrder:
 
 
 def order_review(
-    standing: Standing, parent: Task, *, fault: str | None = None, top: str | None = None
+    workspace: Workspace, image: Image, parent: Task, *, fault: str | None = None, top: str | None = None
 ) -> ReviewOrder:
     """Order a review; ``fault`` is what was wrong with the answer of the reviewer before.
 
     ``top`` is the top of the worktree, for a reviewer that does not work there. Raises RequestError when not
     every child is done.
     """
-    if not is_complete(standing.plan.tasks, parent):
-        open_ones = open_children(standing.plan.tasks, parent)
+    tasks = image.plan.tasks
+    require_children_done(tasks, parent)
+    children = [_reviewed(workspace, image, tasks[child], top) for child in parent.children]
+    context = build_review_context(parent, children, fault)
+    return ReviewOrder(parent, context, completion_signature(parent, tasks))
+
+
+def require_children_done(tasks: Mapping[TaskId, Task], parent: Task) -> None:
+    """Refuse a task that cannot be reviewed as a parent. Raises RequestError."""
+    if not is_complete(tasks, parent):
+        open_ones = open_children(tasks, parent)
         raise RequestError(
             f"{parent.id} cannot be reviewed: not done: {', '.join(open_ones)}"
             if parent.children
             else f"{parent.id} has no children; only parents are reviewed"
         )
-    children = [_reviewed(standing, standing.plan.tasks[child], top) for child in parent.children]
-    context = build_review_context(parent, children, fault)
-    return ReviewOrder(parent, context, completion_signature(parent, standing.plan.tasks))
 
 
-def _reviewed(standing: Standing, child: Task, top: str | None) -> ReviewedChild:
-    history = standing.history(child.id)
-    run = last_word(history) if child.children else history.latest or history.newest
-    return ReviewedChild(child, run, top)
+def _reviewed(workspace: Workspace, image: Image, child: Task, top: str | None) -> ReviewedChild:
+    history = image.history(child.id)
+    if child.children:
+        return ReviewedChild(child, last_word(history), top)
+    run = history.latest or history.newest
+    worked = [one for one in history.own if one.leg is not None]
+    if run is None or len(worked) < 2:
+        return ReviewedChild(child, run, top)
+    # Also those before an approval: the parent is judged by all that was done for it.
+    pair, summary = change_of(workspace, image, run, history.own)
+    return ReviewedChild(child, run, top, ComposedChange(pair, summary, len(worked)))
 
 
 async def run_review(crew: Crew, order: ReviewOrder, hurry: asyncio.Event) -> Run:

@@ -7,7 +7,7 @@ from git_blackbird.controller.agents import probe, require_reviewer
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.numbering import number_run
-from git_blackbird.controller.parent_review import order_review
+from git_blackbird.controller.parent_review import require_children_done
 from git_blackbird.controller.review_files import finish_reviews
 from git_blackbird.controller.review_views import find_parent
 from git_blackbird.controller.statuses import save_statuses
@@ -74,7 +74,7 @@ def _require_reviewable(standing: Standing, task: Task) -> None:
     if task.is_leaf:
         require_change(standing.history(task.id), task)
     else:
-        order_review(standing, task)
+        require_children_done(standing.plan.tasks, task)
         _require_nothing_of_others(standing, task)
 
 

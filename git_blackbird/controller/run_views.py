@@ -1,7 +1,7 @@
 """What ``runs`` shows: lists, one run, its saved streams, its diff. Takes no lock and writes nothing."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,7 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.history import NO_HISTORY, History, RecordFault, since_done
+from git_blackbird.model.history import NO_HISTORY, History, RecordFault, requested_change, since_done
 from git_blackbird.model.ids import TaskId, task_id_fault
 from git_blackbird.model.provenance import UnconfirmedRecord
 from git_blackbird.model.run import Run, RunStatus
@@ -199,9 +199,31 @@ def show_change(workspace: Workspace, history: History, task_id: str, harmless: 
 
     Raises RequestError when there is no run with snapshots.
     """
-    from git_blackbird.git.changes import compose  # noqa: PLC0415  # only a diff pays for it
+    return _show_runs(workspace, history, task_id, since_done(history), harmless)
 
-    legs = [run.leg for run in since_done(history) if run.leg is not None]
+
+def show_since_request(workspace: Workspace, history: History, task_id: str, harmless: "Filter") -> int:
+    """Show what a task's runs changed since a person last requested changes.
+
+    Raises RequestError when no request was carried out, or when there is no run with snapshots.
+    """
+    requested = requested_change(since_done(history))
+    if requested is None:
+        require_usable(TaskId(task_id), history)
+        raise RequestError(
+            f"no change request was carried out on {task_id} since it was last done",
+            hint=task_command("runs", task_id, " --diff", remark="shows its whole change"),
+        )
+    return _show_runs(workspace, history, task_id, requested.runs, harmless)
+
+
+def _show_runs(
+    workspace: Workspace, history: History, task_id: str, runs: Sequence[Run], harmless: "Filter"
+) -> int:
+    from git_blackbird.controller.outside_moves import own_legs  # noqa: PLC0415  # only a diff pays for it
+    from git_blackbird.git.changes import compose  # noqa: PLC0415
+
+    legs = own_legs(workspace, runs)
     if not legs:
         require_usable(TaskId(task_id), history)
         raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from git_blackbird.controller.blocking import run_in_thread
@@ -27,7 +27,7 @@ from git_blackbird.messages.review_package import build_package, render_package
 from git_blackbird.messages.reviewer_prompts import REVIEWER_SYSTEM, render_reviewer_prompt
 from git_blackbird.messages.reviewer_xml import parse_reviewer_answer
 from git_blackbird.model.commands import task_command
-from git_blackbird.model.events import ReviewsEnded, RunEnded
+from git_blackbird.model.events import Notice, ReviewsEnded, RunEnded, Weight
 from git_blackbird.model.findings import MergedReview, ReviewResult, Source
 from git_blackbird.model.history import History, since_done
 from git_blackbird.model.merge import merge
@@ -41,16 +41,29 @@ from git_blackbird.model.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.task_review import BY_REVIEWERS, TYPES, Next, next_after, round_of
+from git_blackbird.model.task_review import (
+    BY_REVIEWERS,
+    TYPES,
+    Next,
+    next_after,
+    readable_merged,
+    result_of,
+    reviews_about,
+    round_of,
+)
 from git_blackbird.storage.store import Image
 
 TRIES = 2
+_SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 _NOT_TRIED_AGAIN = frozenset({TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE})
 
 
 @dataclass(frozen=True)
 class ChangeReview:
-    """The change of a run to be reviewed: what both reviewers are told of it, made once, and the round."""
+    """The change of a run to be reviewed: what both reviewers are told of it, made once, and the round.
+
+    ``finished`` holds the reviews that are not made again: a retry asks only the reviewer that is missing.
+    """
 
     task: Task
     run: Run
@@ -58,6 +71,7 @@ class ChangeReview:
     tree: str
     plan: Plan
     round_number: int
+    finished: "Mapping[Source, Side]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,7 +98,31 @@ def order_change_review(
     package = build_package(task, summary.diffstat, diff, pair, threshold)
     top = str(workspace.repo.top) if told_where else None
     text = render_package(package, top)
-    return ChangeReview(task, run, text, pair.head, image.plan, round_of(runs, run))
+    finished = _finished_sides(workspace, run, text)
+    return ChangeReview(task, run, text, pair.head, image.plan, round_of(runs, run), finished)
+
+
+def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Source, Side]:
+    """Return the reviews of this very change and task that need not be made again.
+
+    Only what a missing or an interrupted review left; once both are there, both are made again.
+    """
+    merged = readable_merged(run)
+    if merged is not None and not merged.missing:
+        return {}
+    about = reviews_about(workspace.store.records.reviews(run.task_id).runs, run)
+    sides = (Side(review, result_of(review)) for review in about if _was_told(review, package))
+    return {side.result.source: side for side in sides if side.result is not None}
+
+
+def _was_told(review: Run, package: str) -> bool:
+    """Whether a reviewer judged just what ``package`` says."""
+    told = review.context.get("review")
+    if not isinstance(told, dict) or review.run_type not in _SOURCES:
+        return False
+    fault = told.get("fault")
+    prompt = render_reviewer_prompt(_SOURCES[review.run_type], package, None if fault is None else str(fault))
+    return told.get("prompt") == prompt
 
 
 async def review_change(
@@ -92,19 +130,25 @@ async def review_change(
 ) -> Mapping[Source, Side]:
     """Let both reviewers look at the change at the same time; each is tried a second time, told its fault.
 
-    Cancelling it stops both, and closes their records. Raises SaveError, AgentUnavailableError.
+    A review that is finished is not made again. Cancelling it stops both, and closes their records. Raises
+    SaveError, AgentUnavailableError.
     """
+    missing = [source for source in Source if source not in order.finished]
+    for source, side in order.finished.items():
+        text = f"keeping the {source} review of {order.task.id} (run {side.run.id})"
+        crews[source].face.notify(Notice(Weight.INFO, text, task_id=order.task.id))
     try:
         async with asyncio.TaskGroup() as group:
             works = {
                 source: group.create_task(_review_side(crews[source], order, source, hurry))
-                for source in Source
+                for source in missing
             }
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
     sides = {source: work.result() for source, work in works.items()}
-    await run_in_thread(lambda: look_again(crews[Source.SPEC], sides[Source.SPEC].run))
-    return sides
+    if missing:
+        await run_in_thread(lambda: look_again(crews[missing[0]], sides[missing[0]].run))
+    return {**order.finished, **sides}
 
 
 async def _review_side(crew: Crew, order: ChangeReview, source: Source, hurry: asyncio.Event) -> Side:
@@ -218,7 +262,7 @@ def end_reviews(workspace: Workspace, run: Run, found: Found) -> Run:
             noted = stored.with_fields(**found.fields)
             transaction.save_run(noted)
             return noted
-        stored = _with_config_changes(stored, config)
+        stored = _with_config_changes(_without_escalation(stored), config)
         if follows is Next.FIX and not (
             workspace.reviews_changes and request_obstacle(workspace, history, stored) is None
         ):
@@ -230,6 +274,11 @@ def end_reviews(workspace: Workspace, run: Run, found: Found) -> Run:
         save_status(workspace, transaction, run.task_id)
     forget_config(workspace)
     return ended
+
+
+def _without_escalation(run: Run) -> Run:
+    """Forget that earlier reviews of the same change left it to a person."""
+    return run.with_fields(decision_required=None, escalated=None) if run.escalated else run
 
 
 def _with_config_changes(run: Run, check: ConfigCheck) -> Run:
@@ -250,7 +299,9 @@ def _decision(run: Run, follows: Next, merged: MergedReview, now: str) -> dict[s
             "decision_feedback": render_fix_request(merged),
             "requested_by": BY_REVIEWERS,
         }
-    return pending_fields(now) if follows is Next.ASK or run.decision_required else {}
+    if follows is Next.ASK and not run.decision_required:
+        return {**pending_fields(now), "escalated": True}
+    return pending_fields(now) if run.decision_required else {}
 
 
 def review_again(workspace: Workspace, task: Task) -> Run:

@@ -17,6 +17,7 @@ from git_blackbird.git.commit_log import commit_of_run
 from git_blackbird.git.commit_plan import CommitPlan
 from git_blackbird.git.commits import (
     CommitRefusedError,
+    HookRefusedError,
     IndexMoveError,
     Made,
     look_at_made,
@@ -95,8 +96,11 @@ def commit_apart(repo: Repository, plan: CommitPlan, wanted: Wanted, right: int)
     if "lost" in told:
         raise CommitLostError(told["lost"])
     if "refused" in told:
-        refused = CommitInterruptedError if done.interrupted else CommitRefusedError
-        raise refused(told["refused"])
+        if done.interrupted:
+            raise CommitInterruptedError(told["refused"])
+        if told.get("hook_output") is not None:
+            raise HookRefusedError(told["refused"], told["hook_output"])
+        raise CommitRefusedError(told["refused"])
     made = Made(told["oid"], told["tree"], told["paths"], tuple(told["differs"]))
     return Committed(made, told["left_behind"], told["is_final"], told["cut_short"])
 
@@ -118,7 +122,8 @@ def main(order: str) -> str:
         # Git makes the commit before its last hooks run, which may be what was ended.
         oid = commit_of_run(repo, told["run_id"], told["parent"])
         if oid is None:
-            return json.dumps({"refused": error.message})
+            output = error.output if isinstance(error, HookRefusedError) else None
+            return json.dumps({"refused": error.message, "hook_output": output})
         made, cut_short = look_at_made(repo, plan, oid), error.message
     try:
         move_index(repo, plan.base_tree, made.tree)

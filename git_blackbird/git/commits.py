@@ -16,6 +16,9 @@ from git_blackbird.git.staged import Staged, read_staged
 from git_blackbird.git.trees import Entry, Trees
 
 MAX_WORDS_LINES = 20
+MAX_OUTPUT_LINES = 200
+# What is wrong with the identity, the signature or the repository is another status: 128.
+_REFUSED_BY_HOOK = 1
 _TAKEN_BACK = "blackbird: take back a commit made beside another"
 _SUMMARY = re.compile(rb"\[[^\n]* ([0-9a-f]{4,40})\] ")
 # Titles may begin with `#`, and the message is text of ours, whatever the user's commits are kept in.
@@ -36,6 +39,14 @@ class CommitRefusedError(UnusableError):
     def __init__(self, words: str) -> None:
         super().__init__(words)
         self.words = words
+
+
+class HookRefusedError(CommitRefusedError):
+    """A hook of the user's refused the commit; ``output`` has more lines of what it said than ``words``."""
+
+    def __init__(self, words: str, output: str) -> None:
+        super().__init__(words)
+        self.output = output
 
 
 class IndexMoveError(UnusableError):
@@ -73,6 +84,8 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> Made:
         command = [*options, *_COMMIT, f"--file={text}"]
         done = run_for_user(command, cwd=repo.top, environ={**repo.git_environ, **variables})
     summary = _SUMMARY.match(done.out)
+    if done.code == _REFUSED_BY_HOOK:
+        raise HookRefusedError(said_by(done), said_by(done, MAX_OUTPUT_LINES))
     if done.code != 0 or summary is None:
         raise CommitRefusedError(said_by(done))
     oid = repo.git("rev-parse", "--verify", *revisions(summary[1].decode())).out.decode().strip()
@@ -138,14 +151,14 @@ def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
     raise CommitRefusedError("someone else committed here at the same moment")
 
 
-def said_by(done: Completed) -> str:
+def said_by(done: Completed, max_lines: int = MAX_WORDS_LINES) -> str:
     """Give the end of what git and the hooks said, or the program that ran them."""
     said = (done.err + done.out).decode(errors="replace").strip().splitlines()
     if done.code < 0:
         said.append(f"git was ended by signal {-done.code}")
     if not said:
         return f"a hook, or git itself, ended with status {done.code} and said nothing"
-    left_out = len(said) - MAX_WORDS_LINES
+    left_out = len(said) - max_lines
     return "\n".join([f"({left_out} lines before)", *said[left_out:]] if left_out > 0 else said)
 
 

@@ -9,9 +9,10 @@ from git_blackbird.messages.event_text import render_reason
 from git_blackbird.messages.merged_review import render_merged_text
 from git_blackbird.messages.review_text import overall_word
 from git_blackbird.model.change import MAX_FILES, FileChange, OutsideMove, Summary
-from git_blackbird.model.checkpoint import Checkpoint, CommitOutlook
+from git_blackbird.model.checkpoint import Checkpoint, CommitOutlook, SinceRequest
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.findings import Overall
+from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import clean, clean_line, visible
 
@@ -23,6 +24,9 @@ _MAX_RESULT_LINES = 4
 # Where nothing was changed, this is all there is to decide by.
 _MAX_RESULT_LINES_WITHOUT_CHANGE = 20
 _MAX_REVIEW_LINES = 60
+_MAX_REQUEST_LINES = 12
+_MAX_CRITERIA = 20
+_LONGEST_CRITERION = 400
 
 
 class Tone(StrEnum):
@@ -49,6 +53,7 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[Line]:
     """Say everything a person needs for the decision, less the title."""
     return [
         *_head(checkpoint),
+        *_since_request(checkpoint.since_request),
         Line("Review summary:", Tone.HEADING),
         *_summary(checkpoint.summary),
         *_reviews(checkpoint),
@@ -59,6 +64,7 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[Line]:
 def _head(checkpoint: Checkpoint) -> Iterator[Line]:
     run, task = checkpoint.run, checkpoint.task
     yield Line(f"Task: {task.id} - {clean_line(task.title)}", Tone.HEADING)
+    yield from _criteria(task)
     failed = run.error is not None
     yield Line(f"Run status: {run.status}{_reason(run)}", Tone.WARNING if failed else Tone.PLAIN)
     if checkpoint.merged is None:
@@ -76,6 +82,33 @@ def _head(checkpoint: Checkpoint) -> Iterator[Line]:
         yield from (Line(f"  {clean_line(line)}") for line in lines[:most])
         if len(lines) > most:
             yield Line(f"  ({len(lines) - most} more lines)", Tone.FAINT)
+
+
+def _criteria(task: Task) -> Iterator[Line]:
+    criteria = task.acceptance_criteria
+    if not criteria:
+        return
+    yield Line("Acceptance criteria:", Tone.HEADING)
+    yield from (Line(f"  - {clean_line(text, _LONGEST_CRITERION)}") for text in criteria[:_MAX_CRITERIA])
+    if len(criteria) > _MAX_CRITERIA:
+        rest = task_command("show", task.id)
+        yield Line(f"  ({len(criteria) - _MAX_CRITERIA} more: {rest})", Tone.FAINT)
+
+
+def _since_request(since: SinceRequest | None) -> Iterator[Line]:
+    """Quote what was asked for, and list what was done since."""
+    if since is None:
+        return
+    yield Line("Changes requested:", Tone.HEADING)
+    lines = clean(since.request).strip().splitlines()
+    yield from (Line(f"  > {clean_line(line)}".rstrip()) for line in lines[:_MAX_REQUEST_LINES])
+    if len(lines) > _MAX_REQUEST_LINES:
+        yield Line(f"  ({len(lines) - _MAX_REQUEST_LINES} more lines)", Tone.FAINT)
+    yield Line("Changed since the request:", Tone.HEADING)
+    if since.summary.minimal is not None:
+        yield Line(f"  not known: {clean_line(since.summary.minimal)}", Tone.WARNING)
+    else:
+        yield from _files(since.summary, "  ")
 
 
 def _reason(run: Run) -> str:
@@ -96,13 +129,7 @@ def _summary(summary: Summary) -> Iterator[Line]:
     if summary.minimal is not None:
         yield Line(f"  this summary is minimal: {clean_line(summary.minimal)}", Tone.WARNING)
     yield Line("  Files:", Tone.HEADING)
-    files = list(_files(summary))
-    yield from files or [Line("    (none)", Tone.FAINT)]
-    yield Line("  Diffstat:", Tone.HEADING)
-    stat = clean(summary.diffstat).splitlines()
-    yield from (Line(f"   {line}") for line in stat)
-    if not stat:
-        yield Line("    (none)", Tone.FAINT)
+    yield from _files(summary, "    ")
     yield Line("  Snippets:", Tone.HEADING)
     for snippet in summary.snippets:
         yield Line(f"    {render_path(snippet.file)}", Tone.PLACE)
@@ -111,22 +138,31 @@ def _summary(summary: Summary) -> Iterator[Line]:
         yield Line("    (none)", Tone.FAINT)
 
 
-def _files(summary: Summary) -> Iterator[Line]:
-    if summary.changes:
-        yield from (_file(change) for change in summary.changes[:MAX_FILES])
-    else:
-        yield from (Line(f"    {render_path(path)}") for path in summary.files[:MAX_FILES])
+def _files(summary: Summary, indent: str) -> Iterator[Line]:
+    """List each path once, with its status and how many lines changed."""
+    texts = list(_file_texts(summary))
+    yield from (Line(indent + text) for text in texts[:MAX_FILES])
+    if not texts:
+        yield Line(f"{indent}(none)", Tone.FAINT)
     if summary.totals.files > 1:
-        yield Line(f"    together: {render_totals(summary)}", Tone.FAINT)
+        yield Line(f"{indent}together: {render_totals(summary)}", Tone.FAINT)
 
 
-def _file(change: FileChange) -> Line:
+def _file_texts(summary: Summary) -> Iterator[str]:
+    if summary.changes:
+        return (_file(change) for change in summary.changes)
+    # The Go program knows the numbers only as git writes them.
+    lines = clean(summary.diffstat).splitlines()
+    return (line.strip() for line in lines) if lines else (render_path(path) for path in summary.files)
+
+
+def _file(change: FileChange) -> str:
     name = render_path(change.path)
     if change.old_path is not None:
         name = f"{render_path(change.old_path)} -> {name}"
     lines = "binary" if change.binary else f"+{change.additions} -{change.deletions}"
     mode = f" (mode {change.old_mode} -> {change.new_mode})" if change.new_mode else ""
-    return Line(f"    {change.status} {name}  {lines}{mode}")
+    return f"{change.status} {name}  {lines}{mode}"
 
 
 def _diff_line(text: str) -> Line:
@@ -148,8 +184,9 @@ def _reviews(checkpoint: Checkpoint) -> Iterator[Line]:
 
 
 def _reasons(checkpoint: Checkpoint) -> Iterator[Line]:
-    """Say why a person decides though checkpoints may be off."""
-    yield from (Line(render_reason(reason), Tone.WARNING) for reason in checkpoint.reasons)
+    """Say why a person decides, also where no checkpoint asks."""
+    tone = Tone.WARNING if checkpoint.is_doubtful else Tone.PLAIN
+    yield from (Line(render_reason(reason), tone) for reason in checkpoint.reasons)
 
 
 def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
@@ -170,6 +207,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Line]:
     yield from _listed(
         "The configuration changed during the run:", map(clean_line, run.config_changes), Tone.WARNING
     )
+    if run.hook_output is not None:
+        yield from _listed("A hook refused the commit:", clean(run.hook_output).splitlines(), Tone.WARNING)
     yield from _listed("Notes:", map(clean_line, run.notes), Tone.WARNING)
     if checkpoint.commit is not None:
         yield from _outlook(checkpoint.commit)

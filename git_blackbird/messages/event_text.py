@@ -108,7 +108,7 @@ def render_verdicts(event: ReviewsEnded) -> str:
 
 
 def render_reason(reason: str) -> str:
-    """Say why a person is asked about a change that its reviews did not clear."""
+    """Say why a person is asked about a change that was reviewed."""
     return f"a decision is due: {clean_line(reason, _LONGEST_REASON)}"
 
 

@@ -1,11 +1,12 @@
 """What a parent's reviewer is told: the Go program's context pack, and the same as prose (PEER.md 1.3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from git_blackbird.messages.context import told_of_task
 from git_blackbird.messages.prompts import render_section
+from git_blackbird.model.change import Summary, TreePair
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -46,16 +47,33 @@ _TOO_MUCH = "Its change is not told here, there is too much of it: look at the w
 
 
 @dataclass(frozen=True)
+class ComposedChange:
+    """What several runs of a task did together; ``pair`` is None when its snapshots are gone."""
+
+    pair: TreePair | None
+    summary: Summary
+    runs: int
+
+
+@dataclass(frozen=True)
 class ReviewedChild:
     """A child under review and the run that counts for it; that of a parent is its own latest review.
 
     ``run`` is None for a child that was set ``done`` by hand. ``top`` is the top of the worktree for a
-    reviewer that works elsewhere.
+    reviewer that works elsewhere. ``composed`` is the child's change where one run did not make it alone.
     """
 
     task: Task
     run: Run | None
     top: str | None = None
+    composed: ComposedChange | None = None
+
+    @property
+    def summary(self) -> Summary | None:
+        """The summary of its whole change."""
+        if self.composed is not None:
+            return self.composed.summary
+        return None if self.run is None else self.run.review_summary
 
 
 def build_review_context(
@@ -85,7 +103,7 @@ def _told_children(children: Sequence[ReviewedChild]) -> list[dict[str, Any]]:
     left = MAX_CHANGES_BYTES
     told = []
     for child in sorted(children, key=lambda child: child.task.id):
-        change, size = _told_change(child.run)
+        change, size = _told_change(child)
         if size > left:
             change = {"note": _TOO_MUCH}
         else:
@@ -106,26 +124,38 @@ def _told_child(child: ReviewedChild, change: Mapping[str, Any]) -> dict[str, An
         "latestRunId": run.id,
         "latestRunSummary": change.get("latestRunSummary"),
         "artifactRefs": refs,
-        "changeCommand": _change_command(run, child.top),
+        "changeCommand": _change_command(run, child),
         "note": " ".join(filter(None, notes)),
     }
     return {name: value for name, value in told.items() if value}
 
 
-def _told_change(run: Run | None) -> tuple[dict[str, Any], int]:
-    """Give what is told of a run's change, and its size in bytes."""
-    if run is None or run.review_summary is None:
+def _told_change(child: ReviewedChild) -> tuple[dict[str, Any], int]:
+    """Give what is told of a child's change, and its size in bytes."""
+    summary = child.summary
+    if summary is None:
         return {}, 0
-    summary = run.review_summary
     files = sorted(set(summary.files))
     more = max(summary.totals.files, len(files)) - min(len(files), MAX_FILES)
     told: dict[str, Any] = {
         "latestRunSummary": _cut(summary.diffstat.strip()),
         "artifactRefs": files[:MAX_FILES],
-        "note": f"{more} more files were changed." if more else "",
+        "note": " ".join(_notes(child.composed, more)),
     }
     size = sum(len(text.encode(errors="replace")) for text in [told["latestRunSummary"], *files[:MAX_FILES]])
     return told, size
+
+
+def _notes(composed: ComposedChange | None, more: int) -> Iterator[str]:
+    if composed is not None:
+        yield f"{composed.runs} runs made its change."
+        if composed.summary.minimal is not None:
+            yield f"What they changed together is not known: {composed.summary.minimal}"
+        if composed.summary.between:
+            names = sorted({one.path for one in composed.summary.between})[:MAX_FILES]
+            yield f"Between them, other tasks changed {', '.join(names)} as well."
+    if more:
+        yield f"{more} more files were changed."
 
 
 def _cut(text: str) -> str:
@@ -136,10 +166,13 @@ def _record_path(task: TaskId, run: Run) -> str:
     return f".blackbird/runs/{task}/{run.id}.json"
 
 
-def _change_command(run: Run, top: str | None) -> str | None:
+def _change_command(run: Run, child: ReviewedChild) -> str | None:
+    git = f"git -C {shell_word(child.top)}" if child.top else "git"
+    if child.composed is not None:
+        pair = child.composed.pair
+        return None if pair is None or pair.is_empty else f"{git} diff {pair.base} {pair.head}"
     if run.is_review or run.leg is None or run.leg.is_empty:
         return None
-    git = f"git -C {shell_word(top)}" if top else "git"
     return f"{git} diff refs/blackbird/runs/{run.id}:base refs/blackbird/runs/{run.id}:head"
 
 
@@ -175,7 +208,7 @@ def _render_child(child: Mapping[str, Any]) -> str:
         f"### {child['childId']}: {child.get('childTitle', '')}",
         child.get("note", ""),
         f"Record of its latest run: {record}" if record else "",
-        f"What that run changed, earlier runs of the task apart: `{command}`" if command else "",
+        f"Its whole change: `{command}`" if command else "",
         child.get("latestRunSummary", ""),
         "\n".join(["Files it changed:", *(f"- {name}" for name in files)]) if files else "",
     ]

@@ -56,6 +56,15 @@ _FRAGMENT = re.compile(
     r"<\s{0,9}/?\s{0,9}(?:\w{1,20}:)?(?:spec-review|code-review|verdict|issues?)\b", re.IGNORECASE
 )
 _OLD_HEAD = re.compile(r"^[ \t]*(?:APPROVED|ISSUES):", re.MULTILINE)
+# `- text`, `* text` or `1. text`; a list of the other kind below an item is a part of it.
+_OLD_ITEM = re.compile(r"([ \t]*)(?:([-*])|[0-9]{1,4}[.)])[ \t]+(?=\S)")
+_OLD_PLACE = re.compile(
+    r"`?(?P<file>(?![0-9]+:)[^\s:`]{1,400})`?:(?P<line>L?[0-9]{1,9})(?:[-:]L?[0-9]{1,9})?`?(?::|[ ]-)\s"
+)
+_FILE_AND_LINE = re.compile(r"(?P<file>.*?[^:\s]):(?P<line>L?[0-9]{1,9}(?:[-:]L?[0-9]{1,9})?)")
+_LINE = re.compile(
+    r"(?:lines?[ ]?|L)?0*(?P<first>[1-9][0-9]{0,8})(?:[ ]?[-\u2013:,][^\n]{0,60})?", re.IGNORECASE
+)
 
 
 class ReviewerAnswerError(ValueError):
@@ -197,10 +206,21 @@ def _read_location(parent: "Element") -> tuple[str | None, int | None]:
     location = parent.find("location")
     if location is None:
         return None, None
-    file = clean_line(location.get("file", ""), _FILE_CHARACTERS).removeprefix("./")
-    number = location.get("line", "").strip()
-    is_line = re.fullmatch(r"0*[1-9][0-9]{0,8}", number) is not None
-    return file or None, int(number) if is_line else None
+    file, line = location.get("file", ""), location.get("line", "")
+    joined = None if line.strip() else _FILE_AND_LINE.fullmatch(file[:_FILE_CHARACTERS])
+    if joined is not None:
+        file, line = joined["file"], joined["line"]
+    return _read_file(file), _read_line(line)
+
+
+def _read_file(text: str) -> str | None:
+    return clean_line(text, _FILE_CHARACTERS).removeprefix("./") or None
+
+
+def _read_line(text: str) -> int | None:
+    """Read a line number, or the first of a range, as in ``L10`` and ``10-12``."""
+    match = _LINE.fullmatch(text.strip())
+    return None if match is None else int(match["first"])
 
 
 def _text(parent: "Element", name: str) -> str:
@@ -227,12 +247,34 @@ def _read_old(text: str, source: Source) -> ReviewResult:
         _check_beside(said)
         _check_problems(said.partition("\n")[2])
         return ReviewResult(source=source, verdict=verdict, summary=_lines(said))
-    issues = tuple(_unspecified(source, _lines(issue)) for issue in _read_old_issues(said))
+    issues = tuple(_read_old_issue(source, issue) for issue in _read_old_issues(said))
     summary = "" if issues else _lines(said)
     return _counted(ReviewResult(source=source, verdict=verdict, findings=issues, summary=summary))
 
 
+def _read_old_issue(source: Source, issue: str) -> Finding:
+    """Read ``path:line: text``; without a place the whole text is the issue."""
+    place = _OLD_PLACE.match(issue)
+    if place is None:
+        return _unspecified(source, _lines(issue))
+    finding = _unspecified(source, _lines(issue[place.end() :]) or _NOT_DESCRIBED)
+    return replace(finding, file=_read_file(place["file"]), line=_read_line(place["line"]))
+
+
 def _read_old_issues(said: str) -> Iterator[str]:
-    """Give what follows each ``- ``, up to the next."""
-    _, *issues = re.split(r"^[ \t]*- ", f"\n{said}", flags=re.MULTILINE)
-    yield from (issue for issue in issues if issue.strip())
+    """Yield the items of a list, each with the lines up to the next."""
+    items: list[list[str]] = []
+    first: re.Match[str] | None = None
+    for line in said.split("\n"):
+        match = _OLD_ITEM.match(line)
+        first = first or match
+        if match is not None and first is not None and _is_beside(match, first):
+            items.append([line[match.end() :]])
+        elif items:
+            items[-1].append(line)
+    yield from ("\n".join(lines) for lines in items)
+
+
+def _is_beside(item: re.Match[str], first: re.Match[str]) -> bool:
+    """Whether an item is in the list that ``first`` begins, not in one below an item of it."""
+    return bool(item[2]) == bool(first[2]) or len(item[1]) <= len(first[1])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from git_blackbird.model.change import Summary, TreePair
-from git_blackbird.model.choices import Choice, ChoiceText, choices_for
+from git_blackbird.model.choices import VIEWS, Choice, ChoiceText, choices_for
 from git_blackbird.model.commands import NO_OPTIONS, CallOptions, TaskCommand
 from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.plan import Task
@@ -38,6 +38,18 @@ class ApprovalCommit:
 
 
 @dataclass(frozen=True)
+class SinceRequest:
+    """What a person last asked for, unchanged, and what the task's runs did since.
+
+    ``pair`` is None when the snapshots are gone.
+    """
+
+    request: str
+    summary: Summary
+    pair: TreePair | None
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """One decision to take.
 
@@ -46,8 +58,8 @@ class Checkpoint:
     of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested. ``commit`` is
     None where an approval makes no commit. ``merged`` is what the reviewers of the change found, and
     ``suggestion`` the change request that says so; None where the change was not reviewed. ``reasons`` say
-    why a person is to decide in any case: nothing was changed, or the reviews did not clear the change.
-    ``options`` are those of the call that asks.
+    why a person is to decide in any case: nothing was changed, or the change was reviewed. ``since_request``
+    is None before a change request of a person was carried out. ``options`` are those of the call that asks.
     """
 
     task: Task
@@ -62,11 +74,18 @@ class Checkpoint:
     merged: MergedReview | None = None
     suggestion: str | None = None
     reasons: tuple[str, ...] = ()
+    since_request: SinceRequest | None = None
     options: CallOptions = NO_OPTIONS
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the run failed or changed nothing, or its reviews did not approve the change."""
+        is_cleared = self.merged is not None and self.merged.is_approval
+        return self.run.error is not None or (bool(self.reasons) and not is_cleared)
 
     def offers(self) -> tuple[ChoiceText, ...]:
         """The choices in their fixed order and numbers."""
-        return choices_for(self.run)
+        return choices_for(self.run, was_requested=self.since_request is not None)
 
     def command_for(self, offer: ChoiceText) -> TaskCommand:
         """Return the command line that does the same as a choice, with the options of the call."""
@@ -76,16 +95,22 @@ class Checkpoint:
     def preselected(self) -> Choice:
         """The choice that Enter takes: never an approval where there is a reason to doubt the run."""
         first = self.offers()[0].choice
-        is_doubtful = bool(self.reasons) and self.is_possible(Choice.REQUEST_CHANGES)
+        is_doubtful = self.is_doubtful and self.is_possible(Choice.REQUEST_CHANGES)
         return Choice.REQUEST_CHANGES if is_doubtful and first is Choice.APPROVE_CONTINUE else first
 
     def obstacle(self, choice: Choice) -> str | None:
         """Say why the choice cannot be carried out; None when it can."""
         if choice is Choice.REQUEST_CHANGES:
             return self.no_request
-        if choice is Choice.VIEW_DIFF and self.pair is None:
+        if choice in VIEWS and self.pair_of(choice) is None:
             return "there is no pair of snapshots to compare"
         return None
+
+    def pair_of(self, choice: Choice) -> TreePair | None:
+        """Return the two trees whose diff a choice shows."""
+        if choice is Choice.VIEW_SINCE_REQUEST:
+            return None if self.since_request is None else self.since_request.pair
+        return self.pair
 
     def is_possible(self, choice: Choice) -> bool:
         """Whether the choice can be carried out."""

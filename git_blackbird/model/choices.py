@@ -19,6 +19,7 @@ class Choice(StrEnum):
     RETRY = "retry"
     ACCEPT = "accept"
     REVIEW_AGAIN = "review_again"
+    VIEW_SINCE_REQUEST = "view_since_request"
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,15 @@ AFTER_FAILURE = (
 REVIEW_AGAIN = ChoiceText(
     Choice.REVIEW_AGAIN, "Review again", "review run", "", "has the change reviewed again"
 )
+VIEW_SINCE_REQUEST = ChoiceText(
+    Choice.VIEW_SINCE_REQUEST,
+    "View changes since the request",
+    "runs",
+    " --diff --since-request",
+    "shows what changed since the request",
+)
+
+VIEWS = frozenset({Choice.VIEW_DIFF, Choice.VIEW_SINCE_REQUEST})
 
 STATE_OF = {
     Choice.APPROVE_CONTINUE: DecisionState.APPROVED_CONTINUE,
@@ -133,11 +143,14 @@ def reply_of(choice: Choice) -> Reply:
             return Decision(STATE_OF[choice])
 
 
-def choices_for(run: Run) -> tuple[ChoiceText, ...]:
-    """Return the choices for a run, in the order of their numbers."""
-    if run.status is RunStatus.FAILED:
-        return AFTER_FAILURE
-    return CHOICES if run.merged_review is None else (*CHOICES, REVIEW_AGAIN)
+def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceText, ...]:
+    """Return the choices for a run, in the order of their numbers.
+
+    ``was_requested``: a person requested changes before it.
+    """
+    first = AFTER_FAILURE if run.status is RunStatus.FAILED else CHOICES
+    again = () if run.merged_review is None or run.status is RunStatus.FAILED else (REVIEW_AGAIN,)
+    return (*first, *again, *((VIEW_SINCE_REQUEST,) if was_requested else ()))
 
 
 def parse_choice(text: str, offers: Sequence[ChoiceText] = CHOICES) -> Choice | None:

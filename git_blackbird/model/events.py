@@ -73,8 +73,7 @@ class Decided:
 class ReviewsEnded:
     """Both reviews of a change are over; ``run`` is the run whose change it is, as it stands after them.
 
-    ``reasons`` say why a person is to decide, where the reviews did not clear it; ``max_rounds`` is how many
-    rounds there may be.
+    ``reasons`` say why a person is to decide, where one is; ``max_rounds`` is how many rounds there may be.
     """
 
     task_id: TaskId

@@ -153,6 +153,11 @@ class MergedReview(Recorded):
         sides = {Source.SPEC: self.spec, Source.CODE: self.code}
         return tuple(source for source, side in sides.items() if side is None)
 
+    @property
+    def is_approval(self) -> bool:
+        """Whether both reviews are there and neither wants anything changed."""
+        return not self.missing and self.action in {Action.PROCEED, Action.PROCEED_WITH_NOTES}
+
     def with_runs(self, spec: RunId | None, code: RunId | None) -> "MergedReview":
         """Give the review naming the runs its sides came from."""
         return replace(

@@ -125,6 +125,28 @@ def since_done(history: History) -> tuple[Run, ...]:
     return own
 
 
+class RequestedChange(NamedTuple):
+    """What a person last asked for on a change, and the runs that began after it, oldest first."""
+
+    text: str
+    runs: tuple[Run, ...]
+
+
+def requested_change(runs: Sequence[Run]) -> RequestedChange | None:
+    """Return what a person last requested among the runs of one change; None before it was carried out.
+
+    Reviewers' requests are passed over: nobody saw the change in between.
+    """
+    for index in range(len(runs) - 2, -1, -1):
+        asked = runs[index]
+        if asked.decision_state is DecisionState.CHANGES_REQUESTED and asked.requested_by is None:
+            later = tuple(runs[index + 1 :])
+            # Words of ``resume -m`` beside a request are a part of it.
+            texts = (asked.decision_feedback, *(run.message for run in later))
+            return RequestedChange("\n\n".join(text for text in texts if text), later)
+    return None
+
+
 class OwedWords(NamedTuple):
     """What a task must still hear: change requests and messages, oldest first, and answered questions.
 

@@ -14,6 +14,8 @@ from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.review import Feedback
 from git_blackbird.model.run import Run
 
+_OF_ALL = "Of all tasks that were reviewed together, it says:"
+
 
 def owed_feedback(
     plan: Plan, histories: Mapping[TaskId, History], saved: Mapping[TaskId, Feedback]
@@ -83,6 +85,10 @@ def feedback_of(plan: Plan, parent: Task, review: Run) -> dict[TaskId, Feedback]
 
 
 def text_for(review: Run, child: TaskId) -> str:
-    """Give what a failing review says to one child."""
+    """Return what a failing review says to one child: of its own work first, then of all of them."""
     result = (review.parent_review_results or {}).get(child)
-    return (result.feedback if result is not None else None) or review.parent_review_feedback or ""
+    own = (result.feedback if result is not None else None) or ""
+    shared = review.parent_review_feedback or ""
+    if not own or not shared or shared.strip() == own.strip():
+        return own or shared
+    return f"{own.rstrip()}\n\n{_OF_ALL}\n\n{shared}"

@@ -45,11 +45,6 @@ class Verdict:
     feedback: str = ""
     results: Mapping[TaskId, ChildResult] = field(default_factory=dict)
 
-    def feedback_for(self, child: TaskId) -> str:
-        """What one child that is to be resumed must hear."""
-        result = self.results.get(child)
-        return (result.feedback if result is not None else None) or self.feedback
-
 
 @dataclass(frozen=True, kw_only=True)
 class Dismissal(Recorded):

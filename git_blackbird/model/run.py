@@ -96,7 +96,9 @@ class Run(Recorded):
 
     ``commits`` are the commits made in the run or by its approval, oldest first. ``merged_review`` and
     ``review_result`` are those of ``model.findings`` as they are written; ``reviewed_run`` is the run whose
-    change a spec or code review looked at, ``requested_by`` says who asked for changes if no person did.
+    change a spec or code review looked at, ``requested_by`` says who asked for changes if no person did,
+    ``escalated`` that a decision is due only because the reviews did not clear the change; ``hook_output`` is
+    what a hook said that refused to commit an approval.
     ``head_log`` is the size of git's log of HEAD, in bytes, when the run began, ``end_commit`` what HEAD
     named when it ended. ``base_tree`` has what others committed meanwhile: it is no part of the change.
     ``no_change``: it succeeded, and no run of its task since the task was last done changed a file.
@@ -163,6 +165,8 @@ class Run(Recorded):
     review_round: int | None = None
     merged_review: dict[str, Any] | None = None
     requested_by: str | None = None
+    escalated: bool | None = None
+    hook_output: str | None = None
     reviewed_run: RunId | None = None
     review_result: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from git_blackbird.model.run import DecisionState, Run, RunStatus
 from tests.cli.golden_harness import Program, program
 from tests.cli.terminal import (
     CTRL_C,
+    CTRL_S,
     ENTER,
     PATIENCE_SECONDS,
     PROGRAM,
@@ -78,6 +79,8 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
         "hint: settle that and approve again; what HEAD already has is not committed again\n"
         "hint: or commit by hand, and approve without a commit: "
         "git -c blackbird.execution.commit=never blackbird decide a --approve\n"
+        "hint: or have the agent fix it: git blackbird decide a --request-changes"
+        "    # sends what the hook said\n"
     )
     assert done.returncode == 0
 
@@ -94,6 +97,45 @@ def test_the_panel_says_so_and_asks_again(gated: Path) -> None:
         terminal.wait_for("approved a; committed ")
         assert terminal.end() == 0
     assert git(gated, "log", "--format=%s") == "Task a\na commit"
+
+
+def test_what_the_hook_said_is_sent_to_the_agent_from_line_mode(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x.txt 1\non-feedback write x.txt 2"))
+    hook(gated, "pre-commit", REFUSING_ONCE)
+    done = run(gated, "execute", told="1\n3\n\n1\n")
+    assert "A blank first line asks for what the hook said.\n\nasked for what the hook said\n" in done.stdout
+    assert "\nA hook refused the commit:\n  x.txt: bad style\n" in done.stdout
+    assert done.returncode == 0
+    assert git(gated, "show", "HEAD:x.txt") == "2"
+    assert "x.txt: bad style" in (runs_of(gated, "a")[0].decision_feedback or "")
+
+
+def test_what_the_hook_said_is_sent_to_the_agent_by_a_script(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x.txt 1\non-feedback write x.txt 2"))
+    hook(gated, "pre-commit", REFUSING_ONCE)
+    run(gated, "execute", "--no-input")
+    hint = run(gated, "decide", "a", "--approve").stderr.splitlines()[-1]
+    command = hint.removeprefix("hint: or have the agent fix it: git blackbird ").split("  ")[0]
+    assert run(gated, *command.split()).returncode == 0
+    assert run(gated, "execute", "--no-input").returncode == 3
+    assert run(gated, "decide", "a", "--approve").returncode == 0
+    assert git(gated, "show", "HEAD:x.txt") == "2"
+
+
+def test_what_the_hook_said_can_be_edited_on_a_terminal(gated: Path) -> None:
+    hook(gated, "pre-commit", REFUSING_ONCE)
+    with Terminal(gated, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type(ENTER)
+        terminal.wait_for_list(times=2)
+        terminal.type("3", ENTER)
+        terminal.wait_for("The hook said:")
+        terminal.type("And x.txt only.", CTRL_S)
+        terminal.wait_for_list(times=3)
+        terminal.type(CTRL_C)
+        terminal.end()
+    feedback = runs_of(gated, "a")[0].decision_feedback or ""
+    assert feedback.endswith("x.txt: bad style\nAnd x.txt only.")
 
 
 def test_a_hook_may_ask_at_the_terminal(gated: Path) -> None:

@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,9 +58,6 @@ Agent says:
 Review summary:
   Files:
     A src/one.py  +2 -0
-  Diffstat:
-    src/one.py | 2 ++
-    1 file changed, 2 insertions(+)
   Snippets:
     src/one.py
       @@ -0,0 +1,2 @@
@@ -73,6 +72,93 @@ OFFERS = """\
 4) Reject changes
 5) View full diff
 """
+
+
+SECOND_CHECKPOINT = """\
+Task: a - Task a
+Acceptance criteria:
+  - It has both lines.
+  - It ends.
+Run status: success
+Run 0123456789abcdef, demo, 2 runs together
+Agent says:
+  Done.
+Changes requested:
+  > A second line,
+  > please.
+Changed since the request:
+  M a.txt  +1 -0
+Review summary:
+  Files:
+    A a.txt  +2 -0
+  Snippets:
+    a.txt
+      @@ -0,0 +1,2 @@
+      +one
+      +two
+
+1) Approve and continue
+2) Approve and quit
+3) Request changes
+4) Reject changes
+5) View full diff
+6) View changes since the request
+Select option: 6
+diff --git a/a.txt b/a.txt
+index 5626abf..814f4a4 100644
+--- a/a.txt
++++ b/a.txt
+@@ -1 +1,2 @@
+ one
++two
+1) Approve and continue
+"""
+
+
+def test_the_second_checkpoint_shows_what_changed_since_the_request(demo_repo: Path) -> None:
+    task = leaf("a", "write a.txt one\non-feedback append a.txt two")
+    put_plan(demo_repo, replace(task, acceptance_criteria=("It has both lines.", "It ends.")))
+    text = settled(run(demo_repo, "execute", told="3\nA second line,\nplease.\n\n6\n").stdout)
+    _, second = text.split("Task review checkpoint\n")[1:]
+    assert second.startswith(SECOND_CHECKPOINT)
+    done = run(demo_repo, "runs", "a", "--diff", "--since-request")
+    assert (done.returncode, done.stdout.splitlines()[-3:]) == (0, ["@@ -1 +1,2 @@", " one", "+two"])
+    left_open = run(demo_repo, "execute", "--no-input")
+    assert "git blackbird runs a --diff --since-request" in left_open.stdout
+
+
+def test_json_tells_what_changed_since_the_request(demo_repo: Path) -> None:
+    task = leaf("a", "write a.txt one\non-feedback append a.txt two")
+    put_plan(demo_repo, replace(task, acceptance_criteria=("It ends.",)))
+    (first,) = checkpoints(run(demo_repo, "execute", "--json"))
+    assert (first["acceptanceCriteria"], first["sinceRequest"]) == (["It ends."], None)
+    (second,) = checkpoints(run(demo_repo, "resume", "a", "-m", "more", "--json"))
+    since = second["sinceRequest"]
+    assert since["request"] == "more"
+    assert [(one["status"], one["additions"]) for one in since["summary"]["changes"]] == [("M", 1)]
+    assert since["trees"]["head"] == second["trees"]["head"]
+    assert second["choices"][-1]["command"] == "git blackbird runs a --diff --since-request"
+
+
+def checkpoints(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    return [event for event in events if event["event"] == "checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["a", "--diff", "--since-request"], "error: no change request was carried out on a"),
+        (["a", "--since-request"], "error: --since-request goes with --diff of a task"),
+        (["a", "0", "--diff", "--since-request"], "error: --since-request goes with --diff of a task"),
+    ],
+)
+def test_what_changed_since_a_request_needs_a_request(demo_repo: Path, args: list[str], message: str) -> None:
+    put_plan(demo_repo, leaf("a", GREETING))
+    run(demo_repo, "execute", "--no-input")
+    done = run(demo_repo, "runs", *args)
+    assert done.returncode != 0
+    assert done.stderr.startswith(message)
 
 
 def test_line_mode_reads_numbers_and_labels(demo_repo: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ from git_blackbird.model.change import (
     Totals,
     TreePair,
 )
-from git_blackbird.model.checkpoint import Checkpoint
+from git_blackbird.model.checkpoint import Checkpoint, SinceRequest
 from git_blackbird.model.conversation import Progress, ProgressKind, Usage
 from git_blackbird.model.events import (
     Decided,
@@ -109,9 +110,6 @@ Review summary:
     M run.sh  +0 -0 (mode 100644 -> 100755)
     D gone  +0 -3
     together: 30 files, +300 -4
-  Diffstat:
-    b.py | 3 ++-
-    5 files changed
   Snippets:
     b.py
       @@ -1 +1 @@
@@ -136,14 +134,27 @@ def test_a_checkpoint_without_a_change_says_none() -> None:
     assert lines(checkpoint(RUN, Summary(minimal="git took longer than 60 seconds"))) == (
         "Task: a - Task a\nRun status: success\nRun 0000000000000000, claude\nReview summary:\n"
         "  this summary is minimal: git took longer than 60 seconds\n"
-        "  Files:\n    (none)\n  Diffstat:\n    (none)\n  Snippets:\n    (none)"
+        "  Files:\n    (none)\n  Snippets:\n    (none)"
     )
 
 
 def test_a_record_of_the_go_program_shows_plain_names() -> None:
-    assert "  Files:\n    a.py\n    b.py\n  Diffstat:" in lines(
+    assert "  Files:\n    a.py\n    b.py\n  Snippets:" in lines(
         checkpoint(RUN, Summary(files=("a.py", "b.py")))
     )
+    stat = " a.py | 3 ++-\n b.py | 1 +\n 2 files changed, 3 insertions(+), 1 deletion(-)\n"
+    assert (
+        "  Files:\n    a.py | 3 ++-\n    b.py | 1 +\n    2 files changed, 3 insertions(+), 1 deletion(-)\n"
+    ) in lines(checkpoint(RUN, Summary(files=("a.py", "b.py"), diffstat=stat)))
+
+
+def test_criteria_and_a_long_request_are_bounded() -> None:
+    task = replace(leaf("a"), acceptance_criteria=tuple(f"Criterion {number}." for number in range(23)))
+    since = SinceRequest("\n".join(map(str, range(20))), Summary(minimal="tree dddd is gone"), None)
+    shown = lines(replace(checkpoint(RUN, Summary()), task=task, since_request=since))
+    assert "Acceptance criteria:\n  - Criterion 0.\n" in shown
+    assert "  - Criterion 19.\n  (3 more: git blackbird show a)\nRun status" in shown
+    assert "\n  > 11\n  (8 more lines)\nChanged since the request:\n  not known: tree dddd is gone\n" in shown
 
 
 def test_many_warnings_are_bounded() -> None:

@@ -125,9 +125,6 @@ PANEL = """\
 ┃ Review summary:                                                              ┃
 ┃   Files:                                                                     ┃
 ┃     A src/one.py  +1 -0                                                      ┃
-┃   Diffstat:                                                                  ┃
-┃     src/one.py | 1 +                                                         ┃
-┃     1 file changed, 1 insertion(+)                                           ┃
 ┃   Snippets:                                                                  ┃
 ┃     src/one.py                                                               ┃
 ┃       @@ -0,0 +1 @@                                                          ┃

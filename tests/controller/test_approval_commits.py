@@ -14,6 +14,7 @@ import pytest
 
 from git_blackbird.cli.status_view import status_data
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
+from git_blackbird.controller.checkpoints import pending_checkpoint
 from git_blackbird.controller.decide import Recorded, record_decision
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.holding import hold_controller
@@ -22,6 +23,7 @@ from git_blackbird.controller.plan_edits import NewTask, add_task
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.task_status import reset_task, set_status
 from git_blackbird.errors import LockedError, RequestError
+from git_blackbird.messages.checkpoint_text import render_checkpoint
 from git_blackbird.model.checkpoint import ApprovalCommit, Checkpoint, CommitOutlook
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.events import Decided, Notice
@@ -75,10 +77,15 @@ def approve(repo: Path, task_id: str = "a") -> Recorded:
 
 def refused(repo: Path) -> ApprovalRefusedError:
     """Approve, and show that nothing came of it."""
-    before = git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)
+    before = _committed_and_recorded(repo)
     error = refused_for_now(repo)
-    assert (git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), only_run(repo)) == before
+    assert _committed_and_recorded(repo) == before
     return error
+
+
+def _committed_and_recorded(repo: Path) -> tuple[str, str, Run]:
+    run = only_run(repo).with_fields(hook_output=None)
+    return git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), run
 
 
 def refused_for_now(repo: Path) -> ApprovalRefusedError:
@@ -306,6 +313,45 @@ def test_a_hook_that_fails_leaves_the_decision_pending(waiting: Path) -> None:
     assert subjects(waiting) == ["Task a", "a commit"]
 
 
+@pytest.mark.parametrize("name", ["pre-commit", "commit-msg", "prepare-commit-msg"])
+def test_what_a_hook_said_is_the_change_request_that_is_suggested(waiting: Path, name: str) -> None:
+    hook(waiting, name, "printf '\\033[31mx.txt: no final line\\033[0m\\n' >&2; exit 1")
+    assert hint_of(waiting).splitlines()[-1] == (
+        "or have the agent fix it: git blackbird decide a --request-changes    # sends what the hook said"
+    )
+    suggestion = (
+        "A hook of the repository refused to commit your change. Fix what it reports, and check that it "
+        "passes. The hook said:\n\nx.txt: no final line\n"
+    )
+    checkpoint = pending_checkpoint(open_at(waiting), "a")
+    assert checkpoint.suggestion == suggestion
+    assert "A hook refused the commit:\n  x.txt: no final line" in "\n".join(
+        line.text for line in render_checkpoint(checkpoint)
+    )
+    record_decision(open_at(waiting), "a", Decision(DecisionState.CHANGES_REQUESTED))
+    assert only_run(waiting).decision_feedback == suggestion
+
+
+def test_a_hook_that_says_much_suggests_the_end_of_it(waiting: Path) -> None:
+    hook(waiting, "pre-commit", "seq -f 'line %05g of what is wrong, which is a lot' 1000; exit 1")
+    assert len(refused(waiting).message.splitlines()) == 22
+    suggestion = pending_checkpoint(open_at(waiting), "a").suggestion or ""
+    assert suggestion.endswith(
+        "line 00999 of what is wrong, which is a lot\nline 01000 of what is wrong, which is a lot\n"
+    )
+    assert "characters before)\n" in suggestion
+    assert 8000 < len(suggestion) < 8300
+
+
+def test_an_approval_that_is_committed_after_all_keeps_nothing_of_the_hook(waiting: Path) -> None:
+    hook(waiting, "pre-commit", "echo no; exit 1")
+    refused(waiting)
+    assert only_run(waiting).hook_output == "no"
+    hook(waiting, "pre-commit", "exit 0")
+    approve(waiting)
+    assert only_run(waiting).hook_output is None
+
+
 def test_without_an_identity_git_refuses_in_its_own_words(
     waiting: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,6 +359,7 @@ def test_without_an_identity_git_refuses_in_its_own_words(
         monkeypatch.delenv(f"GIT_{name}")
     git(waiting, "config", "user.useConfigOnly", "true")
     assert "fatal: no email was given and auto-detection is disabled" in refused(waiting).message
+    assert pending_checkpoint(open_at(waiting), "a").suggestion is None
 
 
 def test_a_change_that_is_not_known_is_not_committed(waiting: Path) -> None:

@@ -50,6 +50,10 @@ from tests.support import commit, write
 
 REQUIRED = StopReason.PARENT_REVIEW_REQUIRED
 ASKS_FOR_LINE = "require a.txt second | a | a.txt needs a second line"
+B_IS_TOLD = (
+    "b.txt needs more\n\nOf all tasks that were reviewed together, it says:\n\n"
+    "a.txt needs a second line\nb.txt needs more"
+)
 TWO_ROUNDS = "append a.txt second\n"
 
 
@@ -639,7 +643,7 @@ def test_a_review_by_hand_without_a_verdict_leaves_what_was_owed(demo: Path) -> 
             "git blackbird review dismiss p --reason TEXT",
         ),
     )
-    assert owed(demo) == {"b": "b.txt needs more"}
+    assert owed(demo) == {"b": B_IS_TOLD}
 
 
 def test_a_failed_child_that_carries_feedback_is_gone_on_with_everywhere_the_same(demo: Path) -> None:
@@ -688,7 +692,7 @@ def test_nothing_is_concluded_beside_feedback_that_cannot_be_read(demo: Path) ->
     family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
     execute(demo)
     (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
-    assert owed(demo)["b"] == "b.txt needs more"
+    assert owed(demo)["b"] == B_IS_TOLD
     resume(demo, "a")
     (demo / ".blackbird/parent-review-feedback/b.json").write_text("{")
     stop = execute(demo)
@@ -721,7 +725,7 @@ def test_a_done_child_does_not_lose_what_it_is_owed_by_being_called_done(demo: P
     set_status(open_at(demo), "b", Status.TODO)
     let_go = set_status(open_at(demo), "b", Status.DONE).let_go
     assert let_go is not None
-    assert let_go.feedback == "b.txt needs more"
+    assert let_go.feedback == B_IS_TOLD
 
 
 def test_readers_say_that_a_parent_does_not_stay_done(demo: Path) -> None:

@@ -8,10 +8,11 @@ import pytest
 from git_blackbird.controller.face import LeftOpen
 from git_blackbird.controller.requests import execute_loop
 from git_blackbird.controller.reviews import review_loop
+from git_blackbird.controller.task_reviews import review_again
 from git_blackbird.controller.task_status import set_status
 from git_blackbird.errors import RequestError
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Reply, ReviewAgain
+from git_blackbird.model.choices import Decision, Reply, ReviewAgain
 from git_blackbird.model.findings import Action, Overall
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status
@@ -195,8 +196,122 @@ def test_a_person_may_have_the_change_reviewed_again_before_deciding(demo: Path)
             return replies.pop(0)
 
     assert execute(demo, Patient()).text == "every task is done"
-    assert len(reviews(demo)) == 6
+    assert len(reviews(demo)) == 5
     assert [offer.label for offer in person.checkpoints[0].offers()][-1] == "Review again"
+
+
+def answers_on_a_retry(repo: Path, prompt: str = "") -> None:
+    """Let the code reviewer answer garbage, until a file says that it is well."""
+    answer = "<$kind-review><verdict>APPROVED</verdict></$kind-review>"
+    reviewer = f"""told=$(cat); kind=spec; case "$told" in *'You are the code reviewer'*) kind=code;; esac
+    case "$told" in *'"review":'*) ;; *) echo one >x.txt; exit 0;; esac
+    [ $kind = spec ] || [ -e {repo.parent}/well ] || {{ echo garbage; exit 0; }}
+    echo "{answer}" """
+    configure(repo, agent="command", command__run=reviewer)
+    put_plan(repo, leaf("a", prompt))
+
+
+def make_well(repo: Path) -> None:
+    repo.with_name("well").touch()
+
+
+class Retrying(Person):
+    """Asks for the reviews once more, and then decides as it is told."""
+
+    def __init__(self, *decisions: Decision) -> None:
+        super().__init__()
+        self.replies: list[Reply] = [ReviewAgain(), *decisions]
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
+        self.checkpoints.append(checkpoint)
+        make_well(Path(checkpoint.run.repo_root or ""))
+        return self.replies.pop(0)
+
+
+def reviewers(repo: Path) -> list[tuple[str, bool]]:
+    return [(one.run_type.value, one.review_result is not None) for one in reviews(repo)]
+
+
+def test_reviews_that_clear_on_a_retry_finish_the_task_where_checkpoints_are_off(demo: Path) -> None:
+    answers_on_a_retry(demo)
+    person = Retrying()
+    assert execute(demo, person).text == "every task is done"
+    assert len(person.checkpoints) == 1
+    (run,) = runs_of(demo)
+    assert (run.review_state, run.decision_state, run.decision_required) == (ReviewState.DONE, None, None)
+    assert status(demo, "a") is Status.DONE
+
+
+def test_a_retry_by_command_finishes_the_task_as_well(demo: Path) -> None:
+    answers_on_a_retry(demo)
+    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+    make_well(demo)
+    assert by_hand(demo).text == "every task is done"
+    assert status(demo, "a") is Status.DONE
+
+
+def test_a_retry_asks_only_the_reviewer_that_is_missing(demo: Path) -> None:
+    answers_on_a_retry(demo)
+    person = Retrying()
+    execute(demo, person)
+    found = reviewers(demo)
+    assert sorted(found[:3]) == [("code_review", False), ("code_review", False), ("spec_review", True)]
+    assert found[3:] == [("code_review", True)]
+    (spec,) = (one for one in reviews(demo) if one.run_type is RunType.SPEC_REVIEW)
+    assert f"keeping the spec review of a (run {spec.id})" in person.notices()
+    merged = merged_of(runs_of(demo)[0])
+    assert merged is not None
+    assert merged.spec is not None
+    assert merged.spec.run_id == spec.id
+
+
+def test_a_retry_asks_both_when_the_task_says_something_else_by_now(demo: Path) -> None:
+    answers_on_a_retry(demo)
+    execute(demo)
+    make_well(demo)
+    told = open_at(demo).store.plan().tasks[TaskId("a")]
+    put_plan(demo, replace(told, acceptance_criteria=("It has two lines.",)))
+    assert by_hand(demo).text == "every task is done"
+    assert sorted(reviewers(demo)[3:]) == [("code_review", True), ("spec_review", True)]
+
+
+def test_with_checkpoints_a_cleared_retry_says_why_a_decision_is_due(demo: Path) -> None:
+    answers_on_a_retry(demo)
+    configure(demo, execution__stopAfterEachTask="true")
+    person = Retrying(APPROVE)
+    assert execute(demo, person).text == "every task is done"
+    assert [(one.reasons, one.is_doubtful) for one in person.checkpoints] == [
+        (
+            ("the code review is missing: the answer has no <code-review> element",),
+            True,
+        ),
+        (("the reviews approve the change; this is the checkpoint after the task",), False),
+    ]
+
+
+def test_a_retry_that_is_never_made_leaves_the_decision_to_a_person(demo: Path) -> None:
+    answers_on_a_retry(demo)
+    execute(demo)
+    review_again(open_at(demo), open_at(demo).store.plan().tasks[TaskId("a")])
+    configure(demo, reviews__mode="off")
+    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+
+
+def test_a_review_that_was_finished_when_the_other_was_interrupted_is_kept(demo: Path) -> None:
+    put_plan(demo, leaf("a", f"{CLEAR}\ncode-sleep 600"))
+
+    class Impatient(Person):
+        def notify(self, event: object) -> None:
+            if type(event).__name__ == "RunEnded" and reviews(demo):
+                loop.interrupt()
+
+    workspace = open_at(demo)
+    prepared = execute_loop(workspace, Impatient(), [], None)
+    loop = prepared[0]
+    assert run_to_stop(workspace, prepared).reason is StopReason.INTERRUPTED
+    configure(demo, reviews__timeoutSeconds="5")
+    assert execute(demo).reason is StopReason.DECISION_REQUIRED
+    assert [one.run_type for one in reviews(demo)].count(RunType.SPEC_REVIEW) == 1
 
 
 def test_a_pending_change_is_reviewed_by_hand_and_decided_by_the_rule(demo: Path) -> None:

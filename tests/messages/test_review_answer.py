@@ -60,7 +60,7 @@ def test_ids_and_feedback_are_trimmed_and_sorted() -> None:
     assert _parsed(answer) == _verdict("Mend it.", a="Mend it.", c="Mend it.")
 
 
-def test_a_flagged_child_hears_its_own_feedback_or_that_of_all() -> None:
+def test_a_flagged_child_has_its_own_feedback_or_that_of_all() -> None:
     results = [
         {"taskId": " b ", "status": "failed", "feedback": " It leaks. "},
         {"taskId": "a", "status": "failed", "feedback": None},
@@ -68,8 +68,6 @@ def test_a_flagged_child_hears_its_own_feedback_or_that_of_all() -> None:
     ]
     answer = {**FAILED, "resumeTaskIds": ["a", "b"], "reviewResults": results}
     assert _parsed(answer) == _verdict("Mend it.", a="Mend it.", b="It leaks.")
-    verdict = _parsed(answer)
-    assert [verdict.feedback_for(TaskId(name)) for name in "ab"] == ["Mend it.", "It leaks."]
 
 
 @pytest.mark.parametrize(

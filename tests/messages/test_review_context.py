@@ -4,10 +4,12 @@ from git_blackbird.messages.review_context import (
     MAX_FILES,
     REVIEWER_INSTRUCTIONS,
     REVIEWER_SYSTEM_PROMPT,
+    ComposedChange,
     ReviewedChild,
     build_review_context,
     render_review_prompt,
 )
+from git_blackbird.model.change import Between, Summary, TreePair
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -105,7 +107,7 @@ def test_a_reviewer_in_prose_is_told_the_same() -> None:
         "## The tasks under review\n\n"
         "### door: Task door\n\n"
         f"Record of its latest run: .blackbird/runs/door/{DOOR_RUN}.json\n\n"
-        "What that run changed, earlier runs of the task apart: "
+        "Its whole change: "
         f"`git diff refs/blackbird/runs/{DOOR_RUN}:base refs/blackbird/runs/{DOOR_RUN}:head`\n\n"
         "door.txt | 1 +\n\n"
         "Files it changed:\n- door.txt\n- hinge.txt\n\n"
@@ -113,6 +115,36 @@ def test_a_reviewer_in_prose_is_told_the_same() -> None:
         "No run did this task, its status was set by hand: look at the work itself.\n\n"
         '## Your last answer could not be used\n\nmissing required field "passed"\n'
     )
+
+
+def _composed(pair: TreePair | None, **summary: Any) -> Any:
+    change = ComposedChange(pair, Summary(**summary), 2)
+    child = ReviewedChild(task("door"), _worked(["hinge.txt"]), "/the top", change)
+    return _children(build_review_context(HOUSE, [child]))[0]
+
+
+def test_of_several_runs_the_change_is_told_that_they_made_together() -> None:
+    between = tuple(Between(path=name, task="roof", run="2" * 16) for name in ("b", "a", "b"))
+    told = _composed(
+        TreePair("d" * 40, "e" * 40), files=("door.txt", "hinge.txt"), diffstat=" 2 files", between=between
+    )
+    assert told == {
+        "childId": "door",
+        "childTitle": "Task door",
+        "latestRunId": DOOR_RUN,
+        "latestRunSummary": "2 files",
+        "artifactRefs": [f".blackbird/runs/door/{DOOR_RUN}.json", "door.txt", "hinge.txt"],
+        "changeCommand": f"git -C '/the top' diff {'d' * 40} {'e' * 40}",
+        "note": "2 runs made its change. Between them, other tasks changed a, b as well.",
+    }
+
+
+def test_a_change_of_several_runs_whose_snapshots_are_gone_is_said_not_to_be_known() -> None:
+    told = _composed(None, minimal="tree dddd is gone")
+    assert told["note"] == (
+        "2 runs made its change. What they changed together is not known: tree dddd is gone"
+    )
+    assert "changeCommand" not in told
 
 
 def test_of_a_child_that_is_a_parent_its_own_review_is_told() -> None:

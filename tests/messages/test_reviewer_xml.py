@@ -178,7 +178,7 @@ def test_an_ampersand_in_an_attribute_is_one() -> None:
     ("line", "read"),
     [
         *[("45", 45), (" 7 ", 7), ("007", 7)],
-        *((text, None) for text in ("0", "-3", "45-50", "", "x", "9" * 40, "٣", "1.5")),
+        *((text, None) for text in ("0", "-3", "0-3", "", "x", "9" * 40, "٣", "1.5")),
     ],
 )
 def test_a_line_that_is_no_positive_number_is_none(line: str, read: int | None) -> None:
@@ -332,6 +332,89 @@ def test_the_old_form() -> None:
     )
     (only,) = _spec("ISSUES: It is late.").findings
     assert only.description == "It is late."
+
+
+def _old_issues(listed: str) -> list[tuple[str | None, int | None, str]]:
+    return [(one.file, one.line, one.description) for one in _code(f"ISSUES:\n{listed}").findings]
+
+
+@pytest.mark.parametrize(
+    ("item", "file", "line", "text"),
+    [
+        ("- src/auth.ts:45: No login.", "src/auth.ts", 45, "No login."),
+        ("* ./src/auth.ts:45: No login.\n  Not even one.", "src/auth.ts", 45, "No login.\nNot even one."),
+        ("1. `src/auth.ts:45`: No login.", "src/auth.ts", 45, "No login."),
+        ("2) `src/auth.ts`:45-52: No login.", "src/auth.ts", 45, "No login."),
+        ("- src/auth.ts:45:7: No login.", "src/auth.ts", 45, "No login."),
+        ("- src/auth.ts:L45 - No login.", "src/auth.ts", 45, "No login."),
+        ("- src/auth.ts:0: No login.", "src/auth.ts", None, "No login."),
+        ("- Makefile:3: ", None, None, "Makefile:3:"),
+        ("- At 10:30: No login.", None, None, "At 10:30: No login."),
+        ("- 10:30: No login.", None, None, "10:30: No login."),
+        ("- https://example.org:8080/x says so.", None, None, "https://example.org:8080/x says so."),
+        ("- No login: see auth.ts:45: there.", None, None, "No login: see auth.ts:45: there."),
+    ],
+)
+def test_an_issue_of_the_old_form_has_its_place(
+    item: str, file: str | None, line: int | None, text: str
+) -> None:
+    assert _old_issues(item) == [(file, line, text)]
+
+
+@pytest.mark.parametrize(
+    ("listed", "texts"),
+    [
+        ("* One.\n* Two.", ["One.", "Two."]),
+        ("1. One.\n2. Two.\n10. Ten.", ["One.", "Two.", "Ten."]),
+        ("- One.\n* Two.\n3. Three.", ["One.", "Two.", "Three."]),
+        ("1. One:\n   - why\n   - how\n2. Two.", ["One:\n- why\n- how", "Two."]),
+        (
+            "- One:\n  1. why\n- Two of 3. 4.\n  1.5 is no item\n-neither",
+            ["One:\n1. why", "Two of 3. 4.\n  1.5 is no item\n-neither"],
+        ),
+        ("**All** is late.\n-\n", ["**All** is late.\n-"]),
+    ],
+)
+def test_the_lists_of_the_old_form(listed: str, texts: list[str]) -> None:
+    assert [text for _, _, text in _old_issues(listed)] == texts
+
+
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [
+        ("10-12", 10),
+        ("10 - 12", 10),
+        ("10\u201312", 10),
+        ("L11", 11),
+        ("L11-L14", 11),
+        ("line 11", 11),
+        ("lines 11-14", 11),
+        ("10:5", 10),
+        ("10, 40", 10),
+        (" 0010 ", 10),
+        ("about 10", None),
+        ("10-" + "9" * 5000, None),
+    ],
+)
+def test_a_range_of_lines_is_its_first(written: str, line: int | None) -> None:
+    assert _issue(f'<location file="a.py" line="{written}"/>').line == line
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "place"),
+    [
+        ("a.py:10", "", ("a.py", 10)),
+        ("./d/a.py:10-12", "", ("d/a.py", 10)),
+        ("a.py:10:5", " ", ("a.py", 10)),
+        ("a.py:10", "12", ("a.py:10", 12)),
+        ("a:b.py", "", ("a:b.py", None)),
+        (":10", "", (":10", None)),
+        ("x" * 5000 + ":10", "", ("x" * 397 + "...", None)),
+    ],
+)
+def test_a_line_may_stand_behind_the_file(file: str, line: str, place: tuple[str, int | None]) -> None:
+    found = _issue(f'<location file="{file}" line="{line}"/>')
+    assert (found.file, found.line) == place
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from git_blackbird.model.choices import CHOICES, STATE_OF, Choice, parse_choice
+from git_blackbird.model.choices import CHOICES, STATE_OF, VIEWS, Choice, parse_choice
 
 
 @pytest.mark.parametrize("number", range(1, len(CHOICES) + 1))
@@ -20,4 +20,4 @@ def test_what_is_no_choice(text: str) -> None:
 
 
 def test_every_choice_but_looking_decides() -> None:
-    assert set(STATE_OF) == set(Choice) - {Choice.VIEW_DIFF, Choice.REVIEW_AGAIN, Choice.RETRY}
+    assert set(STATE_OF) == set(Choice) - VIEWS - {Choice.REVIEW_AGAIN, Choice.RETRY}

@@ -169,8 +169,9 @@ def test_an_extra_feature_that_the_other_review_wants_more_of_is_a_conflict(kind
     [
         _finding(Source.CODE, IMPORTANT, 56),
         _finding(Source.CODE, IMPORTANT, 50, file="b.py"),
+        *(_finding(Source.CODE, CRITICAL, 50, type=kind) for kind in ("bug", "security", "architecture")),
         _finding(Source.CODE, IMPORTANT, 50, type="dead_code"),
-        _finding(Source.SPEC, IMPORTANT, 50, type="bug"),
+        _finding(Source.SPEC, IMPORTANT, 50, type="testing"),
     ],
 )
 def test_what_is_elsewhere_asks_for_no_more_or_is_of_the_same_review_is_no_conflict(other: Finding) -> None:

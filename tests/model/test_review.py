@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_blackbird.model.ids import TaskId
+from git_blackbird.model.owed_feedback import text_for
 from git_blackbird.model.plan import Task
-from git_blackbird.model.review import ChildResult, ChildStatus, Verdict, completion_signature
-from tests.model.building import STAMP, plan_of, task
+from git_blackbird.model.review import completion_signature
+from tests.model.building import STAMP, plan_of, run, task
 
 LATER = "2026-01-02T04:04:05.123456789+01:00"
 
@@ -78,13 +79,15 @@ def test_there_is_no_signature_of_a_child_without_a_readable_time() -> None:
         _signature("p", [_child("a", "yesterday")])
 
 
-def test_a_child_hears_what_was_said_of_it_or_of_all() -> None:
-    own = ChildResult(task_id=TaskId("a"), status=ChildStatus.FAILED, feedback="It leaks.")
-    bare = ChildResult(task_id=TaskId("b"), status=ChildStatus.FAILED)
-    verdict = Verdict(
-        passed=False,
-        resume_task_ids=(TaskId("a"), TaskId("b")),
-        feedback="Mend it.",
-        results={own.task_id: own, bare.task_id: bare},
+def test_a_child_hears_what_was_said_of_it_and_then_of_all() -> None:
+    said = {"a": "It leaks.\n", "b": None, "c": " Mend it."}
+    results = {
+        name: {"task_id": name, "status": "failed", "feedback": feedback} for name, feedback in said.items()
+    }
+    review = run(
+        task_id="p", run_type="review", parent_review_feedback="Mend it.", parent_review_results=results
     )
-    assert [verdict.feedback_for(TaskId(name)) for name in "abc"] == ["It leaks.", "Mend it.", "Mend it."]
+    both = "It leaks.\n\nOf all tasks that were reviewed together, it says:\n\nMend it."
+    heard = [text_for(review, TaskId(name)).strip() for name in "abcd"]
+    assert heard == [both, "Mend it.", "Mend it.", "Mend it."]
+    assert text_for(review.with_fields(parent_review_feedback=None), TaskId("a")) == "It leaks.\n"

@@ -13,7 +13,18 @@ from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.chooser import Chooser
 from git_blackbird.tui.modals.questions import QuestionScreen
 from git_blackbird.tui.modals.request import RequestScreen
-from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of, status
+from tests.controller.support import (
+    APPROVE,
+    Person,
+    changes,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    put_plan,
+    runs_of,
+    status,
+)
 from tests.support import commit
 from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
 
@@ -97,6 +108,28 @@ def test_the_whole_diff_is_shown_and_scrolled(planned: Path) -> None:
 
     drive(planned, session)
     assert states(planned, "alpha") == [DecisionState.PENDING]
+
+
+def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one\non-feedback append a.txt two"))
+    execute(planned, Person([changes("Another line.")]))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await see(app, pilot, "Changes requested:", "> Another line.", "M a.txt  +1 -0")
+        await pilot.press("s")
+        await wait_for(pilot, lambda: "@@ -1 +1,2 @@" in screen_text(app))
+        await pilot.press("v")
+        await wait_for(pilot, lambda: "@@ -0,0 +1,2 @@" in screen_text(app))
+        await pilot.press("6", "enter")
+        await wait_for(pilot, lambda: "@@ -1 +1,2 @@" in screen_text(app))
+        await pilot.press("s")
+        await see(app, pilot, "Changes requested:")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session, (100, 50))
 
 
 def test_a_decision_from_elsewhere_closes_the_checkpoint_and_what_is_over_it(planned: Path) -> None:
@@ -183,7 +216,10 @@ def test_why_an_approval_was_not_committed_is_said_over_the_next_checkpoint(plan
         await pilot.press("1", "enter")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen) and app.screen is not first)
         await wait_for(pilot, lambda: "Not on a Friday." in screen_text(app))
-        await pilot.press("escape")
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        assert app.screen.query_one(TextArea).text.endswith("The hook said:\n\nNot on a Friday.\n")
+        await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session, (120, 40))

@@ -14,8 +14,9 @@ from git_blackbird.controller.viewing import full_diff
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.checkpoint_text import TITLE, Line, Tone, render_checkpoint
+from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Choice, Decision, Reply, reply_of
+from git_blackbird.model.choices import VIEWS, Choice, Decision, Reply, reply_of
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean_line
 from git_blackbird.tui.line_view import LineView, diff_lines
@@ -26,6 +27,7 @@ from git_blackbird.tui.modals.request import RequestScreen
 from git_blackbird.tui.modals.scrolling import ScrollingModal
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
+_KEYS_AFTER_REQUEST = "enter chooses, v shows the diff, s that since the request, esc leaves it open"
 
 
 class CheckpointScreen(ScrollingModal[Reply]):
@@ -34,7 +36,8 @@ class CheckpointScreen(ScrollingModal[Reply]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "shift(-1)", "Left", show=False),
         Binding("right", "shift(1)", "Right", show=False),
-        Binding("v", "view", "Diff", show=False),
+        Binding("v", "view('view_diff')", "Diff", show=False),
+        Binding("s", "view('view_since_request')", "Since the request", show=False),
     ]
 
     def __init__(self, workspace: Workspace, checkpoint: Checkpoint, draft: Draft, listing: Listing) -> None:
@@ -43,7 +46,7 @@ class CheckpointScreen(ScrollingModal[Reply]):
         self._workspace = workspace
         self._draft = draft
         self._listing = listing
-        self._is_read = False
+        self._viewed: TreePair | None = None
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -59,7 +62,10 @@ class CheckpointScreen(ScrollingModal[Reply]):
                     yield Static(drawn(render_checkpoint(self.checkpoint)), markup=False)
                 yield LineView(id="diff")
             yield ChoiceList(offers, start)
-            yield Static(_KEYS, classes="keys", markup=False)
+            yield Static(self._keys(), classes="keys", markup=False)
+
+    def _keys(self) -> str:
+        return _KEYS if self.checkpoint.since_request is None else _KEYS_AFTER_REQUEST
 
     def on_mount(self) -> None:
         """Begin in the list; what was typed before is for whatever was there before."""
@@ -70,8 +76,8 @@ class CheckpointScreen(ScrollingModal[Reply]):
     async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Make a choice."""
         choice = self.checkpoint.offers()[event.option_index].choice
-        if choice is Choice.VIEW_DIFF:
-            self.action_view()
+        if choice in VIEWS:
+            self.action_view(choice)
         elif choice is Choice.REQUEST_CHANGES:
             await self._compose_request()
         else:
@@ -86,28 +92,35 @@ class CheckpointScreen(ScrollingModal[Reply]):
         if text is not None:
             self.give(Decision(DecisionState.CHANGES_REQUESTED, text))
 
-    def action_view(self) -> None:
-        """Show the whole diff, or the summary again."""
-        if not self.checkpoint.is_possible(Choice.VIEW_DIFF):
+    def action_view(self, choice: str) -> None:
+        """Show the whole diff, or that since the request, or the summary again."""
+        pair = self.checkpoint.pair_of(Choice(choice))
+        if pair is None:
             return
         switcher = self.query_one("#shown", ContentSwitcher)
-        switcher.current = "said" if switcher.current == "diff" else "diff"
-        if not self._is_read:
-            self._is_read = True
-            self._read_diff()
+        if switcher.current == "diff" and self._viewed == pair:
+            switcher.current = "said"
+            return
+        switcher.current = "diff"
+        if self._viewed != pair:
+            self._viewed = pair
+            self._read_diff(pair)
 
     @work(thread=True)
-    def _read_diff(self) -> None:
+    def _read_diff(self, pair: TreePair) -> None:
         """Read the diff away from the screen: it may be large."""
-        if self.checkpoint.pair is None:
-            return
         try:
-            text = full_diff(self._workspace, self.checkpoint.pair)
+            text = full_diff(self._workspace, pair)
         except BlackbirdError as error:
             lines: Sequence[Line] = [Line(f"no diff can be shown: {clean_line(error.message)}", Tone.WARNING)]
         else:
             lines = diff_lines(text)
-        self.app.call_from_thread(self.query_one(LineView).show, lines)
+        self.app.call_from_thread(self._show_lines, pair, lines)
+
+    def _show_lines(self, pair: TreePair, lines: Sequence[Line]) -> None:
+        # The other diff may have been asked for meanwhile.
+        if pair == self._viewed:
+            self.query_one(LineView).show(lines)
 
     def action_shift(self, steps: int) -> None:
         """Scroll sideways: lines of a diff are not broken."""
