@@ -29,6 +29,7 @@ from git_blackbird.agents.protocol import (
 )
 from git_blackbird.agents.schemas import render_schema
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.agent_rights import Rights
 
 BYPASS_MODE = "bypassPermissions"
 _ROOT = 0
@@ -64,6 +65,7 @@ _POWERS = {
     "manual": "read; anything that needs permission is denied",
     "auto": "do what a check on the model's server allows",
 }
+_DENYING_MODES = frozenset({"acceptEdits", "dontAsk", "plan", "default", "manual"})
 _REMARKS = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
 
 
@@ -83,6 +85,15 @@ class ClaudeAgent:
 
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
+
+    @property
+    def rights(self) -> Rights | None:
+        """More than editing where its permission mode does not deny the rest, or arguments may say so."""
+        settings = self._settings
+        if settings.claude_permission_mode in _DENYING_MODES and not settings.claude_args:
+            return None
+        terms = (settings.claude_path, settings.claude_permission_mode, *settings.claude_args)
+        return Rights(self._powers(), terms)
 
     def new_session(self, random_hex: str) -> str:
         """Name a session, as the UUID that the program asks for."""

@@ -25,6 +25,7 @@ from git_blackbird.agents.protocol import (
 )
 from git_blackbird.agents.schemas import render_schema
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.agent_rights import Rights
 
 WORKSPACE_WRITE = "workspace-write"
 _NEEDED_FLAGS = ("--json", "--sandbox", "--config")
@@ -42,6 +43,7 @@ _POWERS = {
     WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
     "danger-full-access": "do anything you can do yourself, without asking",
 }
+_SANDBOXES = frozenset({"read-only", WORKSPACE_WRITE})
 _REMARKS = (
     "commands that its sandbox blocks are not reported; patches that it rejects are",
     "a model provider with a key of its own, set up in its config.toml, needs no login",
@@ -66,6 +68,14 @@ class CodexAgent:
 
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
+
+    @property
+    def rights(self) -> Rights | None:
+        """More than editing without its sandbox, or where arguments may say so."""
+        settings = self._settings
+        if settings.codex_sandbox in _SANDBOXES and not settings.codex_args:
+            return None
+        return Rights(self._powers(), (settings.codex_path, settings.codex_sandbox, *settings.codex_args))
 
     def new_session(self, random_hex: str) -> str | None:  # noqa: ARG002  # the Protocol's
         """Name none: it names its threads itself, in its first line."""

@@ -26,6 +26,7 @@ from git_blackbird.agents.protocol import (
 from git_blackbird.agents.schemas import render_schema
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.questions import parse_questions
+from git_blackbird.model.agent_rights import Rights
 from git_blackbird.model.conversation import Progress, ProgressKind, Reading, Refusal
 
 SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
@@ -67,6 +68,13 @@ class CommandAgent:
     def __init__(self, settings: AgentSettings) -> None:
         self._command = (settings.command or "").strip()
         self.abilities = replace(type(self).abilities, schema=settings.command_schema)
+
+    @property
+    def rights(self) -> Rights | None:
+        """Whatever it is, nothing holds it."""
+        if not self._command:
+            return None
+        return Rights(f"do all that you may do yourself: it runs {self._command!a}", (self._command,))
 
     def new_session(self, random_hex: str) -> str:
         """Name a session; the command sees the same name at every resume."""

@@ -44,6 +44,11 @@ class DemoAgent:
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
 
+    @property
+    def rights(self) -> None:
+        """It does what a plan says that it was given, and nothing else."""
+        return
+
     def new_session(self, random_hex: str) -> str:
         """Name a session."""
         return build_session_uuid(random_hex)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from git_blackbird.model.agent_rights import Rights
 from git_blackbird.model.conversation import Progress, Reading
 
 JsonObject = dict[str, Any]
@@ -122,6 +123,11 @@ class Agent(Protocol):
     abilities: Abilities
     # Empty folders that it may leave at the top of a worktree when it is killed.
     litter: tuple[str, ...]
+
+    @property
+    def rights(self) -> Rights | None:
+        """What it may do as configured; None where all but editing the worktree is denied."""
+        ...
 
     def new_session(self, random_hex: str) -> str | None:
         """Name a new conversation from 32 random hex digits; None when the agent names its own."""

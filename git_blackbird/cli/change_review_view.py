@@ -10,6 +10,7 @@ from git_blackbird.cli.runs_view import run_row, runs_table
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.messages.review_text import merged_lines
 from git_blackbird.messages.review_views import change_facts, change_missing, change_rounds, change_steps
+from git_blackbird.model.commands import runnable_steps
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.review_views import ChangeReviewView
 from git_blackbird.model.task_review import missing_texts
@@ -49,5 +50,5 @@ def change_review_view_data(view: ChangeReviewView, now: str) -> dict[str, Any]:
             {"run": one.id, "round": one.review_round, "review": one.merged_review} for one in view.rounds
         ],
         "reviews": [run_row(one, now) for one in view.about],
-        "nextSteps": list(change_steps(view)),
+        "nextSteps": runnable_steps(change_steps(view)),
     }

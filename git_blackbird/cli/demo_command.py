@@ -26,7 +26,7 @@ from git_blackbird.controller.requests import ResumeRequest, execute_loop, resum
 from git_blackbird.controller.status_changes import reset_task
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status
 from git_blackbird.model.stop import Stop, StopReason
@@ -95,7 +95,7 @@ class _Step(NamedTuple):
     prepare: Callable[[Workspace, Face], tuple[Loop, Opening]]
 
 
-_EXECUTE = _Step("git blackbird execute", lambda workspace, face: execute_loop(workspace, face, (), None))
+_EXECUTE = _Step(EXECUTE, lambda workspace, face: execute_loop(workspace, face, (), None))
 
 
 def _resume(task_id: TaskId) -> _Step:

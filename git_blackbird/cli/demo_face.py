@@ -8,8 +8,9 @@ from git_blackbird.controller.demo import CHANGE_REQUEST
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
 from git_blackbird.messages.event_text import render_verdicts
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import CHOICES, STATE_OF, Choice, Decision
+from git_blackbird.model.choices import STATE_OF, Choice, Decision
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event, ReviewsEnded
 from git_blackbird.model.plan import Task
@@ -50,12 +51,16 @@ class RehearsedFace:
         await self._shown.answer(task, questions)
         return answers
 
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Answer nothing: the agent of a demo may start."""
+        return await self._shown.agree(question)
+
     async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
         """Decide by what the checkpoint shows."""
         self._say("\n".join(["", TITLE, *(line.text for line in render_checkpoint(checkpoint)), ""]))
         choice = _choice(checkpoint)
-        offer = next(offer for offer in CHOICES if offer.choice is choice)
-        command = offer.command_for(checkpoint.task.id)
+        offer = next(offer for offer in checkpoint.offers() if offer.choice is choice)
+        command = checkpoint.command_for(offer).command
         feedback = CHANGE_REQUEST if choice is Choice.REQUEST_CHANGES else None
         self._say_command(command.replace("TEXT", shlex.quote(feedback)) if feedback else command)
         await self._shown.decide(checkpoint)

@@ -9,8 +9,9 @@ from git_blackbird.cli.streams import is_capable_terminal
 from git_blackbird.cli.writer import running_writer
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Reply
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event, RunEnded
 from git_blackbird.model.ids import RunId
@@ -51,7 +52,11 @@ class ToldReviews:
         """Ask."""
         return await self._face.answer(task, questions)
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask."""
+        return await self._face.agree(question)
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Ask."""
         return await self._face.decide(checkpoint)
 

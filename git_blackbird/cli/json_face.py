@@ -6,8 +6,10 @@ from typing import Any
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.review_data import review_data
+from git_blackbird.cli.step_data import step_data
 from git_blackbird.cli.writer import Writer
 from git_blackbird.controller.face import LeftOpen
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint, SinceRequest
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
@@ -52,6 +54,10 @@ class JsonFace:
         """Tell what is asked."""
         asked = [plain(question) for question in questions]
         self._writer.put(self._output.event_line("questions", {"task": task.id, "questions": asked}))
+        return None
+
+    async def agree(self, question: RightsQuestion) -> bool | None:  # noqa: ARG002  # the Protocol's
+        """Ask nobody; a notice says it."""
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
@@ -182,7 +188,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
             {
                 "choice": offer.choice.value,
                 "label": offer.label,
-                "command": offer.command_for(task.id),
+                **step_data(checkpoint.command_for(offer)),
                 "obstacle": checkpoint.obstacle(offer.choice),
             }
             for offer in checkpoint.offers()

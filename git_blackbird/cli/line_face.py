@@ -13,18 +13,20 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.answers import OTHER, parse_answer, take_answer
 from git_blackbird.messages.checkpoint_text import TITLE, render_checkpoint
 from git_blackbird.messages.event_text import render_event, render_verdicts
+from git_blackbird.messages.rights_text import render_ask, render_rights
 from git_blackbird.messages.suggestion import suggestion_source
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import (
     APPROVE_ANYWAY,
     APPROVES,
-    STATE_OF,
     VIEWS,
     Choice,
     Decision,
-    ReviewAgain,
+    Reply,
     parse_choice,
+    reply_of,
 )
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import (
@@ -98,7 +100,19 @@ class LineFace:
         except NobodyHereError:
             return None
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask at a terminal; what comes from a pipe is no agreement."""
+        if not self._asks or not self._input.is_terminal:
+            return None
+        self._input.begin()
+        self._say("", *render_rights(question))
+        try:
+            answer = await self._line(f"{render_ask(question)} [y/N] ")
+        except NobodyHereError:
+            return False
+        return answer.strip().casefold() in {"y", "yes"}
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Show the checkpoint and ask; None at the end of input."""
         if not self._asks:
             return None
@@ -109,7 +123,7 @@ class LineFace:
         except NobodyHereError:
             return None
 
-    async def _decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain:
+    async def _decide(self, checkpoint: Checkpoint) -> Reply:
         while True:
             choice = await self._choose(checkpoint)
             if choice in VIEWS:
@@ -118,10 +132,8 @@ class LineFace:
                 feedback = await self._request(checkpoint)
                 if feedback is not None:
                     return Decision(DecisionState.CHANGES_REQUESTED, feedback)
-            elif choice is Choice.REVIEW_AGAIN:
-                return ReviewAgain()
             elif choice not in APPROVES or await self._confirms_branch(checkpoint):
-                return Decision(STATE_OF[choice], branch_confirmed=checkpoint.other_branch is not None)
+                return reply_of(choice, branch_confirmed=checkpoint.other_branch is not None)
 
     async def _confirms_branch(self, checkpoint: Checkpoint) -> bool:
         """Ask whether to approve on another branch than the run's."""

@@ -5,7 +5,7 @@ import click
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.resets import show_reset
 from git_blackbird.cli.text_option import text
-from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan, plan_file_faults
+from git_blackbird.controller.plan_edits import NewTask, add_task, init_config, init_plan, plan_file_faults
 from git_blackbird.controller.workspace import open_workspace
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.plan import Status
@@ -25,10 +25,14 @@ def init(call: Invocation, *, hooks: bool | None) -> ExitCode:
     made = init_plan(workspace)
     place = workspace.layout.plan
     call.output.say(f"{'created plan' if made else 'plan already exists'}: {clean(str(place))}")
+    config = init_config(workspace) if made else None
+    if config is not None:
+        call.output.say(f"stops after each task: {clean(str(config))} (execution.stopAfterEachTask)")
     if made:
         call.output.say("next: git blackbird add --title TEXT --prompt TEXT")
     hook = _install_hook(call, wanted=hooks)
-    call.output.data({"plan": str(place), "created": made, "hook": hook})
+    made_config = None if config is None else str(config)
+    call.output.data({"plan": str(place), "created": made, "config": made_config, "hook": hook})
     return ExitCode.OK
 
 

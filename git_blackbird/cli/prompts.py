@@ -68,15 +68,17 @@ class Prompts:
         with suppress(termios.error, OSError):
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
-    async def choose(self, message: str, offers: Sequence[Offer]) -> Any:
+    async def choose(self, message: str, offers: Sequence[Offer], start: object = None) -> Any:
         """Let one of a list be chosen: arrows, j/k or digits move, Enter chooses.
 
-        Gives the offer's value, or LeftOpen.
+        The cursor begins at the offer whose value is ``start``, else at the first. Gives the offer's value,
+        or LeftOpen.
         """
         has_digits = len(offers) <= len(_DIGITS)
         question = questionary.select(
             message,
             [_choice(offer, _DIGITS[index] if has_digits else None) for index, offer in enumerate(offers)],
+            default=start,  # type: ignore[arg-type]  # any value of an offer
             use_shortcuts=has_digits,
             pointer=">",
             instruction=f"(arrows{', j/k or digits' if has_digits else ' or j/k'}; Enter chooses)",

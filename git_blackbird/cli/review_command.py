@@ -69,7 +69,8 @@ def _run(call: Invocation, asked: _Asked) -> ExitCode:
     from git_blackbird.cli.run_commands import given_flags, run_prepared  # noqa: PLC0415  # as said
     from git_blackbird.controller.reviews import review_loop  # noqa: PLC0415  # as said
 
-    workspace = open_workspace(call.world, [*given_flags(agent=asked.agent), *_reviewers(asked.agent)])
+    flags = [*given_flags(agent=asked.agent), *_reviewers(asked.agent)]
+    workspace = open_workspace(call.world, flags, no_input=call.no_input)
     return run_prepared(
         call, workspace, lambda face: review_loop(workspace, face, asked.task), stream=asked.stream
     )

@@ -8,8 +8,10 @@ import click
 from git_blackbird.cli.review_data import review_data
 from git_blackbird.cli.review_text import paint
 from git_blackbird.cli.runs_view import run_row
+from git_blackbird.cli.step_data import step_data
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.messages.review_views import parent_facts, parent_sections, parent_steps
+from git_blackbird.model.commands import runnable_steps
 from git_blackbird.model.review_views import ReviewView
 from git_blackbird.model.text import clean_line
 
@@ -47,10 +49,10 @@ def review_view_data(view: ReviewView, now: str) -> dict[str, Any]:
                 "task": one.task.id,
                 "run": one.feedback.review_run_id,
                 "feedback": one.feedback.feedback,
-                "command": one.command,
+                **step_data(one.command),
             }
             for one in view.owed
         ],
         "reviews": [run_row(run, now) for run in reversed(view.reviews)],
-        "nextSteps": list(parent_steps(view)),
+        "nextSteps": runnable_steps(parent_steps(view)),
     }

@@ -79,7 +79,7 @@ def execute(
 
     With TASKs only these leaves are run.
     """
-    workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop, reviews=reviews))
+    workspace = _open(call, given_flags(agent=agent, stop=stop, reviews=reviews))
     if dry_run:
         return show_forecast(call.output, forecast(workspace, task_ids, limit))
     return run_prepared(
@@ -124,7 +124,7 @@ def resume(
     if below and (told.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     answered = parse_answer_options(answers)
-    workspace = open_workspace(call.world, given_flags(stop=stop, reviews=reviews))
+    workspace = _open(call, given_flags(stop=stop, reviews=reviews))
     if below:
         return run_prepared(
             call, workspace, lambda face: resume_all_loop(workspace, face, task_id), stream=stream
@@ -157,7 +157,7 @@ def restart(
 ) -> ExitCode:
     """Start a task again in a new session, with everything pending."""
     told = Message.given(call, message, message_file, in_editor=in_editor)
-    workspace = open_workspace(call.world, given_flags(agent=agent, stop=stop, reviews=reviews))
+    workspace = _open(call, given_flags(agent=agent, stop=stop, reviews=reviews))
     words = told.read(workspace, task_id)
     return run_prepared(
         call, workspace, lambda face: restart_loop(workspace, face, task_id, words), stream=stream
@@ -230,6 +230,10 @@ def given_flags(
     return [
         Given(key, value, Layer.FLAG, "command line") for key, value in given.items() if value is not None
     ]
+
+
+def _open(call: Invocation, flags: list[Given]) -> Workspace:
+    return open_workspace(call.world, flags, no_input=call.no_input)
 
 
 def run_prepared(

@@ -8,6 +8,7 @@ import click
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.runs_view import run_row, runs_table
 from git_blackbird.cli.status_view import review_wait_data, review_wait_lines
+from git_blackbird.cli.step_data import step_data
 from git_blackbird.cli.tables import Cell, render_section, render_table
 from git_blackbird.cli.task_view import task_data
 from git_blackbird.cli.troubles import unconfirmed_data
@@ -17,7 +18,7 @@ from git_blackbird.controller.overview import CHANGE_REVIEW, TaskView, why_faile
 from git_blackbird.messages.review_text import overall_word
 from git_blackbird.messages.run_text import shown_moment
 from git_blackbird.messages.undo_text import undo_lines
-from git_blackbird.model.commands import EXECUTE, task_command
+from git_blackbird.model.commands import EXECUTE, runnable_steps, task_command
 from git_blackbird.model.owed import OWED_WORDS
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
@@ -129,10 +130,10 @@ def show_data(view: TaskView, now: str) -> dict[str, Any]:
         "task": task_data(task, view.label),
         "isReady": view.readiness.is_ready,
         "reasons": list(view.readiness.reasons),
-        "waysOut": list(view.readiness.ways_out),
+        "waysOut": runnable_steps(view.readiness.ways_out),
         "dependents": [one.id for one in view.dependents],
         "skippedChildren": list(view.skipped),
-        "due": None if owed is None else {"kind": owed.kind, "run": owed.run_id, "command": owed.command},
+        "due": None if owed is None else {"kind": owed.kind, "run": owed.run_id, **step_data(owed.command)},
         "changeReview": None if change is None else {"run": change.id, "command": EXECUTE},
         "review": None if view.unreviewed is None else review_wait_data(view.unreviewed),
         "undo": None if view.undo is None else plain(view.undo),

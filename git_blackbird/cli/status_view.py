@@ -6,15 +6,23 @@ from typing import Any
 import click
 
 from git_blackbird.cli.output import Output
+from git_blackbird.cli.step_data import step_data
 from git_blackbird.cli.tables import Cell, fit, render_table
 from git_blackbird.cli.troubles import unconfirmed_data
 from git_blackbird.cli.wording import BAR
 from git_blackbird.controller.held_parents import REVIEW_WORDS, ReviewWait, WaitingParent
 from git_blackbird.controller.overview import APPROVING, CHANGE_REVIEW, DueReview, Overview, Running
-from git_blackbird.controller.required import CUT_OFF, FAILED, reviews_said, stuck_words, unwatched_words
+from git_blackbird.controller.required import (
+    CUT_OFF,
+    FAILED,
+    decision_reason,
+    reviews_said,
+    stuck_words,
+    unwatched_words,
+)
 from git_blackbird.messages.amounts import counted
 from git_blackbird.messages.run_text import review_word, run_seconds, shown_moment, shown_seconds
-from git_blackbird.model.commands import EXECUTE, task_command
+from git_blackbird.model.commands import EXECUTE, runnable, runnable_steps, task_command
 from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.recorded import plain
@@ -151,6 +159,8 @@ def _owed_lines(owed: Owed, columns: int | None) -> Iterator[str]:
             yield fit(f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
     if said := reviews_said(owed):
         yield f"      {said} ({task_command('review show', owed.task.id)})"
+    if reason := decision_reason(owed):
+        yield f"      {reason}"
     yield f"      {owed.command}"
 
 
@@ -270,7 +280,7 @@ def status_data(overview: Overview) -> dict[str, Any]:
         ],
         "blocked": {task_id: list(deps) for task_id, deps in sorted(overview.blocked.items())},
         "skipped": list(overview.skipped),
-        "waysOut": list(overview.ways_out),
+        "waysOut": runnable_steps(overview.ways_out),
         "drift": {
             task_id: {"plan": stored.value, "runs": derived.value}
             for task_id, (stored, derived) in overview.drift.items()
@@ -300,7 +310,9 @@ def _cut_off_data(overview: Overview) -> dict[str, Any] | None:
 
 def _owed_data(owed: Owed) -> dict[str, Any]:
     asked = [plain(question) for question in owed.questions]
-    data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run_id, "command": owed.command}
+    data = {"kind": owed.kind.value, "task": owed.task.id, "run": owed.run_id, **step_data(owed.command)}
+    if reason := decision_reason(owed):
+        data["why"] = reason
     if owed.kind is OwedKind.DECISION and owed.run is not None:
         merged = readable_merged(owed.run)
         return data if merged is None else {**data, "overall": merged.overall, "action": merged.action}
@@ -332,8 +344,9 @@ def review_wait_data(waiting: WaitingParent) -> dict[str, Any]:
         "feedback": held.feedback,
         "fault": held.fault,
         "skipped": list(waiting.skipped),
-        "command": waiting.commands[0],
-        "commands": list(waiting.commands),
+        "command": runnable(waiting.commands[0]),
+        "commands": runnable_steps(waiting.commands),
+        "steps": list(map(step_data, waiting.commands)),
     }
 
 
@@ -352,7 +365,7 @@ def _stopped_data(overview: Overview) -> Iterator[dict[str, Any]]:
     for task, faults in overview.stopped.items():
         for fault in faults:
             named = {"kind": "unreadable", "task": task.id, "path": fault.path, "what": fault.what}
-            yield {**named, "command": fault.way_out}
+            yield {**named, **step_data(fault.way_out)}
 
 
 def _starts(overview: Overview) -> Iterator[dict[str, Any]]:

@@ -4,25 +4,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from git_blackbird.cli.output import Output, reader_may_leave
+from git_blackbird.cli.step_data import step_data
 from git_blackbird.controller.decide import Recorded
 from git_blackbird.controller.forecast import Forecast
 from git_blackbird.errors import ExitCode
-from git_blackbird.messages.event_text import render_commit
+from git_blackbird.messages.event_text import render_decided
+from git_blackbird.messages.next_steps import render_next_steps
 from git_blackbird.messages.review_text import render_failing, render_no_verdict
 from git_blackbird.messages.undo_text import undo_lines
+from git_blackbird.model.commands import runnable_steps
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.recorded import plain
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.stop import Stop
-from git_blackbird.model.text import clean, clean_line
+from git_blackbird.model.text import clean_line
 
-_DECIDED = {
-    DecisionState.APPROVED_CONTINUE: "approved {}",
-    DecisionState.APPROVED_QUIT: "approved {}",
-    DecisionState.CHANGES_REQUESTED: "changes to {} requested; `git blackbird execute` carries them out",
-    DecisionState.REJECTED: "Rejected {}. Your files were left as they are.",
-}
+_THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _MAX_BLOCKED = 8
 _LONGEST_LINE = 2000
 
@@ -49,8 +47,8 @@ def _why(stop: Stop, told: frozenset[RunId]) -> Iterator[str]:
 
 
 def _print_stop(output: Output, stop: Stop) -> None:
-    for step in stop.next_steps:
-        output.say(f"next step: {clean(step)}")
+    for line in render_next_steps(stop):
+        output.say(line)
     for task_id, waits in sorted(stop.blocked.items())[:_MAX_BLOCKED]:
         output.say(f"blocked: {task_id} waits for {', '.join(waits)}")
     if len(stop.blocked) > _MAX_BLOCKED:
@@ -63,7 +61,8 @@ def _stop_data(stop: Stop) -> dict[str, Any]:
         "reason": stop.reason.value,
         "text": stop.text,
         "task": stop.task_id,
-        "nextSteps": list(stop.next_steps),
+        "nextSteps": runnable_steps(stop.next_steps),
+        "steps": list(map(step_data, stop.next_steps)),
         "blocked": {task_id: list(waits) for task_id, waits in stop.blocked.items()},
         "held": [
             {
@@ -89,8 +88,8 @@ def show_forecast(output: Output, foreseen: Forecast) -> ExitCode:
     if stop is not None:
         for line in _why(stop, frozenset()):
             output.say(line)
-        for step in stop.next_steps:
-            output.say(f"next step: {clean(step)}")
+        for line in render_next_steps(stop):
+            output.say(line)
     output.data(
         {
             "wouldResume": [task.id for task in foreseen.resumed],
@@ -117,8 +116,9 @@ def _steps(foreseen: Forecast) -> Iterator[tuple[str, Task]]:
 def show_recorded(output: Output, recorded: Recorded) -> ExitCode:
     """Say what was decided, what moved since, and how a rejected change is taken back."""
     run = recorded.run
-    if run.decision_state is not None:
-        output.say(_DECIDED[run.decision_state].format(run.task_id) + render_commit(recorded.commit))
+    if recorded.decided is not None:
+        then = _THEN.get(recorded.decided.state, "")
+        output.say(render_decided(recorded.decided) + then)
     for text in recorded.warnings:
         output.warn(text)
     for path in recorded.moved:

@@ -25,16 +25,18 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.answers import OTHER
 from git_blackbird.messages.event_text import render_notice, render_step, render_verdicts
 from git_blackbird.messages.figures import Meter
+from git_blackbird.messages.rights_text import AGREE, REFUSE, render_ask, render_rights
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import Checkpoint
 from git_blackbird.model.choices import (
     APPROVE_ANYWAY,
     APPROVES,
-    STATE_OF,
     VIEWS,
     Choice,
     Decision,
-    ReviewAgain,
+    Reply,
+    reply_of,
 )
 from git_blackbird.model.commands import task_command
 from git_blackbird.model.conversation import Question
@@ -189,7 +191,14 @@ class TerminalFace:
         finally:
             draft.save()
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask, with the answer that starts nothing under the cursor."""
+        self._display.put("\n".join(("", *render_rights(question), "")))
+        await self._take_terminal(is_first=True)
+        answer = await self._prompts.choose(render_ask(question), [Offer(False, REFUSE), Offer(True, AGREE)])
+        return answer is True
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
         self._display.show(checkpoint_panel(checkpoint))
         await self._take_terminal(is_first=True)
@@ -210,11 +219,9 @@ class TerminalFace:
             self._tell_kept(checkpoint, draft)
         return decision
 
-    async def _choose(
-        self, checkpoint: Checkpoint, offers: list[Offer], draft: Draft
-    ) -> Decision | ReviewAgain | LeftOpen:
+    async def _choose(self, checkpoint: Checkpoint, offers: list[Offer], draft: Draft) -> Reply | LeftOpen:
         while True:
-            choice = await self._prompts.choose("Select an action", offers)
+            choice = await self._prompts.choose("Select an action", offers, checkpoint.preselected)
             if isinstance(choice, LeftOpen):
                 return choice
             if choice in VIEWS:
@@ -225,14 +232,12 @@ class TerminalFace:
                     return request
                 if isinstance(request, str):
                     return Decision(DecisionState.CHANGES_REQUESTED, request)
-            elif choice is Choice.REVIEW_AGAIN:
-                return ReviewAgain()
             else:
                 is_meant = choice not in APPROVES or await self._confirms_branch(checkpoint)
                 if isinstance(is_meant, LeftOpen):
                     return is_meant
                 if is_meant:
-                    return Decision(STATE_OF[choice], branch_confirmed=checkpoint.other_branch is not None)
+                    return reply_of(choice, branch_confirmed=checkpoint.other_branch is not None)
 
     async def _confirms_branch(self, checkpoint: Checkpoint) -> bool | LeftOpen:
         """Ask whether to approve on another branch than the run's."""

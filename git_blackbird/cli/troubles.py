@@ -22,7 +22,9 @@ def warn_unconfirmed(output: Output, records: Iterable[UnconfirmedRecord]) -> No
 
 def unconfirmed_data(records: Iterable[UnconfirmedRecord]) -> list[dict[str, str]]:
     """Give the same for programs."""
-    return [{"path": one.path, "writtenDuring": one.run_id, "command": one.command} for one in records]
+    return [
+        {"path": one.path, "writtenDuring": one.run_id, "command": one.command.command} for one in records
+    ]
 
 
 def warn_strays(output: Output, strays: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from git_blackbird.controller.pending import require_pending
+from git_blackbird.controller.pending import require_undecided
 from git_blackbird.controller.snapshots import snapshot
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, ExitCode, LockedError, RequestError, UnusableError
@@ -27,6 +27,7 @@ from git_blackbird.git.index_lock import require_free_index
 from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook, OtherBranch
 from git_blackbird.model.commands import approve_without_commit, task_command
+from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -88,6 +89,18 @@ class Approval:
 def commits_approvals(workspace: Workspace) -> bool:
     """Whether an approval makes a commit."""
     return workspace.settings.text("execution.commit") == "approved"
+
+
+def uncommitted_notice(workspace: Workspace) -> Notice | None:
+    """Say that a call in which nobody approves commits nothing; None where it stops for approvals."""
+    if not commits_approvals(workspace) or workspace.settings.flag("execution.stopAfterEachTask"):
+        return None
+    return Notice(
+        Weight.WARNING,
+        "this call commits nothing: execution.commit commits what is approved, and it does not stop for that",
+        "--stop-after-each stops after each task\n"
+        "git blackbird decide TASK --approve    # commits the change of a task that is done",
+    )
 
 
 def foresee(
@@ -167,7 +180,7 @@ def _listed(obstacles: tuple[str, ...]) -> str:
 def _commit(workspace: Workspace, approval: Approval, plan: CommitPlan, right: int) -> ApprovalCommit:
     task, run = approval.task, approval.run
     with workspace.transaction() as transaction:
-        require_pending(transaction, run)
+        require_undecided(transaction, run)
         save_note(workspace.layout, ApprovalNote(task.id, run.id, plan.head.commit, plan.base_tree))
     try:
         wanted = Wanted(render_commit_message(task, run.id), run.id)

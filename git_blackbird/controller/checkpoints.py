@@ -20,7 +20,7 @@ from git_blackbird.model.decisions import is_session_lost
 from git_blackbird.model.history import History, requested_change, since_done, total_cost
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
-from git_blackbird.model.run import Run
+from git_blackbird.model.run import CHANGED_NOTHING, Run
 from git_blackbird.model.task_review import Next, missing_texts, next_after, readable_merged, reviews_about
 from git_blackbird.storage.store import Image
 
@@ -50,6 +50,7 @@ def build_checkpoint(workspace: Workspace, image: Image, task: Task, run: Run) -
         merged=merged,
         suggestion=render_suggestion(run, merged),
         reasons=reasons_to_ask(workspace, image.history(task.id), run),
+        options=workspace.call_options,
         since_request=_since_request(workspace, image, run, runs),
         other_branch=other_branch(workspace, run),
     )
@@ -74,10 +75,17 @@ def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
 
 
 def reasons_to_ask(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
-    """Say why a person is to decide on a run whose change was reviewed; nothing where none is asked."""
+    """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
+    if not run.is_pending:
+        return ()
+    return (CHANGED_NOTHING,) if run.no_change else _uncleared(workspace, history, run)
+
+
+def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
+    """Say why the reviews of a run's change did not clear it; nothing if they did, or there were none."""
     merged = readable_merged(run)
     most, number = workspace.settings.number("reviews.maxIterations"), run.review_round or 1
-    if merged is None or not run.is_pending:
+    if merged is None:
         return ()
     if merged.missing:
         return missing_texts(merged, reviews_about(workspace.store.records.reviews(run.task_id).runs, run))

@@ -10,6 +10,7 @@ from git_blackbird.controller.claims import list_noted
 from git_blackbird.controller.conduct import cut_logs
 from git_blackbird.controller.config_guard import ConfigCheck, check_config, forget_config
 from git_blackbird.controller.face import Face
+from git_blackbird.controller.no_change import changed_nothing
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.outside_moves import OwnChange, own_change
 from git_blackbird.controller.plan_guard import check_plan
@@ -120,7 +121,13 @@ def close_run(workspace: Workspace, face: Face, run: Run, closing: Closing) -> R
         "questions": closing.ended.reading.questions if outcome.status is RunStatus.WAITING_USER else (),
         **trees,
     }
-    if outcome.status is RunStatus.SUCCESS and workspace.reviews_changes:
+    no_change = outcome.status is RunStatus.SUCCESS and changed_nothing(workspace, run.with_fields(**trees))
+    if no_change:
+        fields["no_change"] = True
+    if no_change and not workspace.settings.flag("execution.acceptNoChange"):
+        # There is nothing to review, and whether the task is done nobody else can say.
+        fields |= pending_fields(now)
+    elif outcome.status is RunStatus.SUCCESS and workspace.reviews_changes:
         # Whoever ends the reviews says what is to be decided.
         fields |= {"review_state": ReviewState.DUE, "decision_required": closing.gated or None}
     elif closing.gated and outcome.status in _GATED and outcome.overtaken_by is None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.ids import RunId, TaskId
 from git_blackbird.storage.approval_note import load_note
 from git_blackbird.storage.locks import run_being_approved
@@ -38,5 +38,5 @@ def find_cut_off(workspace: Workspace) -> CutOffApproval | None:
         return None
     commits = workspace.settings.text("execution.commit") == "approved"
     again = task_command("decide", note.task_id, " --approve")
-    command = again if is_pending and commits else "git blackbird execute"
+    command = again if is_pending and commits else EXECUTE
     return CutOffApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)

@@ -17,7 +17,12 @@ from git_blackbird.controller.checkpoints import (
 )
 from git_blackbird.controller.deferred_commits import record_deferred
 from git_blackbird.controller.drafts import drop_arrived
-from git_blackbird.controller.pending import find_pending, require_pending, require_unclaimed
+from git_blackbird.controller.pending import (
+    find_approvable,
+    find_pending,
+    require_unclaimed,
+    require_undecided,
+)
 from git_blackbird.controller.statuses import save_statuses
 from git_blackbird.controller.undo import prepare_undo
 from git_blackbird.controller.unreadable import require_readable
@@ -28,9 +33,12 @@ from git_blackbird.model.change import TreePair
 from git_blackbird.model.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import task_command
+from git_blackbird.model.events import Decided
 from git_blackbird.model.history import History, since_done
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.run import APPROVALS, DecisionState, Run, TerminalReason
+from git_blackbird.model.plan import Status
+from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus, TerminalReason
+from git_blackbird.model.status import status_of_run
 from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.undo import NO_UNDO, Undo
 from git_blackbird.storage.store import Image
@@ -52,6 +60,21 @@ class Recorded:
     other_branch: OtherBranch | None = None
 
     @property
+    def decided(self) -> Decided | None:
+        """The event that tells of it."""
+        run = self.run
+        if run.decision_state is None:
+            return None
+        return Decided(
+            run.task_id,
+            run.id,
+            run.decision_state,
+            elsewhere=False,
+            commit=self.commit,
+            is_of_failure=run.status is RunStatus.FAILED,
+        )
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What is not as it was meant."""
         made = () if self.commit is None else self.commit.warnings
@@ -67,6 +90,9 @@ def record_decision(
 ) -> Recorded:
     """Record a decision on a task's pending run, and what follows from it for the plan.
 
+    An approval may also be about a failed run, which is accepted as it is then, and, where approvals are
+    committed, about one that is done.
+
     With ``run_id`` the decision is about that run only. Changes that are requested without a word are what
     a hook said that refused the commit, and what the reviewers of the change found. Where approvals are
     committed, that is done first.
@@ -78,7 +104,10 @@ def record_decision(
     image = workspace.store.image()
     task = find_task(image.plan, task_id)
     require_readable(workspace.standing(image), task)
-    run = find_pending(image, task.id, run_id)
+    if decision.state in APPROVALS:
+        run = find_approvable(image, task.id, run_id, commits=commits_approvals(workspace))
+    else:
+        run = find_pending(image, task.id, run_id)
     decision = _with_suggestion(run, decision)
     if decision.state is DecisionState.CHANGES_REQUESTED:
         _check_request(workspace, image, run, decision)
@@ -94,11 +123,14 @@ def record_decision(
         approval = Approval(task, run, pair, runs[0].head_commit, strayed)
         try:
             with committed(workspace, approval) as commit:
+                if not commit.paths:
+                    _require_undone(image, run)
                 decided = _save(workspace, run, decision, pair, commit)
         except ApprovalRefusedError as error:
             _keep_hook_output(workspace, image.history(task.id), run, error)
             raise
         return Recorded(decided, commit.moved, commit=commit)
+    _require_undone(image, run)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = moved_in(workspace, pair, worktree)
     decided = _save(workspace, run, decision, pair)
@@ -110,6 +142,12 @@ def record_decision(
     except BlackbirdError as error:
         # The snapshots of the change may be gone; what is rejected does not need them.
         return Recorded(decided, moved, undo_fault=error.message)
+
+
+def _require_undone(image: Image, run: Run) -> None:
+    """Refuse an approval of a task that is done where nothing is left to commit. Raises RequestError."""
+    if status_of_run(run) == Status.DONE:
+        find_pending(image, run.task_id, run.id)
 
 
 def _keep_hook_output(
@@ -146,7 +184,7 @@ def require_requestable(workspace: Workspace, history: History, run: Run) -> Non
     if obstacle is not None:
         raise RequestError(
             f"changes cannot be requested: {obstacle}",
-            hint=task_command("restart", run.task_id, " -m TEXT    # a new session, told TEXT"),
+            hint=task_command("restart", run.task_id, " -m TEXT", remark="a new session, told TEXT"),
         )
 
 
@@ -159,7 +197,7 @@ def _save(
 ) -> Run:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
     with workspace.transaction() as transaction:
-        stored = require_pending(transaction, run)
+        stored = require_undecided(transaction, run)
         if commit is None:
             require_unclaimed(transaction, run.task_id)
         rejected = decision.state is DecisionState.REJECTED

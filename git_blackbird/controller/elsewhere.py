@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.events import Decided, Event, Notice, Weight
-from git_blackbird.model.run import Run
+from git_blackbird.model.run import Run, RunStatus
 
 _WATCH_SECONDS = 0.2
 T = TypeVar("T")
@@ -36,7 +36,8 @@ def changed_elsewhere(workspace: Workspace, run: Run) -> Event | None:
         return Notice(Weight.INFO, f"{run.task_id} was deleted from another terminal")
     if run.decision_state is None:
         return None
-    return Decided(run.task_id, run.id, run.decision_state, elsewhere=True)
+    failed = run.status is RunStatus.FAILED
+    return Decided(run.task_id, run.id, run.decision_state, elsewhere=True, is_of_failure=failed)
 
 
 async def _changed(workspace: Workspace, run: Run) -> Run:

@@ -5,19 +5,19 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import TypeVar
 
-from git_blackbird.agents.protocol import Agent
-from git_blackbird.controller.agents import agent_of, chosen_agent, probe, require_session_name
+from git_blackbird.controller.approval_commits import uncommitted_notice
 from git_blackbird.controller.blocking import run_in_thread
 from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.consent import Consent
+from git_blackbird.controller.crews import Crews
 from git_blackbird.controller.face import Face
-from git_blackbird.controller.finishing import interrupted, refused, refused_session
+from git_blackbird.controller.finishing import interrupted, lost_session, refused
 from git_blackbird.controller.leg import run_leg
 from git_blackbird.controller.orders import Order
 from git_blackbird.controller.other_worktrees import runs_elsewhere
 from git_blackbird.controller.repair import repair
 from git_blackbird.controller.summons import Summoning
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.model.commands import restart_command
 from git_blackbird.model.due import Call
 from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.ids import TaskId
@@ -34,13 +34,13 @@ class Engine:
     def __init__(self, workspace: Workspace, face: Face, call: Call) -> None:
         self._workspace = workspace
         self._face = Summoning(workspace, face)
+        self._crews = Crews(workspace, self._face)
+        self._consent = Consent(workspace, self._face)
         self._call = call
         self._hurry = asyncio.Event()
         self._interrupted = False
         self._step: asyncio.Task[object] | None = None
         self._touched: set[TaskId] = set()
-        self._versions: dict[str, str] = {}
-        self._left_out: set[str] = set()
         self._at_work: tuple[str, TaskId] | None = None
         self._lost: list[Run] = []
         self._refusals = 0
@@ -63,8 +63,10 @@ class Engine:
 
     async def _leg(self, order: Order) -> Stop | None:
         """Carry out one order; a refusing agent ends the call, a lost session is named and passed by."""
-        agent = self._agent(order)
-        crew = self._crew(agent)
+        crew = self._crews.of_order(order)
+        await self._agreed(crew)
+        if not self._touched and (notice := uncommitted_notice(self._workspace)) is not None:
+            self._face.notify(notice)
         for one in runs_elsewhere(self._workspace, {order.task.id} - self._touched):
             self._face.notify(Notice(Weight.WARNING, f"{order.task.id}: {one.text}", task_id=order.task.id))
         self._touched.add(order.task.id)
@@ -75,26 +77,10 @@ class Engine:
             return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
         return self._after(run, order.resumes)
 
-    def _crew(self, agent: Agent) -> Crew:
-        """Put together who takes part in a run, once the agent is known to start."""
-        if agent.name not in self._versions:
-            self._versions[agent.name] = probe(self._workspace, agent)
-        return Crew(
-            self._workspace,
-            agent,
-            self._versions[agent.name],
-            self._face,
-            self._workspace.settings.flag("execution.stopAfterEachTask"),
-            self._left_out,
-        )
-
-    def _agent(self, order: Order) -> Agent:
-        if order.resumes is None:
-            agent = chosen_agent(self._workspace)
-        else:
-            agent = agent_of(self._workspace, order.resumes)
-            require_session_name(agent, order.resumes)
-        return agent
+    async def _agreed(self, *crews: Crew, as_reviewer: bool = False) -> None:
+        """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
+        for crew in crews:
+            await self._stoppable(self._consent.require(crew.agent, as_reviewer=as_reviewer))
 
     def _after(self, run: Run, resumed: Run | None = None) -> Stop | None:
         """Return the stop that the end of a run means; a lost session that comes first next stops there."""
@@ -105,8 +91,7 @@ class Engine:
             return refused(run)
         if run.terminal_reason is TerminalReason.SESSION_LOST and not _comes_first(resumed):
             self._lost.append(run)
-            text, hint = f"{run.task_id}: {refused_session(run)}", restart_command(run.task_id)
-            self._face.notify(Notice(Weight.ERROR, text, hint, run.task_id))
+            self._face.notify(lost_session(self._workspace, run))
         if run.status is RunStatus.WAITING_USER:
             self._call = replace(self._call, asked=self._call.asked | {run.id})
         return None

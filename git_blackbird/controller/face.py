@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Reply
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event
 from git_blackbird.model.plan import Task
@@ -35,6 +36,10 @@ class Face(Protocol):
         """Ask an agent's questions; gives answers by question id."""
         ...
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask whether an agent may start that may do more than edit the worktree."""
+        ...
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Ask for a decision."""
         ...

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from git_blackbird.controller.consent import NotAgreedError
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.unreadable import name_stopped, unreadable_stop
 from git_blackbird.controller.workspace import Workspace
-from git_blackbird.model.commands import restart_command, task_command
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.commands import EXECUTE, ShellLine, restart_command, task_command, with_options
 from git_blackbird.model.due import Call, Nothing
 from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.findings import MergedReview
@@ -43,8 +45,12 @@ def finish(done: Done, due: Nothing, standing: Standing) -> Stop:
     if failed:
         steps = tuple(task_command("runs", task_id) for task_id in failed)
         return Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps, blocked=due.blocked)
-    steps = tuple(_steps_on(done.call, standing))
-    return Stop(StopReason.COMPLETED, _completed_text(standing), steps, blocked=due.blocked)
+    return Stop(
+        StopReason.COMPLETED,
+        _completed_text(standing),
+        tuple(_steps_on(done.call, standing)),
+        blocked=due.blocked,
+    )
 
 
 def name_what_waits(workspace: Workspace, face: Face, call: Call, stop: Stop) -> None:
@@ -55,7 +61,8 @@ def name_what_waits(workspace: Workspace, face: Face, call: Call, stop: Stop) ->
             continue
         if not call.covers(owed.task.id) and owed.command not in stop.next_steps:
             text = f"{owed.task.id} is waiting for you too"
-            face.notify(Notice(Weight.INFO, text, owed.command, owed.task.id))
+            command = with_options(owed.command, workspace.call_options)
+            face.notify(Notice(Weight.INFO, text, command, owed.task.id))
     name_stopped(face, standing, stop)
 
 
@@ -72,14 +79,31 @@ def _steps_on(call: Call, standing: Standing) -> Iterable[str]:
         if task.status == Status.FAILED and call.covers(task.id):
             yield task_command("retry", task.id)
     if ready_tasks(standing):
-        yield "git blackbird execute"
+        yield EXECUTE
+
+
+def not_started(error: AgentUnavailableError | NotAgreedError) -> Stop:
+    """Say that an agent cannot start, or that a person did not agree to it."""
+    is_refused = isinstance(error, NotAgreedError)
+    reason = StopReason.INTERRUPTED if is_refused else StopReason.AGENT_UNAVAILABLE
+    return Stop(reason, error.message, tuple(_steps_in(error.hint or "")))
+
+
+def _steps_in(hint: str) -> Iterable[str]:
+    """Give the lines of a hint; those that are commands of git's as such."""
+    if isinstance(hint, ShellLine):
+        yield hint
+        return
+    for line in hint.splitlines():
+        command, _, remark = line.partition("    # ")
+        yield ShellLine(command, remark) if command.startswith("git ") else line
 
 
 def refused(run: Run) -> Stop:
     """Say that an agent refused to work, and what goes on with the task when it does again."""
     paused = run.status is RunStatus.PAUSED
     state = "is paused" if paused else "is unchanged and can be run again"
-    again = go_on_command(run) if paused else "git blackbird execute"
+    again = go_on_command(run) if paused else EXECUTE
     # The end of the run has told it whole.
     why = clean_line(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
     return Stop(
@@ -100,7 +124,7 @@ def looked_at(task: Task, merged: MergedReview) -> Stop:
 
 def interrupted(run: Run) -> Stop:
     """Say that a run was interrupted, and what goes on with it."""
-    again = "git blackbird execute" if run.is_review else go_on_command(run)
+    again = EXECUTE if run.is_review else go_on_command(run)
     return Stop(StopReason.INTERRUPTED, "interrupted", (again,), run.task_id)
 
 
@@ -112,6 +136,12 @@ def go_on_command(run: Run) -> str:
 def refused_session(run: Run) -> str:
     """Say that a session cannot go on."""
     return f"{run.provider} refused session {run.provider_session_ref} of run {run.resumes}"
+
+
+def lost_session(workspace: Workspace, run: Run) -> Notice:
+    """Say the same with the way on, while the call goes on with other tasks."""
+    hint = restart_command(run.task_id).with_options(workspace.call_options)
+    return Notice(Weight.ERROR, f"{run.task_id}: {refused_session(run)}", hint, run.task_id)
 
 
 def _counts_as_failed(standing: Standing, task_id: TaskId) -> bool:

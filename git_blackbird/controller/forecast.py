@@ -52,7 +52,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     require_reviewers(workspace, standing, call)
     stop = _first_stop(workspace, standing, call)
     if stop is not None:
-        return Forecast((), stop)
+        return Forecast((), stop.with_options(workspace.call_options))
     passing = Moment(workspace.world.timestamp(), Gate(is_on=False, histories={}))
     requests = tuple(one.task for one in change_requests(standing, call))
     changes = _changes(workspace, standing, call)

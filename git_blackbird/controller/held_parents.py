@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from git_blackbird.model.commands import dismiss_command, task_command
+from git_blackbird.model.commands import EXECUTE, dismiss_command, task_command
 from git_blackbird.model.gate import GateState, skipped_children
 from git_blackbird.model.held import HeldParent, Unreviewed, owing_below, unreviewed
 from git_blackbird.model.ids import TaskId
@@ -62,7 +62,7 @@ def _waiting(standing: Standing, one: Unreviewed) -> WaitingParent:
     else:
         wait = ReviewWait.OWED if held.run_id is None else ReviewWait.NO_VERDICT
     is_heard_first = one.review is not None or owing_below(standing, parent)
-    first = task_command("resume --all", parent.id) if is_heard_first else "git blackbird execute"
+    first = task_command("resume --all", parent.id) if is_heard_first else EXECUTE
     dismiss = () if wait is ReviewWait.OWED else (dismiss_command(parent.id),)
     skipped = skipped_children(standing.plan.tasks, parent)
     return WaitingParent(parent, wait, held, (first, *dismiss), skipped)

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from git_blackbird.controller.agents import (
-    require_reviewer,
-    require_reviewers,
-    reviewer_of,
-)
+from git_blackbird.controller.agents import require_reviewer, require_reviewers
 from git_blackbird.controller.approval_commits import ApprovalRefusedError
 from git_blackbird.controller.asking import left_unanswered
 from git_blackbird.controller.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.checkpoints import build_checkpoint, change_of
-from git_blackbird.controller.conduct import Crew
+from git_blackbird.controller.consent import NotAgreedError
 from git_blackbird.controller.decide import record_decision
-from git_blackbird.controller.decision_stops import decision_left_open, decision_required, stop_after
+from git_blackbird.controller.decision_stops import (
+    decision_left_open,
+    decision_required,
+    recorded_events,
+    stop_after,
+)
 from git_blackbird.controller.drafts import drop_arrived
 from git_blackbird.controller.elsewhere import changed_elsewhere, or_elsewhere
 from git_blackbird.controller.engine import Engine
@@ -24,15 +25,23 @@ from git_blackbird.controller.finishing import (
     finish,
     looked_at,
     name_what_waits,
+    not_started,
     refused,
 )
-from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
+from git_blackbird.controller.orders import (
+    Order,
+    Restart,
+    order_answers,
+    order_changes,
+    order_continue,
+    order_start,
+)
 from git_blackbird.controller.parent_review import ReviewMovedError, order_review, run_review
 from git_blackbird.controller.readying import NoLongerReadyError
 from git_blackbird.controller.record_watch import settle_watch
 from git_blackbird.controller.repair import is_work_deferred
 from git_blackbird.controller.review_stops import reviews_required
-from git_blackbird.controller.status_changes import order_restart
+from git_blackbird.controller.status_changes import reset_task
 from git_blackbird.controller.task_reviews import (
     ask_instead,
     is_told_otherwise,
@@ -58,9 +67,8 @@ from git_blackbird.errors import AgentUnavailableError, LockedError
 from git_blackbird.git.program import GitStoppedError
 from git_blackbird.messages.answers import match_answers, take_answer
 from git_blackbird.messages.questions import questions_of
-from git_blackbird.messages.undo_text import undo_lines
-from git_blackbird.model.choices import Decision, ReviewAgain
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.choices import Decision, Reply, Retry, ReviewAgain
+from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.decisions import Decide
 from git_blackbird.model.due import (
     Ask,
@@ -76,11 +84,11 @@ from git_blackbird.model.due import (
     Start,
     next_due,
 )
-from git_blackbird.model.events import Decided, Notice, Weight
-from git_blackbird.model.findings import MergedReview, Source
+from git_blackbird.model.events import Notice, Weight
+from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.history import since_done
-from git_blackbird.model.plan import Task
-from git_blackbird.model.run import DecisionState, ReviewState, Run, TerminalReason
+from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.run import OVERTAKEN_BY_RESTART, DecisionState, ReviewState, Run, TerminalReason
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.task_review import BY_REVIEWERS
@@ -93,7 +101,7 @@ _MAX_REFUSALS = 10
 class Opening:
     """What a call begins with, found once repair is done; without ``first`` simply what is due."""
 
-    first: Callable[[Image], Order | Ask | None] | None = None
+    first: Callable[[Image], Order | Ask | Restart | None] | None = None
 
 
 class Loop(Engine):
@@ -109,12 +117,13 @@ class Loop(Engine):
             stop = await self._open(opening)
             while stop is None:
                 stop = await self._turn()
-        except AgentUnavailableError as error:
-            stop = Stop(StopReason.AGENT_UNAVAILABLE, error.message, tuple((error.hint or "").splitlines()))
+        except (AgentUnavailableError, NotAgreedError) as error:
+            stop = not_started(error)
         drop_arrived(self._workspace)
         # A review may have been interrupted: whatever is written from now on, no agent writes it.
         settle_watch(self._workspace, self._face)
         name_what_waits(self._workspace, self._face, self._call, stop)
+        stop = stop.with_options(self._workspace.call_options)
         self._face.end(stop)
         return stop
 
@@ -127,16 +136,18 @@ class Loop(Engine):
         image = self._workspace.store.image()
         first = None if opening.first is None else opening.first(image)
         name_paused(self._face, standing, self._call)
-        if first is None:
-            return None
-        if not isinstance(first, Ask):
-            return await self._leg(first)
-        return await self._perform(first, image, self._workspace.standing(image))
+        match first:
+            case None:
+                return None
+            case Restart(task, message):
+                return await self._restart(task, message)
+            case Order() as order:
+                return await self._leg(order)
+            case Ask() as ask:
+                return await self._perform(ask, image, self._workspace.standing(image))
 
     async def _turn(self) -> Stop | None:
-        if self._interrupted:
-            return Stop(StopReason.INTERRUPTED, "interrupted")
-        image = await self._repair()
+        image = None if self._interrupted else await self._repair()
         if image is None:
             return Stop(StopReason.INTERRUPTED, "interrupted")
         standing = self._workspace.standing(image)
@@ -195,11 +206,11 @@ class Loop(Engine):
     async def _start(self, standing: Standing, task: Task) -> Stop | None:
         if self._workspace.reviews_changes:
             # Who could not review the work in the end is told before it is done.
-            self._reviewers_of_changes()
+            self._crews.of_reviewers()
         if is_work_deferred(self._workspace, self._face, task.id):
             return None
-        left = self._call.starts_left
-        self._call = replace(self._call, starts_left=None if left is None else left - 1)
+        if (left := self._call.starts_left) is not None:
+            self._call = replace(self._call, starts_left=left - 1)
         try:
             return await self._leg(order_start(self._workspace, standing, task, None))
         except NoLongerReadyError as error:
@@ -213,7 +224,8 @@ class Loop(Engine):
         if not workspace.reviews_changes and not by_hand:
             skip_reviews(workspace, run)
             return None
-        crews = self._reviewers_of_changes()
+        crews = self._crews.of_reviewers()
+        await self._agreed(*crews.values(), as_reviewer=True)
         elsewhere = not all(crew.agent.abilities.read_only for crew in crews.values())
         order = await run_in_thread(
             lambda: order_change_review(workspace, image, task, run, told_where=elsewhere)
@@ -224,7 +236,7 @@ class Loop(Engine):
             sides = await self._stoppable(review_change(crews, order, self._hurry))
             self._at_work = None
             if sides is None:
-                again = task_command("review run", task.id) if by_hand else "git blackbird execute"
+                again = task_command("review run", task.id) if by_hand else EXECUTE
                 return Stop(StopReason.INTERRUPTED, "interrupted", (again,), task.id)
             for side in sides.values():
                 if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
@@ -238,14 +250,12 @@ class Loop(Engine):
         self._face.notify(keep_reviews(workspace, run, order, merged))
         return None if run.review_state is ReviewState.DUE else looked_at(task, merged)
 
-    def _reviewers_of_changes(self) -> dict[Source, Crew]:
-        return {source: self._crew(reviewer_of(self._workspace, source)) for source in Source}
-
     async def _review(self, image: Image, parent: Task) -> Stop | None:
         """Have a parent reviewed; without a verdict it is tried once more, told what was wrong."""
         workspace, tries = self._workspace, image.history(parent.id).reviews
         fault = tries[-1].error if parent.id in self._call.tried and tries else None
-        crew = self._crew(require_reviewer(workspace))
+        crew = self._crews.of(require_reviewer(workspace))
+        await self._agreed(crew, as_reviewer=True)
         top = None if crew.agent.abilities.read_only else str(workspace.repo.top)
         self._at_work = "stopping the review of", parent.id
         try:
@@ -270,9 +280,16 @@ class Loop(Engine):
         if checkpoint is None:
             return decision_left_open(task, run)
         asking = or_elsewhere(self._workspace, lambda: self._face.decide(checkpoint), run)
-        reply = await self._stoppable(asking)
+        return await self._carry_out_reply(task, run, await self._stoppable(asking))
+
+    async def _carry_out_reply(
+        self, task: Task, run: Run, reply: Reply | Run | LeftOpen | None
+    ) -> Stop | None:
+        """Do what was answered at a checkpoint; a run is what became of it elsewhere meanwhile."""
         if isinstance(reply, Decision):
             return await self._record(task, run, reply)
+        if isinstance(reply, Retry):
+            return await self._restart(task)
         if isinstance(reply, ReviewAgain):
             review_again(self._workspace, task)
             # Asked for by hand, it is done whatever the configuration says.
@@ -285,6 +302,15 @@ class Loop(Engine):
         if isinstance(reply, LeftOpen) or self._interrupted:
             return decision_left_open(task, run)
         return decision_required(self._workspace, task, run)
+
+    async def _restart(self, task: Task, message: str | None = None) -> Stop | None:
+        """Start a task again in a new session; its runs are given up once an agent can start."""
+        await self._agreed(self._crews.of_new_run())
+        if self._interrupted:
+            return Stop(StopReason.INTERRUPTED, f"interrupted before {task.id} was started")
+        if task.status is not Status.TODO:
+            reset_task(self._workspace, task.id, OVERTAKEN_BY_RESTART)
+        return await self._leg(order_start(self._workspace, self._workspace.standing(), task, message))
 
     async def _record(self, task: Task, run: Run, decision: Decision) -> Stop | None:
         """Record a decision; one that is refused for now is due again, and the face is told why."""
@@ -300,11 +326,8 @@ class Loop(Engine):
             self._refusals += 1
             # A pipe that says the same for ever is nobody.
             return None if self._refusals < _MAX_REFUSALS else decision_required(self._workspace, task, run)
-        self._face.notify(Decided(task.id, run.id, decision.state, elsewhere=False, commit=recorded.commit))
-        for text in recorded.warnings:
-            self._face.notify(Notice(Weight.WARNING, text, task_id=task.id))
-        for line in undo_lines(recorded.undo):
-            self._face.notify(Notice(Weight.INFO, line, task_id=task.id))
+        for event in recorded_events(recorded):
+            self._face.notify(event)
         return self._after_decision(recorded.run)
 
     def _after_decision(self, run: Run) -> Stop | None:
@@ -331,11 +354,9 @@ class Loop(Engine):
         if chosen == LEAVE:
             return paused_stop(due)
         if chosen == RESTART:
-            order = order_restart(self._workspace, self._workspace.store.image(), task.id, None)
-        else:
-            words = None if chosen == CONTINUE else chosen
-            order = order_continue(run, task, standing.owed_words(task.id), words)
-        return await self._leg(order)
+            return await self._restart(task)
+        words = None if chosen == CONTINUE else chosen
+        return await self._leg(order_continue(run, task, standing.owed_words(task.id), words))
 
     async def _ask(self, standing: Standing, due: Ask) -> Stop | None:
         task, run, message = due.task, due.run, due.message

@@ -56,6 +56,14 @@ class Order:
         return replace(self, context=context, prompt=join_messages(self.prompt, message), message=message)
 
 
+@dataclass(frozen=True)
+class Restart:
+    """A task to start again in a new session, with a person's further words."""
+
+    task: Task
+    message: str | None
+
+
 def order_start(workspace: Workspace, standing: Standing, task: Task, message: str | None) -> Order:
     """Order a fresh session, told everything the task is owed."""
     owed = _with_message(standing.owed_words(task.id), message)

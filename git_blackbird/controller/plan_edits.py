@@ -3,7 +3,9 @@
 Every change is one transaction: the plan is read again under the store lock, so that nobody's is lost.
 """
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from git_blackbird.controller.in_hand import require_free
 from git_blackbird.controller.workspace import Workspace, find_task
@@ -13,6 +15,8 @@ from git_blackbird.model.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.plan_changes import added
 from git_blackbird.model.validation import Fault
+from git_blackbird.storage.atomic import write_atomic
+from git_blackbird.storage.config_files import with_key
 from git_blackbird.storage.plan_format import InvalidPlanError
 from git_blackbird.storage.store import BROKEN_BY_AGENT, Transaction
 
@@ -44,6 +48,20 @@ def init_plan(workspace: Workspace) -> bool:
             raise RequestError(f"the plan file is gone: {workspace.layout.plan}", hint=BROKEN_BY_AGENT)
         transaction.save_plan(Plan())
         return True
+
+
+def init_config(workspace: Workspace) -> Path | None:
+    """Have a new project stop after each task; return the file that says so, None where one was there before.
+
+    Raises SaveError, UnusableError.
+    """
+    path = workspace.layout.config
+    with workspace.transaction():
+        if os.path.lexists(path) or workspace.world.is_agent:
+            return None
+        stops = with_key(path, "execution.stopAfterEachTask", value=True, top=workspace.layout.state_root)
+        write_atomic(workspace.layout, path, stops)
+        return path
 
 
 def add_task(workspace: Workspace, new: NewTask) -> Task:

@@ -1,4 +1,4 @@
-"""What a person asks for by name: execute, resume, restart, retry, set-status (DESIGN.md 5)."""
+"""What a person asks for by name: execute, resume, restart (DESIGN.md 5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,9 +9,8 @@ from git_blackbird.controller.checkpoints import change_of, request_obstacle
 from git_blackbird.controller.decide import record_decision, require_requestable
 from git_blackbird.controller.face import Face
 from git_blackbird.controller.loop import Loop, Opening
-from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue
+from git_blackbird.controller.orders import Order, Restart, order_answers, order_changes, order_continue
 from git_blackbird.controller.readying import require_ready
-from git_blackbird.controller.status_changes import order_restart
 from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import AgentUnavailableError, RequestError
@@ -36,6 +35,7 @@ from git_blackbird.model.run import (
     RunStatus,
 )
 from git_blackbird.model.standing import Standing
+from git_blackbird.model.unreadable import full_readiness, waits_for
 from git_blackbird.storage.store import Image
 
 
@@ -218,7 +218,19 @@ def restart_loop(workspace: Workspace, face: Face, task_id: str, message: str | 
     Raises RequestError when the task cannot be started, once repair is done; nothing is touched then.
     """
     workspace.require_settings()
+
+    def first(image: Image) -> Restart:
+        standing = workspace.standing(image)
+        task = find_task(image.plan, task_id)
+        require_readable(standing, task)
+        _require_startable(standing, task)
+        return Restart(task, message)
+
     call = Call(only=frozenset({TaskId(task_id)}), starts_left=0, widens=True)
-    return Loop(workspace, face, call), Opening(
-        lambda image: order_restart(workspace, image, task_id, message)
-    )
+    return Loop(workspace, face, call), Opening(first)
+
+
+def _require_startable(standing: Standing, task: Task) -> None:
+    if not task.is_leaf or waits_for(standing, task):
+        reasons = full_readiness(standing, task).reasons
+        raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}")

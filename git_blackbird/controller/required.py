@@ -9,6 +9,7 @@ from git_blackbird.messages.review_text import overall_word
 from git_blackbird.model.commands import EXECUTE, task_command
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import OWED_WORDS, Owed, OwedKind, Stuck
+from git_blackbird.model.run import CHANGED_NOTHING
 from git_blackbird.model.task_review import readable_merged
 from git_blackbird.model.unreadable import UNREADABLE
 
@@ -34,7 +35,7 @@ def required(overview: Overview) -> Iterator[Required]:
     """Give all that waits for a person; what the next execute does of itself waits for nobody."""
     for owed in overview.owed:
         what = OWED_WORDS[owed.kind].format(run=owed.run_id)
-        yield Required(owed.task.id, what, reviews_said(owed) or "", owed.command)
+        yield Required(owed.task.id, what, reviews_said(owed) or decision_reason(owed) or "", owed.command)
     for waiting in overview.unreviewed:
         if waiting.wait is not ReviewWait.OWED:
             yield Required(waiting.task.id, REVIEW_WORDS[waiting.wait], waiting.why, waiting.commands[0])
@@ -62,6 +63,12 @@ def reviews_said(owed: Owed) -> str | None:
     if owed.kind is not OwedKind.DECISION or owed.run is None or owed.run.merged_review is None:
         return None
     return f"its reviews: {overall_word(readable_merged(owed.run))}"
+
+
+def decision_reason(owed: Owed) -> str | None:
+    """Say why a decision is due whatever the checkpoints; None where nothing but a checkpoint asks for it."""
+    is_unchanged = owed.kind is OwedKind.DECISION and owed.run is not None and owed.run.no_change
+    return CHANGED_NOTHING if is_unchanged else None
 
 
 def stuck_words(stuck: Stuck) -> str:

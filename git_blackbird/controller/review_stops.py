@@ -1,7 +1,7 @@
 """How a call stops where a parent's review did not pass (spec 0, DESIGN.md 8)."""
 
 from git_blackbird.controller.held_parents import held_parent
-from git_blackbird.model.commands import dismiss_command, task_command
+from git_blackbird.model.commands import EXECUTE, dismiss_command, task_command
 from git_blackbird.model.due import ReviewsRequired
 from git_blackbird.model.held import HeldParent, owing_below
 from git_blackbird.model.owed import owed_by_person, resume_command
@@ -22,7 +22,7 @@ def reviews_required(standing: Standing, due: ReviewsRequired) -> Stop:
     for one in (one for one in held if one.fault is not None):
         owing = owing_below(standing, standing.plan.tasks[one.task_id])
         steps += [command(leaf) for leaf in owing]
-        again = task_command("review run", one.task_id) if owing else "git blackbird execute"
+        again = task_command("review run", one.task_id) if owing else EXECUTE
         steps += [again, dismiss_command(one.task_id)]
     return Stop(
         StopReason.PARENT_REVIEW_REQUIRED,

@@ -1,9 +1,7 @@
-"""Statuses that a person sets: retry, restart, set-status (DESIGN.md 5)."""
+"""Statuses that a person sets: retry and set-status (DESIGN.md 5). Nothing is started."""
 
-from git_blackbird.controller.agents import chosen_agent, probe
 from git_blackbird.controller.deferred_commits import record_deferred
 from git_blackbird.controller.in_hand import require_idle
-from git_blackbird.controller.orders import Order, order_start
 from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.statuses import save_progress, save_statuses
 from git_blackbird.controller.unreadable import require_readable
@@ -20,35 +18,11 @@ from git_blackbird.model.history import owed_words
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.reset import Reset
 from git_blackbird.model.run import (
-    OVERTAKEN_BY_RESTART,
     OVERTAKEN_BY_RETRY,
     OVERTAKEN_BY_STATUS,
 )
-from git_blackbird.model.standing import Standing
 from git_blackbird.model.status import apply_statuses, follows_done_children
-from git_blackbird.model.unreadable import full_readiness, waits_for
-from git_blackbird.storage.store import Image, Transaction
-
-
-def order_restart(workspace: Workspace, image: Image, task_id: str, message: str | None) -> Order:
-    """Reset a task and order its start in a new session, told everything that it is owed.
-
-    Raises RequestError when it cannot be started, AgentUnavailableError; nothing is touched then.
-    """
-    standing = workspace.standing(image)
-    task = find_task(image.plan, task_id)
-    require_readable(standing, task)
-    _require_startable(standing, task)
-    probe(workspace, chosen_agent(workspace))
-    if task.status is not Status.TODO:
-        reset_task(workspace, task_id, OVERTAKEN_BY_RESTART)
-    return order_start(workspace, workspace.standing(), task, message)
-
-
-def _require_startable(standing: Standing, task: Task) -> None:
-    if not task.is_leaf or waits_for(standing, task):
-        reasons = full_readiness(standing, task).reasons
-        raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}")
+from git_blackbird.storage.store import Transaction
 
 
 def reset_task(workspace: Workspace, task_id: str, by: str = OVERTAKEN_BY_RETRY) -> Reset:

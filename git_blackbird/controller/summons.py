@@ -6,8 +6,9 @@ from git_blackbird.agents.notify import Notification
 from git_blackbird.controller.calling import Calling, call_person, calling_for_decision
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Reply
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event, Notice, Weight
 from git_blackbird.model.owed import owed_by_person
@@ -52,7 +53,11 @@ class Summoning:
         self._call(Calling("question", f"{task.id} asks: {prompts}", task.id, run.id if run else ""))
         return await self._face.answer(task, questions)
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask; whoever has just begun the call is there."""
+        return await self._face.agree(question)
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Call for a decision, and ask."""
         self._call(calling_for_decision(checkpoint.task, checkpoint.run.id))
         return await self._face.decide(checkpoint)

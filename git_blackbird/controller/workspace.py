@@ -11,6 +11,7 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.index_lock import clear_leftover_lock
 from git_blackbird.git.repository import Repository, discover
 from git_blackbird.git.settings import GitSetting, read_settings
+from git_blackbird.model.commands import CallOptions
 from git_blackbird.model.gate import Gate, Moment
 from git_blackbird.model.graph import subtree
 from git_blackbird.model.history import NO_HISTORY, History
@@ -44,6 +45,21 @@ class Workspace:
     store: Store
     settings: Settings
     problems: tuple[Problem, ...]
+    no_input: bool = False
+
+    @property
+    def call_options(self) -> CallOptions:
+        """The options of this call that its next steps repeat."""
+        told = (one for one in self.settings.told if one.given.layer is Layer.FLAG and one.key is not None)
+        given = {one.key.name: one.value for one in told if one.key is not None}
+        stop = given.get("execution.stopAfterEachTask")
+        agent, reviews = given.get("agent"), given.get("reviews.mode")
+        return CallOptions(
+            agent=None if agent is None else str(agent),
+            stop_after_each=None if stop is None else bool(stop),
+            reviews=None if reviews is None else str(reviews),
+            no_input=self.no_input,
+        )
 
     @property
     def layout(self) -> Layout:
@@ -117,8 +133,8 @@ class Workspace:
         self.world.require_person(what)
 
 
-def open_workspace(world: World, flags: Iterable[Given] = ()) -> Workspace:
-    """Open the worktree around the working directory.
+def open_workspace(world: World, flags: Iterable[Given] = (), *, no_input: bool = False) -> Workspace:
+    """Open the worktree around the working directory, for a call that asks nobody with ``no_input``.
 
     Raises UnusableError when there is no usable repository.
     """
@@ -127,7 +143,8 @@ def open_workspace(world: World, flags: Iterable[Given] = ()) -> Workspace:
     layout = Layout(repo.top, repo.private_dir)
     given, problems = read_layers(world, repo, layout)
     settings = merge_layers([*given, *flags])
-    return Workspace(world, repo, Store(layout), settings, (*problems, *settings.problems))
+    problems = [*problems, *settings.problems]
+    return Workspace(world, repo, Store(layout), settings, tuple(problems), no_input)
 
 
 def read_layers(world: World, repo: Repository, layout: Layout) -> tuple[list[Given], list[Problem]]:

@@ -22,6 +22,8 @@ OUTSIDE_UNKNOWN = "Meanwhile in HEAD, and in the change, since whose they are is
 SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
 _MAX_LISTED = 10
 _MAX_RESULT_LINES = 4
+# Where nothing was changed, this is all there is to decide by.
+_MAX_RESULT_LINES_WITHOUT_CHANGE = 20
 _MAX_REVIEW_LINES = 60
 _MAX_REQUEST_LINES = 12
 _MAX_CRITERIA = 20
@@ -66,7 +68,9 @@ def _head(checkpoint: Checkpoint) -> Iterator[Line]:
     yield from _criteria(task)
     failed = run.error is not None
     yield Line(f"Run status: {run.status}{_reason(run)}", Tone.WARNING if failed else Tone.PLAIN)
-    if checkpoint.merged is not None:
+    if checkpoint.merged is None:
+        yield from _reasons(checkpoint)
+    else:
         # What they found stands below what they looked at, and may not be in view.
         is_clear = checkpoint.merged.overall is Overall.APPROVED and not checkpoint.merged.missing
         yield Line(f"Reviews: {overall_word(checkpoint.merged)}", Tone.PLAIN if is_clear else Tone.WARNING)
@@ -74,10 +78,11 @@ def _head(checkpoint: Checkpoint) -> Iterator[Line]:
         yield Line(", ".join(facts), Tone.FAINT)
     if run.result:
         lines = clean(run.result).strip().splitlines()
+        most = _MAX_RESULT_LINES_WITHOUT_CHANGE if run.no_change else _MAX_RESULT_LINES
         yield Line("Agent says:", Tone.HEADING)
-        yield from (Line(f"  {clean_line(line)}") for line in lines[:_MAX_RESULT_LINES])
-        if len(lines) > _MAX_RESULT_LINES:
-            yield Line(f"  ({len(lines) - _MAX_RESULT_LINES} more lines)", Tone.FAINT)
+        yield from (Line(f"  {clean_line(line)}") for line in lines[:most])
+        if len(lines) > most:
+            yield Line(f"  ({len(lines) - most} more lines)", Tone.FAINT)
 
 
 def _criteria(task: Task) -> Iterator[Line]:
@@ -176,6 +181,11 @@ def _reviews(checkpoint: Checkpoint) -> Iterator[Line]:
     if len(lines) > _MAX_REVIEW_LINES:
         rest = task_command("review show", checkpoint.task.id)
         yield Line(f"({len(lines) - _MAX_REVIEW_LINES} more lines: {rest})", Tone.FAINT)
+    yield from _reasons(checkpoint)
+
+
+def _reasons(checkpoint: Checkpoint) -> Iterator[Line]:
+    """Say why a person decides, also where no checkpoint asks."""
     tone = Tone.WARNING if checkpoint.is_doubtful else Tone.PLAIN
     yield from (Line(render_reason(reason), tone) for reason in checkpoint.reasons)
 

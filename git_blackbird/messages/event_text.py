@@ -8,7 +8,7 @@ from git_blackbird.messages.review_text import render_review_end
 from git_blackbird.model.checkpoint import ApprovalCommit
 from git_blackbird.model.conversation import Progress, ProgressKind
 from git_blackbird.model.events import Decided, Event, Notice, ReviewsEnded, RunEnded, RunStarted, Weight
-from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.text import clean, clean_line
 
 _LONGEST_REASON = 400
@@ -48,12 +48,20 @@ def render_event(event: Event) -> str | None:
         case ReviewsEnded():
             return "\n".join(_reviews_lines(event))
         case Decided() if event.state in _DECIDED:
-            said = (_DECIDED_ELSEWHERE if event.elsewhere else _DECIDED)[event.state]
-            return f"{said.format(event.task_id)}{render_commit(event.commit)}"
+            return render_decided(event)
         case Notice():
             return render_notice(event)
         case _:
             return None
+
+
+def render_decided(event: Decided) -> str:
+    """Say what was decided, and what that committed."""
+    said = (_DECIDED_ELSEWHERE if event.elsewhere else _DECIDED)[event.state]
+    if event.is_of_failure and event.state in APPROVALS:
+        where = " from another terminal" if event.elsewhere else ""
+        said = f"accepted {{}} as it is{where}, though its run failed"
+    return f"{said.format(event.task_id)}{render_commit(event.commit)}"
 
 
 def _verb(event: RunStarted) -> str:

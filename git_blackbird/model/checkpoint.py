@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from git_blackbird.model.change import Summary, TreePair
-from git_blackbird.model.choices import VIEWS, Choice, ChoiceText, offered
+from git_blackbird.model.choices import VIEWS, Choice, ChoiceText, choices_for
+from git_blackbird.model.commands import NO_OPTIONS, CallOptions, TaskCommand
 from git_blackbird.model.findings import MergedReview
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import Run
@@ -72,9 +73,9 @@ class Checkpoint:
     of, ``cost_usd`` is theirs together. ``no_request`` says why changes cannot be requested. ``commit`` is
     None where an approval makes no commit. ``merged`` is what the reviewers of the change found, and
     ``suggestion`` the change request that says so; None where the change was not reviewed. ``reasons`` say
-    why a person is to decide on a change that was reviewed. ``since_request`` is None before a change request
-    of a person was carried out. ``other_branch`` is
-    there where HEAD has left the branch of the run.
+    why a person is to decide in any case: nothing was changed, or the change was reviewed. ``since_request``
+    is None before a change request of a person was carried out. ``other_branch`` is there where HEAD has left
+    the branch of the run. ``options`` are those of the call that asks.
     """
 
     task: Task
@@ -91,16 +92,28 @@ class Checkpoint:
     reasons: tuple[str, ...] = ()
     since_request: SinceRequest | None = None
     other_branch: OtherBranch | None = None
+    options: CallOptions = NO_OPTIONS
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the run failed, or its reviews did not approve the change."""
+        """Whether the run failed or changed nothing, or its reviews did not approve the change."""
         is_cleared = self.merged is not None and self.merged.is_approval
         return self.run.error is not None or (bool(self.reasons) and not is_cleared)
 
     def offers(self) -> tuple[ChoiceText, ...]:
         """The choices in their fixed order and numbers."""
-        return offered(is_reviewed=self.merged is not None, was_requested=self.since_request is not None)
+        return choices_for(self.run, was_requested=self.since_request is not None)
+
+    def command_for(self, offer: ChoiceText) -> TaskCommand:
+        """Return the command line that does the same as a choice, with the options of the call."""
+        return offer.command_for(self.task.id).with_options(self.options)
+
+    @property
+    def preselected(self) -> Choice:
+        """The choice that Enter takes: never an approval where there is a reason to doubt the run."""
+        first = self.offers()[0].choice
+        is_doubtful = self.is_doubtful and self.is_possible(Choice.REQUEST_CHANGES)
+        return Choice.REQUEST_CHANGES if is_doubtful and first is Choice.APPROVE_CONTINUE else first
 
     def obstacle(self, choice: Choice) -> str | None:
         """Say why the choice cannot be carried out; None when it can."""

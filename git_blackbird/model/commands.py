@@ -1,20 +1,141 @@
 """Command lines that a person is shown, safe to paste whatever the ids in them are."""
 
 from collections.abc import Iterable
+from typing import NamedTuple, Self
 
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.run import Run, RunType
 from git_blackbird.model.text import shell_word
 
-EXECUTE = "git blackbird execute"
+_TEXT, _VALUE = "TEXT", "VALUE"
 
 
-def task_command(verb: str, task_id: str, rest: str = "", *, remark: str = "") -> str:
-    """Write the command line that does ``verb`` to a task, with ``rest`` behind the id and a shell remark."""
-    behind = f"    # {remark}" if remark else ""
+class CallOptions(NamedTuple):
+    """The options of one call that its next steps repeat; None where one was not given."""
+
+    agent: str | None = None
+    stop_after_each: bool | None = None
+    reviews: str | None = None
+    no_input: bool = False
+
+    def for_verb(self, verb: str) -> str:
+        """Write those that a command takes, each with a space before it."""
+        stop = {True: "--stop-after-each", False: "--no-stop", None: None}[self.stop_after_each]
+        given = {
+            "stop": stop,
+            "reviews": self.reviews and f"--reviews {shell_word(self.reviews)}",
+            "agent": self.agent and f"--agent {shell_word(self.agent)}",
+            "no_input": "--no-input" if self.no_input else None,
+        }
+        return "".join(f" {given[name]}" for name in _TAKEN.get(verb, ()) if given[name])
+
+
+NO_OPTIONS = CallOptions()
+_TAKEN = {
+    "execute": ("stop", "reviews", "agent", "no_input"),
+    "resume": ("stop", "reviews", "no_input"),
+    "resume --all": ("stop", "reviews", "no_input"),
+    "restart": ("stop", "reviews", "agent", "no_input"),
+    "review run": ("agent", "no_input"),
+}
+
+
+class ShellLine(str):
+    """A line for a shell as people are shown it: the command, and a remark behind it where it has one."""
+
+    __slots__ = ("command", "remark")
+
+    command: str
+    remark: str
+
+    def __new__(cls, command: str, remark: str = "") -> Self:
+        """Put both on one line."""
+        line = super().__new__(cls, f"{command}    # {remark}" if remark else command)
+        line.command, line.remark = command, remark
+        return line
+
+    @property
+    def runnable(self) -> str | None:
+        """The command as a program can run it; None where a person has something to fill in."""
+        return self.command
+
+    @property
+    def template(self) -> str | None:
+        """The command with a word in capitals for what is to be filled in; None where nothing is."""
+        return None
+
+
+class TaskCommand(ShellLine):
+    """A command of this program, about one task or all of them.
+
+    ``rest`` are its options, each with a space before it, and may end with ``TEXT`` or ``VALUE`` for what a
+    person fills in.
+    """
+
+    __slots__ = ("rest", "task_id", "verb")
+
+    verb: str
+    task_id: str | None
+    rest: str
+
+    def __new__(cls, verb: str, task_id: str | None = None, rest: str = "", remark: str = "") -> Self:
+        """Write the command line."""
+        line = super().__new__(cls, _written(verb, task_id, rest), remark)
+        line.verb, line.task_id, line.rest = verb, task_id, rest
+        return line
+
+    def with_options(self, options: CallOptions) -> "TaskCommand":
+        """Add the options of a call, as far as the command takes them."""
+        return TaskCommand(self.verb, self.task_id, options.for_verb(self.verb) + self.rest, self.remark)
+
+    def with_remark(self, remark: str) -> "TaskCommand":
+        """Say something else behind it."""
+        return TaskCommand(self.verb, self.task_id, self.rest, remark)
+
+    @property
+    def runnable(self) -> str | None:
+        """The command without blanks: a text is read from standard input, answers are asked for."""
+        if self.rest.endswith(f" -m {_TEXT}"):
+            return _written(self.verb, self.task_id, f"{self.rest.removesuffix(f' -m {_TEXT}')} -F -")
+        if self.rest.endswith(f"={_VALUE}"):
+            return _written(self.verb, self.task_id, self.rest.partition(" --answer ")[0])
+        return None if self.rest.endswith(f" {_TEXT}") else self.command
+
+    @property
+    def template(self) -> str | None:
+        """The command with its blanks, where it has any."""
+        return self.command if self.rest.endswith((_TEXT, _VALUE)) else None
+
+
+def _written(verb: str, task_id: str | None, rest: str) -> str:
+    if task_id is None:
+        return f"git blackbird {verb}{rest}"
     if task_id.startswith("-"):
-        return f"git blackbird {verb}{rest} -- {shell_word(task_id)}{behind}"
-    return f"git blackbird {verb} {shell_word(task_id)}{rest}{behind}"
+        return f"git blackbird {verb}{rest} -- {shell_word(task_id)}"
+    return f"git blackbird {verb} {shell_word(task_id)}{rest}"
+
+
+EXECUTE = TaskCommand("execute")
+
+
+def task_command(verb: str, task_id: str, rest: str = "", *, remark: str = "") -> TaskCommand:
+    """Write the command line that does ``verb`` to a task, with ``rest`` behind the id and a shell remark."""
+    return TaskCommand(verb, task_id, rest, remark)
+
+
+def with_options(step: str, options: CallOptions) -> str:
+    """Add the options of a call to a next step, where it is a command that takes them."""
+    return step.with_options(options) if isinstance(step, TaskCommand) else step
+
+
+def runnable(step: str) -> str | None:
+    """Return a next step as a program can run it; None for one in prose, or that has blanks to fill in."""
+    return step.runnable if isinstance(step, ShellLine) else None
+
+
+def runnable_steps(steps: Iterable[str]) -> list[str]:
+    """Return those of the next steps that a program can run."""
+    return [command for step in steps if (command := runnable(step)) is not None]
 
 
 def answer_options(questions: Iterable[Question]) -> str:
@@ -22,32 +143,32 @@ def answer_options(questions: Iterable[Question]) -> str:
     return "".join(f" --answer {shell_word(question.id)}=VALUE" for question in questions)
 
 
-def decide_command(task_id: str) -> str:
+def decide_command(task_id: str) -> TaskCommand:
     """Write the command line that decides on a task's run; the other decisions stand in its remark."""
     return task_command("decide", task_id, " --approve", remark="or --request-changes -m TEXT, or --reject")
 
 
-def judge_command(task_id: str) -> str:
+def judge_command(task_id: str) -> TaskCommand:
     """Write the same for a run of which no changes can be requested: it has no session to go on in."""
     return task_command("decide", task_id, " --approve", remark="or --reject")
 
 
-def decide_run_command(run: Run) -> str:
+def decide_run_command(run: Run) -> TaskCommand:
     """Write whichever fits a run: nobody made the commit of one by hand who could be asked to change it."""
     return (judge_command if run.run_type is RunType.MANUAL else decide_command)(run.task_id)
 
 
-def restart_command(task_id: str) -> str:
+def restart_command(task_id: str) -> TaskCommand:
     """Write the command line that starts a task anew where its session cannot go on."""
     return task_command("restart", task_id, remark="a new session, with everything pending")
 
 
-def dismiss_command(task_id: str) -> str:
+def dismiss_command(task_id: str) -> TaskCommand:
     """Write the command line that lets a parent go without a passing verdict."""
     return task_command("review dismiss", task_id, " --reason TEXT")
 
 
-def approve_without_commit(task_id: str) -> str:
+def approve_without_commit(task_id: str) -> ShellLine:
     """Write the command line that approves a task's run and leaves the commit to whoever types it."""
     command = task_command("decide", task_id, " --approve")
-    return command.replace("git", "git -c blackbird.execution.commit=never", 1)
+    return ShellLine(command.replace("git", "git -c blackbird.execution.commit=never", 1))

@@ -58,13 +58,17 @@ class RunEnded:
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision was recorded, here or from elsewhere; ``commit`` is what it committed here."""
+    """A decision was recorded, here or from elsewhere; ``commit`` is what it committed here.
+
+    ``is_of_failure``: it is about a run that failed.
+    """
 
     task_id: TaskId
     run_id: RunId
     state: DecisionState
     elsewhere: bool
     commit: ApprovalCommit | None = None
+    is_of_failure: bool = False
 
 
 @dataclass(frozen=True)

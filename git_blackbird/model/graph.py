@@ -49,13 +49,15 @@ def _skipped_ways(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
     for parent in subtree(plan, dep):
         if parent.status in {Status.DONE, Status.SKIPPED} or not _is_all_skipped(plan, parent):
             continue
-        without = f" done    # done without {', '.join(parent.children)}"
-        skip = " skipped    # all of its children are"
-        yield task_command("set-status", parent.id, without if parent is dep else skip)
-        yield task_command("set-status", parent.children[0], " todo    # do it after all")
+        if parent is dep:
+            without = f"done without {', '.join(parent.children)}"
+            yield task_command("set-status", parent.id, " done", remark=without)
+        else:
+            yield task_command("set-status", parent.id, " skipped", remark="all of its children are")
+        yield task_command("set-status", parent.children[0], " todo", remark="do it after all")
     if dep.status == Status.SKIPPED:
-        yield task_command("set-status", dep.id, f" done    # what {task.id} waits for exists after all")
-        yield task_command("set-status", dep.id, " todo    # do it after all")
+        yield task_command("set-status", dep.id, " done", remark=f"what {task.id} waits for exists after all")
+        yield task_command("set-status", dep.id, " todo", remark="do it after all")
 
 
 def _is_all_skipped(plan: Plan, parent: Task) -> bool:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import NamedTuple
 
+from git_blackbird.model.commands import ShellLine
 from git_blackbird.model.conversation import Answer, Question
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.provenance import UnconfirmedRecord
@@ -39,14 +40,14 @@ class RecordFault(NamedTuple):
     def way_out(self) -> str:
         """The command that gets its task on without it; what it says is lost then."""
         if self.accept:
-            return f"{self.accept}    # accepts it as it is now; or restore what it was, or remove it"
+            return ShellLine(self.accept, "accepts it as it is now; or restore what it was, or remove it")
         path = PurePath(self.path)
         if path.suffix != ".json":
             return f"make {shell_word(self.path)} a folder that can be read"
         state = next((above for above in path.parents if above.name == ".blackbird"), path.parent)
         aside = shell_word(str(state / f"{path.name}.unreadable"))
         move = f"mv -i {shell_word(self.path)} {aside}"
-        return f"{move}    # or fix it; moved away, it no longer counts"
+        return ShellLine(move, "or fix it; moved away, it no longer counts")
 
 
 @dataclass(frozen=True)

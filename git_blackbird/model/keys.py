@@ -144,6 +144,13 @@ KEYS: Mapping[str, Key] = {
             stricter=Stricter.HIGHER,
         ),
         Key(
+            "execution.acceptNoChange",
+            Kind.BOOLEAN,
+            default=False,
+            says="a task may be done without a change and without a decision",
+            stricter=Stricter.LOWER,
+        ),
+        Key(
             "execution.commit",
             Kind.TEXT,
             "never",

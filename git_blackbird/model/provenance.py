@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from git_blackbird.model.commands import task_command
+from git_blackbird.model.commands import ShellLine, TaskCommand, task_command
 from git_blackbird.model.ids import RunId
 from git_blackbird.model.text import shell_word
 
@@ -83,9 +83,9 @@ class UnconfirmedRecord(NamedTuple):
         return written_during(self.run_id)
 
     @property
-    def command(self) -> str:
+    def command(self) -> ShellLine:
         """The command that lets it count."""
-        return f"{accept_command(self.place)}    # accepts it; or remove it"
+        return accept_command(self.place).with_remark("accepts it; or remove it")
 
 
 def written_during(run_id: RunId) -> str:
@@ -93,7 +93,7 @@ def written_during(run_id: RunId) -> str:
     return f"written while run {run_id} was at work, not by git-blackbird"
 
 
-def accept_command(place: str) -> str:
+def accept_command(place: str) -> TaskCommand:
     """Write the command line that lets the file at a place count."""
     path = PurePosixPath(place)
     if path.parts[0] == _RUNS:

@@ -71,6 +71,8 @@ class TerminalReason(StrEnum):
 APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
 REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
 
+CHANGED_NOTHING = "the agent changed nothing"
+
 OVERTAKEN_BY_RETRY = "retry"
 OVERTAKEN_BY_RESTART = "restart"
 OVERTAKEN_BY_UNAVAILABLE = "unavailable"
@@ -102,7 +104,8 @@ class Run(Recorded):
     what a hook said that refused to commit an approval.
     ``head_log`` is the size of git's log of HEAD, in bytes, when the run began, ``end_commit`` what HEAD
     named when it ended. ``base_submodules`` are digests of what lay uncommitted in submodules when it began.
-    ``base_tree`` has what others committed meanwhile: it is no part of the change.
+    ``base_tree`` has what others committed meanwhile: it is no part of the change. ``no_change``: it
+    succeeded, and no run of its task since the task was last done changed a file.
     """
 
     id: RunId
@@ -173,6 +176,7 @@ class Run(Recorded):
     reviewed_run: RunId | None = None
     review_result: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    no_change: bool | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -193,6 +197,11 @@ class Run(Recorded):
     def is_pending(self) -> bool:
         """Whether a person still owes a decision on this run."""
         return self.decision_state == DecisionState.PENDING and self.superseded_at is None
+
+    @property
+    def is_accepted_failure(self) -> bool:
+        """Whether a person took what a failed run did as it is."""
+        return self.status == RunStatus.FAILED and self.decision_state in APPROVALS
 
     @property
     def leg(self) -> TreePair | None:

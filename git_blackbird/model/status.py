@@ -7,7 +7,14 @@ from git_blackbird.model.graph import ancestors
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task, with_status
-from git_blackbird.model.run import OVERTAKEN_BY_UNAVAILABLE, DecisionState, ReviewState, Run, RunStatus
+from git_blackbird.model.run import (
+    APPROVALS,
+    OVERTAKEN_BY_UNAVAILABLE,
+    DecisionState,
+    ReviewState,
+    Run,
+    RunStatus,
+)
 
 _GATED = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 _LEFT_BY_GO = frozenset({Status.DONE, Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
@@ -21,7 +28,8 @@ def status_of_run(run: Run) -> Status:
         case RunStatus.PAUSED | RunStatus.WAITING_USER:
             return Status.WAITING_USER
         case RunStatus.FAILED:
-            return Status.FAILED
+            # A person may accept what a failed run has done as it is.
+            return Status.DONE if run.decision_state in APPROVALS else Status.FAILED
         case RunStatus.SUCCESS:
             return _status_of_success(run)
 

@@ -1,10 +1,11 @@
 """Why a call ended: a value, not an error."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from git_blackbird.errors import ExitCode
+from git_blackbird.model.commands import CallOptions, with_options
 from git_blackbird.model.held import HeldParent
 from git_blackbird.model.ids import TaskId
 
@@ -36,7 +37,10 @@ EXIT_CODES: Mapping[StopReason, ExitCode] = {
 
 @dataclass(frozen=True)
 class Stop:
-    """How a call ended: one line of text, the next steps as commands, and what stays blocked by whom."""
+    """How a call ended: one line of text, the next steps as commands, and what stays blocked by whom.
+
+    With ``is_choice`` the next steps are ways of doing one thing, else each is a thing of its own.
+    """
 
     reason: StopReason
     text: str
@@ -44,6 +48,12 @@ class Stop:
     task_id: TaskId | None = None
     blocked: Mapping[TaskId, tuple[TaskId, ...]] = field(default_factory=dict)
     held: tuple[HeldParent, ...] = ()
+    is_choice: bool = False
+
+    def with_options(self, options: CallOptions) -> "Stop":
+        """Let the next steps repeat the options of the call; identical ones are given once."""
+        steps = (with_options(step, options) for step in self.next_steps)
+        return replace(self, next_steps=tuple(dict.fromkeys(steps)))
 
     @property
     def exit_code(self) -> ExitCode:

@@ -87,6 +87,11 @@ class Layout:
         return self.private / "approval.json"
 
     @property
+    def agreements(self) -> Path:
+        """What a person agreed to, or was told, of the rights of agents."""
+        return self.private / "agreements.json"
+
+    @property
     def known_records(self) -> Path:
         """The digests of all record files as they were when a run last began."""
         return self.private / "records-known.json"

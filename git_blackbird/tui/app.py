@@ -15,6 +15,7 @@ from git_blackbird.controller.committing import interrupt_commit, is_committing
 from git_blackbird.controller.watching import Picture, Watch
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.next_steps import render_next_steps
 from git_blackbird.model.events import Decided, Event, Notice, RunStarted, Weight
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
@@ -206,7 +207,7 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
 
     def show_stop(self, stop: Stop) -> None:
         """Say how a call ended and what to do next."""
-        text = "\n".join((stop.text, *(f"next step: {step}" for step in stop.next_steps)))
+        text = "\n".join((stop.text, *render_next_steps(stop)))
         self.say(text, is_good=stop.reason in _GOOD_ENDS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
             self.ignore_strays()

@@ -5,16 +5,14 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Reply
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 
 if TYPE_CHECKING:
     from git_blackbird.tui.app import BlackbirdApp
 
 
-async def ask_decision(
-    app: "BlackbirdApp", workspace: Workspace, checkpoint: Checkpoint
-) -> Decision | ReviewAgain | None:
+async def ask_decision(app: "BlackbirdApp", workspace: Workspace, checkpoint: Checkpoint) -> Reply | None:
     """Show a checkpoint; None leaves it open. Cancelled, it says what becomes of a request that was begun."""
     task_id = checkpoint.run.task_id
     draft = app.drafts.message(task_id)

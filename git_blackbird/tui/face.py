@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.workspace import Workspace
+from git_blackbird.messages.rights_text import AGREE, REFUSE, render_ask, render_rights
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Reply
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event
 from git_blackbird.model.plan import Task
 from git_blackbird.tui.asking import ask_decision
+from git_blackbird.tui.modals.chooser import Chooser, Offer
 from git_blackbird.tui.modals.questions import QuestionScreen
 
 if TYPE_CHECKING:
@@ -49,7 +52,14 @@ class TuiFace:
             index += move
         return {one.id: draft.text for one, draft in zip(questions, drafts, strict=True)}
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask, with the answer that starts nothing under the cursor."""
+        self._come_up()
+        offers = [Offer(False, REFUSE), Offer(True, AGREE)]
+        title = "\n".join((*render_rights(question), render_ask(question)))
+        return await self._app.ask(Chooser[bool](title, offers)) is True
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Show the checkpoint and let one of its choices be made."""
         self._come_up()
         return await ask_decision(self._app, self._workspace, checkpoint) or LeftOpen()
@@ -78,7 +88,11 @@ class FaceAtHome:
         """Ask there."""
         return await self._there(self._face.answer(task, questions))
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask there."""
+        return await self._there(self._face.agree(question))
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         """Ask there."""
         return await self._there(self._face.decide(checkpoint))
 

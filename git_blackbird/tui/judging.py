@@ -23,7 +23,7 @@ from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.event_text import render_event
 from git_blackbird.messages.undo_text import undo_lines
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Decision, Retry, ReviewAgain
 from git_blackbird.model.events import Decided
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.run import DecisionState, Run
@@ -54,6 +54,8 @@ async def decide(app: "BlackbirdApp", task_id: str) -> None:
             app.drafts.settle(Decided(checkpoint.run.task_id, run_id, reply.state, elsewhere=False))
             _say_decided(app, recorded)
             _go_on(app, recorded.run)
+        elif isinstance(reply, Retry):
+            app.start("restart", lambda workspace, face: restart_loop(workspace, face, task_id, None))
         elif isinstance(reply, ReviewAgain):
             app.start("review run", lambda workspace, face: review_loop(workspace, face, task_id))
         elif reply is not None:
@@ -78,10 +80,9 @@ def _go_on(app: "BlackbirdApp", run: Run) -> None:
 
 def _say_decided(app: "BlackbirdApp", recorded: Recorded) -> None:
     """Say what was decided, and what a person should know of it."""
-    run = recorded.run
-    if run.decision_state is None:
+    decided = recorded.decided
+    if decided is None:
         return
-    decided = Decided(run.task_id, run.id, run.decision_state, elsewhere=False, commit=recorded.commit)
     moved = (f"the worktree differs from the change in {path}" for path in recorded.moved)
     text = render_event(decided) or ""
     app.say(

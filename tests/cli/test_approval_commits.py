@@ -339,7 +339,7 @@ def test_no_text_of_a_commit_reaches_the_terminal_raw(repo: Path) -> None:
 
 
 def test_commits_of_an_agent_at_work_are_listed(repo: Path) -> None:
-    configure(repo, agent="command")
+    configure(repo, agent="command", execution__acceptNoChange="true")
     configure(
         repo,
         command__run="git commit -q --allow-empty -m made\n"

@@ -44,6 +44,7 @@ def reviewed(program: Program) -> Program:
     for key, value in (
         ("agent", "demo"),
         ("reviews.mode", "parallel"),
+        ("execution.stopAfterEachTask", "false"),
         ("execution.stopGraceSeconds", "0"),
         ("notify.command", ""),
     ):

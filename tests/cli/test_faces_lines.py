@@ -15,7 +15,7 @@ import pytest
 
 from git_blackbird.model.run import DecisionState, RunStatus
 from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, program_environ
-from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
 from tests.support import commit
 
 GREETING = "write src/one.py print(1)\\nprint(2)\nsay I wrote it."
@@ -322,7 +322,7 @@ def test_json_tells_every_event_on_a_line_of_its_own(demo_repo: Path) -> None:
 
 def test_json_streams_output_as_text(repo: Path) -> None:
     commit(repo, {"README.md": "# A project\n"})
-    configure(repo, agent="command", command__run=r"cat >/dev/null; printf 'a\377b\n'")
+    configure(repo, agent="command", command__run=r"cat >/dev/null; printf 'a\377b\n'; touch made")
     put_plan(repo, leaf("a"))
     done = run(repo, "execute", "--json", "--stream")
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -342,13 +342,14 @@ def test_json_tells_the_questions(demo_repo: Path) -> None:
 def test_stream_shows_what_the_agent_prints_made_harmless(repo: Path) -> None:
     commit(repo, {"README.md": "# A project\n"})
     script = r"cat >/dev/null; printf '\033[31mred\033[0m \033]0;title\007end\r\n50%%\r100%%\r\nlast'"
-    configure(repo, agent="command", command__run=script)
+    configure(repo, agent="command", command__run=f"{script}; touch made")
+    agree_to_agent(repo)
     put_plan(repo, leaf("a"))
     done = run(repo, "execute", "--stream")
     assert settled(done.stdout) == (
         "starting a (run 0123456789abcdef, command)\n"
         "red end\n50%\n100%\nlast\n"
-        "completed a: no changes, 0s\n"
+        "completed a: 1 file, +0 -0, 0s\n"
         "every task is done\n"
     )
 
@@ -391,7 +392,8 @@ def test_json_streams_events_as_they_were_printed_beside_the_steps(demo_repo: Pa
 
 def test_a_screen_that_does_not_keep_up_holds_up_no_agent_and_is_told_what_it_missed(repo: Path) -> None:
     commit(repo, {"README.md": "# A project\n"})
-    configure(repo, agent="command", command__run="cat >/dev/null; yes 0123456789abcdef | head -c 20000000")
+    script = "cat >/dev/null; yes 0123456789abcdef | head -c 20000000; touch made"
+    configure(repo, agent="command", command__run=script)
     put_plan(repo, leaf("a"))
     with subprocess.Popen(
         [sys.executable, *PROGRAM, "execute", "--stream"],

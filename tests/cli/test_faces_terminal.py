@@ -29,7 +29,7 @@ from tests.cli.terminal import (
     Terminal,
     program_environ,
 )
-from tests.controller.support import Person, configure, leaf, put_plan, run_to_stop, runs_of
+from tests.controller.support import Person, agree_to_agent, configure, leaf, put_plan, run_to_stop, runs_of
 from tests.support import commit
 
 PENDING = DecisionState.PENDING
@@ -371,6 +371,7 @@ def test_w32_what_an_agent_prints_cannot_steer_the_terminal(repo: Path, options:
         f"printf '{attack}' > \"$(printf 'a\\033]0;x\\007.txt')\""
     )
     configure(repo, agent="command", command__run=script, execution__stopAfterEachTask="true")
+    agree_to_agent(repo)
     put_plan(repo, leaf("a"))
     with Terminal(repo, "execute", *options) as terminal:
         terminal.wait_for_list()
@@ -406,6 +407,7 @@ def spending(repo: Path, tmp_path: Path) -> Path:
     spender.write_text(SPENDER)
     spender.chmod(0o755)
     configure(repo, agent="claude", claude__path=str(spender))
+    agree_to_agent(repo)
     put_plan(repo, leaf("a"), leaf("b"))
     return repo
 
@@ -470,3 +472,53 @@ def test_a_review_is_stopped_by_ctrl_c_and_done_again(demo_repo: Path) -> None:
     assert text.endswith("next step: git blackbird execute")
     (review,) = runs_of(demo_repo, "p")
     assert (review.status, review.parent_review_passed) == (RunStatus.FAILED, None)
+
+
+def test_enter_starts_no_agent_that_may_do_more_than_edit(repo: Path) -> None:
+    commit(repo, {"README.md": "# A project\n"})
+    configure(repo, agent="command", command__run="cat >/dev/null; echo x >$BLACKBIRD_TASK_ID")
+    put_plan(repo, leaf("a"))
+    with Terminal(repo, "execute") as terminal:
+        terminal.wait_for("Start command?")
+        terminal.wait_for("2) Yes, start it")
+        terminal.type(ENTER)
+        assert terminal.end() == 130
+        assert terminal.text.endswith("command was not started")
+    assert runs_of(repo, "a") == ()
+    with Terminal(repo, "execute") as terminal:
+        terminal.wait_for("2) Yes, start it")
+        terminal.type("2", ENTER)
+        assert terminal.end() == 0
+    put_plan(repo, leaf("b"))
+    with Terminal(repo, "execute") as terminal:
+        assert terminal.end() == 0
+        assert "Start command?" not in terminal.plain
+
+
+def test_enter_at_a_failed_run_retries_it(repo: Path) -> None:
+    commit(repo, {"README.md": "# A project\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    put_plan(repo, leaf("a", "write a.out x\nfail-once 7"))
+    with Terminal(repo, "execute") as terminal:
+        terminal.wait_for("1) Retry in a new session")
+        terminal.wait_for_list()
+        terminal.type(ENTER)
+        terminal.wait_for("1) Approve and continue")
+        terminal.wait_for_list(times=2)
+        terminal.type(ENTER)
+        assert terminal.end() == 0
+    assert [run.status for run in runs_of(repo, "a")] == [RunStatus.FAILED, RunStatus.SUCCESS]
+
+
+def test_enter_approves_nothing_where_nothing_was_changed(repo: Path) -> None:
+    commit(repo, {"README.md": "# A project\n"})
+    configure(repo, agent="demo")
+    put_plan(repo, leaf("a", "say Which one do you want?"))
+    with Terminal(repo, "execute") as terminal:
+        terminal.wait_for("a decision is due: the agent changed nothing")
+        terminal.wait_for("Which one do you want?")
+        terminal.wait_for_list()
+        terminal.type(ENTER)
+        terminal.wait_for("What should change?")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130

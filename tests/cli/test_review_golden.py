@@ -20,6 +20,8 @@ def plan(program: Program, prompt: str, mends: str = MENDS) -> None:
     commit(program.cwd, {"readme": "one\n"})
     git(program.cwd, "config", "blackbird.agent", "demo")
     program.run("init")
+    git(program.cwd, "config", "blackbird.execution.stopAfterEachTask", "false")
+    git(program.cwd, "config", "blackbird.execution.acceptNoChange", "true")
     program.run(
         *("add", "--id", "docs", "--title", "The documents", "--ac", "They say how well it works"),
         *("--prompt", prompt),
@@ -77,6 +79,8 @@ def test_a_parent_below_a_parent_stands_for_its_leaves(program: Program) -> None
     commit(program.cwd, {"readme": "one\n"})
     git(program.cwd, "config", "blackbird.agent", "demo")
     program.run("init")
+    git(program.cwd, "config", "blackbird.execution.stopAfterEachTask", "false")
+    git(program.cwd, "config", "blackbird.execution.acceptNoChange", "true")
     program.run(
         "add", "--id", "top", "--title", "Top", "--prompt", "require a well | mid | All of it.\\nNow."
     )

@@ -27,6 +27,8 @@ exit 1
 
 def plan_of(program: Program, *tasks: tuple[str, ...]) -> None:
     program.run("init")
+    git(program.cwd, "config", "blackbird.execution.stopAfterEachTask", "false")
+    git(program.cwd, "config", "blackbird.execution.acceptNoChange", "true")
     for task_id, prompt, *more in tasks:
         program.run("add", "--id", task_id, "--title", f"Task {task_id}", "--prompt", prompt, *more)
     program.transcript.clear()

@@ -8,19 +8,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from git_blackbird.controller.agents import chosen_agent
+from git_blackbird.controller.consent import Consent
 from git_blackbird.controller.face import Face, LeftOpen
 from git_blackbird.controller.holding import hold_controller
 from git_blackbird.controller.loop import Loop, Opening
 from git_blackbird.controller.requests import execute_loop
 from git_blackbird.controller.workspace import Workspace, open_workspace
 from git_blackbird.controller.world import World
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Decision, Reply
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event, Notice
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import DecisionState, Run
+from git_blackbird.model.settings import Given, Layer
 from git_blackbird.model.stop import Stop
 from tests.support import git
 
@@ -39,10 +43,12 @@ def changes(text: str) -> Decision:
 class Person:
     """A face that replies from a list, and is not here when the list is empty."""
 
-    decisions: list[Decision | LeftOpen] = field(default_factory=list)
+    decisions: list[Reply | LeftOpen] = field(default_factory=list)
     answers: list[Mapping[str, str] | LeftOpen] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     checkpoints: list[Checkpoint] = field(default_factory=list)
+    agreements: list[RightsQuestion] = field(default_factory=list)
+    agrees: bool | None = True
     wants_output: bool = False
 
     def notify(self, event: Event) -> None:
@@ -53,7 +59,11 @@ class Person:
     ) -> Mapping[str, str] | LeftOpen | None:
         return self.answers.pop(0) if self.answers else None
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        self.agreements.append(question)
+        return self.agrees
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         self.checkpoints.append(checkpoint)
         return self.decisions.pop(0) if self.decisions else None
 
@@ -119,6 +129,13 @@ def configure(repo: Path, **values: str) -> None:
     """Set keys of this clone; ``__`` stands for the dot."""
     for name, value in values.items():
         git(repo, "config", f"blackbird.{name.replace('__', '.')}", value)
+
+
+def agree_to_agent(repo: Path) -> None:
+    """Agree, as a person would once, to what the configured agent may do without a stop after each task."""
+    no_stop = Given("execution.stopAfterEachTask", False, Layer.FLAG, "a test")
+    workspace = open_workspace(make_world(repo), [no_stop])
+    asyncio.run(Consent(workspace, Person()).require(chosen_agent(workspace)))
 
 
 def run_to_stop(

@@ -716,3 +716,23 @@ def test_a_refused_approval_is_none_that_was_cut_off(waiting: Path) -> None:
     hook(waiting, "pre-commit", "exit 1")
     refused(waiting)
     assert cut_off_lines(waiting) == []
+
+
+def test_approving_what_is_done_and_uncommitted_commits_it(waiting: Path) -> None:
+    configure(waiting, execution__stopAfterEachTask="false")
+    put_plan(waiting, leaf("z", "write z.out x"))
+    execute(waiting, None, "z")
+    assert status(waiting, "z") == Status.DONE
+    recorded = record_decision(open_at(waiting), "z", APPROVE)
+    assert recorded.commit is not None
+    assert git(waiting, "show", "--format=%s", "--name-only", "HEAD").splitlines() == ["Task z", "", "z.out"]
+    with pytest.raises(RequestError, match=r"no decision is pending on z .* commit [0-9a-f]{12}"):
+        record_decision(open_at(waiting), "z", APPROVE)
+
+
+def test_nothing_is_left_to_approve_where_approvals_commit_nothing(waiting: Path) -> None:
+    configure(waiting, execution__stopAfterEachTask="false", execution__commit="never")
+    put_plan(waiting, leaf("z", "write z.out x"))
+    execute(waiting, None, "z")
+    with pytest.raises(RequestError, match="no decision is pending on z"):
+        record_decision(open_at(waiting), "z", APPROVE)

@@ -22,7 +22,7 @@ def note(oid: str, owner: str = "$BLACKBIRD_RUN_ID") -> str:
 
 
 def agent(repo: Path, *lines: str) -> None:
-    configure(repo, agent="command", command__run="\n".join(lines), execution__stopGraceSeconds="0")
+    configure(repo, agent="command", command__run="\n".join(lines), execution__acceptNoChange="true")
 
 
 def test_what_was_noted_for_a_run_is_on_its_record(planned: Path) -> None:

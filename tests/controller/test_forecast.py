@@ -83,7 +83,8 @@ def test_an_execute_starts_what_the_dry_run_said(
     repo = tmp_path_factory.mktemp("forecast")
     git(repo, "init", "-q", "-b", "main")
     commit(repo, {"README.md": "x\n"})
-    configure(repo, agent="demo", execution__parentReviewEnabled=str(reviews).lower())
+    configure(repo, agent="demo", execution__acceptNoChange="true")
+    configure(repo, execution__parentReviewEnabled=str(reviews).lower())
     put_plan(repo, *plan.tasks.values())
     foreseen = [task.id for task in forecast(open_at(repo), [], limit).order]
     person = Person()

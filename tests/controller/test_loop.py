@@ -50,7 +50,7 @@ from tests.support import commit, git, write
 def demo(repo: Path) -> Path:
     """A repository whose plans are done by the embedded agent."""
     commit(repo, {"a.txt": "one\n"})
-    configure(repo, agent="demo", execution__stopGraceSeconds="1")
+    configure(repo, agent="demo", execution__stopGraceSeconds="1", execution__acceptNoChange="true")
     return repo
 
 

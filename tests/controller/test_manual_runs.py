@@ -17,7 +17,7 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.refs import run_trees
 from git_blackbird.model.change import FileStatus
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Reply
 from git_blackbird.model.commits import Source
 from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
@@ -390,7 +390,7 @@ class Hesitant(Person):
 
     repo: Path
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         if not self.checkpoints:
             self.checkpoints.append(checkpoint)
             was = head_of(self.repo)

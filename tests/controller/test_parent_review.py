@@ -60,7 +60,7 @@ TWO_ROUNDS = "append a.txt second\n"
 @pytest.fixture
 def demo(repo: Path) -> Path:
     commit(repo, {"README.md": "x\n"})
-    configure(repo, agent="demo", execution__stopGraceSeconds="0")
+    configure(repo, agent="demo", execution__stopGraceSeconds="0", execution__acceptNoChange="true")
     return repo
 
 

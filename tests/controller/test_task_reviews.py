@@ -12,7 +12,7 @@ from git_blackbird.controller.status_changes import set_status
 from git_blackbird.controller.task_reviews import review_again
 from git_blackbird.errors import RequestError
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, ReviewAgain
+from git_blackbird.model.choices import Decision, Reply, ReviewAgain
 from git_blackbird.model.findings import Action, Overall
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status
@@ -188,10 +188,10 @@ def by_hand(repo: Path, task_id: str = "a", person: Person | None = None) -> Sto
 def test_a_person_may_have_the_change_reviewed_again_before_deciding(demo: Path) -> None:
     put_plan(demo, leaf("a", f"{CLEAR}\ncode-fail 3"))
     person = Person()
-    replies: list[Decision | ReviewAgain] = [ReviewAgain(), APPROVE]
+    replies: list[Reply] = [ReviewAgain(), APPROVE]
 
     class Patient(Person):
-        async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+        async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
             person.checkpoints.append(checkpoint)
             return replies.pop(0)
 
@@ -220,9 +220,9 @@ class Retrying(Person):
 
     def __init__(self, *decisions: Decision) -> None:
         super().__init__()
-        self.replies: list[Decision | ReviewAgain] = [ReviewAgain(), *decisions]
+        self.replies: list[Reply] = [ReviewAgain(), *decisions]
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         self.checkpoints.append(checkpoint)
         make_well(Path(checkpoint.run.repo_root or ""))
         return self.replies.pop(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from git_blackbird.model.plan import Task
 from git_blackbird.model.run import ReviewState
 from tests.cli.terminal import PROGRAM
-from tests.controller.support import configure, execute, leaf, open_at, parent_of, put_plan
+from tests.controller.support import agree_to_agent, configure, execute, leaf, open_at, parent_of, put_plan
 from tests.crash.running import INJECTED, run
 from tests.git.support import script
 from tests.support import commit, git, write
@@ -48,6 +48,7 @@ def _by_command(repo: Path) -> None:
     _start(repo, leaf("a"), execution__stopAfterEachTask="true")
     own = "git diff --cached --quiet || git commit -q -m own"
     configure(repo, agent="command", command__run=f"echo 1 >x.txt; git add x.txt; {own}")
+    agree_to_agent(repo)
 
 
 def _waiting(repo: Path) -> None:

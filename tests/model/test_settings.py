@@ -267,6 +267,7 @@ def test_whatever_is_configured_every_key_keeps_a_usable_value(
 # What protects its user: a loose value, and a strict one.
 PROTECTING = {
     "execution.stopAfterEachTask": (False, True),
+    "execution.acceptNoChange": (True, False),
     "execution.commit": ("approved", "never"),
     "execution.parentReviewEnabled": (False, True),
     "execution.timeoutMinutes": (1440, 10),

@@ -11,8 +11,9 @@ from git_blackbird.controller.watching import Watch
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.controller.world import World
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.agent_rights import RightsQuestion
 from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, Choice, Decision, ReviewAgain
+from git_blackbird.model.choices import STATE_OF, Choice, Decision, Reply, Retry
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.events import Event
 from git_blackbird.model.plan import Task
@@ -71,7 +72,10 @@ class AtScreen:
         self._person.notify(event)
         self._shown.notify(event)
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | ReviewAgain | LeftOpen | None:
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        return await self._person.agree(question)
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
         asked = asyncio.create_task(self._shown.decide(checkpoint))
         try:
             await self._see(CheckpointScreen)
@@ -102,7 +106,7 @@ class AtScreen:
         finally:
             await _end(asked)
 
-    async def _type_decision(self, checkpoint: Checkpoint, reply: Decision | ReviewAgain | LeftOpen) -> None:
+    async def _type_decision(self, checkpoint: Checkpoint, reply: Reply | LeftOpen) -> None:
         if isinstance(reply, LeftOpen):
             await self._pilot.press(LEAVE)
             return
@@ -120,13 +124,14 @@ class AtScreen:
         await wait_for(self._pilot, lambda: isinstance(self._pilot.app.screen, screen))
 
 
-def _digit(checkpoint: Checkpoint, reply: Decision | ReviewAgain) -> str:
-    wanted = (
-        Choice.REVIEW_AGAIN
-        if isinstance(reply, ReviewAgain)
-        else next(choice for choice, state in STATE_OF.items() if state is reply.state)
-    )
-    return str([offer.choice for offer in checkpoint.offers()].index(wanted) + 1)
+def _digit(checkpoint: Checkpoint, reply: Reply) -> str:
+    return str([_is_said_by(offer.choice, reply) for offer in checkpoint.offers()].index(True) + 1)
+
+
+def _is_said_by(choice: Choice, reply: Reply) -> bool:
+    if isinstance(reply, Decision):
+        return STATE_OF.get(choice) is reply.state
+    return choice is (Choice.RETRY if isinstance(reply, Retry) else Choice.REVIEW_AGAIN)
 
 
 def _keys_of_answer(question: Question, answer: str) -> tuple[str, ...]:

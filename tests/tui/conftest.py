@@ -13,7 +13,7 @@ from tests.tui.tmux import Tmux
 @pytest.fixture
 def planned(repo: Path) -> Path:
     commit(repo, {"README.md": "# Here\n"})
-    configure(repo, agent="demo")
+    configure(repo, agent="demo", execution__acceptNoChange="true")
     return repo
 
 

@@ -34,7 +34,7 @@ PROMPT = "write a.txt one\nsay It is written.\non-feedback write a.txt two"
 @pytest.fixture
 def planned(repo: Path) -> Path:
     commit(repo, {"README.md": "# Here\n", "src/deep/name.py": "pass\n"})
-    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    configure(repo, agent="demo", execution__stopAfterEachTask="true", execution__acceptNoChange="true")
     put_plan(repo, leaf("alpha", PROMPT), leaf("beta", "write b.txt one", deps=["alpha"]))
     return repo
 
@@ -311,7 +311,7 @@ def test_questions_are_answered_by_option_and_in_words(planned: Path) -> None:
 
 
 def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
-    put_plan(planned, leaf("alpha", "ask tone Which tone? | friendly | formal"))
+    put_plan(planned, leaf("alpha", "ask tone Which tone? | friendly | formal\nanswered tone tone.txt"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
@@ -345,3 +345,55 @@ def test_a_hostile_diff_is_shown_harmlessly_and_its_widest_line_to_the_end(plann
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session)
+
+
+def test_enter_at_a_failed_run_retries_it_and_approves_nothing(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one\nfail-once 7"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await see(app, pilot, "Run status: failed", "1. Retry in a new session", "3. Accept as it is")
+        await pilot.press("enter")
+        await see(app, pilot, "Run status: success", "1. Approve and continue")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session, (100, 40))
+    assert status(planned, "alpha") == Status.DONE
+    assert states(planned, "alpha") == [DecisionState.REJECTED, DecisionState.APPROVED_CONTINUE]
+
+
+def test_a_failed_run_is_accepted_while_nothing_runs(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one\nfail 7"))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await wait_for(pilot, lambda: bool(app.main.required))
+        await pilot.press("d")
+        await see(app, pilot, "3. Accept as it is")
+        await pilot.press("3", "enter")
+        await see(app, pilot, "accepted alpha as it is, though its run failed")
+
+    drive(planned, session, (100, 40))
+    assert status(planned, "alpha") == Status.DONE
+
+
+def test_an_agent_with_more_rights_starts_only_when_that_is_agreed_to(planned: Path) -> None:
+    configure(planned, agent="command", command__run="cat >/dev/null; echo x >made")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await see(app, pilot, "Start command?", "This call stops for a decision after each task.")
+        await pilot.press("enter")
+        await see(app, pilot, "command was not started")
+        assert runs_of(planned, "alpha") == ()
+        await wait_for(pilot, lambda: is_over(app))
+        await pilot.press("e")
+        await see(app, pilot, "Start command?")
+        await pilot.press("2", "enter")
+        await see(app, pilot, "Task: alpha")
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(planned, session, (100, 40))
+    assert status(planned, "alpha") == Status.DONE

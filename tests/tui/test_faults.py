@@ -18,7 +18,7 @@ from git_blackbird.model.run import Run, RunStatus, TerminalReason
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.help import Help
-from tests.controller.support import configure, leaf, put_plan, runs_of, status
+from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driving import QuickApp, drive, driven, screen_text, see, wait_for
 from tests.tui.tmux import PATIENCE_SECONDS, Tmux
@@ -207,6 +207,7 @@ def test_a_bug_is_reported_as_that_of_any_command(planned: Path, tmux: Tmux, tem
 @needs_tmux
 def test_a_terminal_that_is_gone_leaves_no_agent_however_stubborn(planned: Path, tmux: Tmux) -> None:
     configure(planned, agent="command", command__run=STUBBORN)
+    agree_to_agent(planned)
     tmux.open(planned)
     tmux.wait_for("1 task: 1 todo (1 ready)")
     tmux.press("e")

@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 from git_blackbird.model.run import RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.printed import Printed
-from tests.controller.support import configure, leaf, put_plan, runs_of
+from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
 from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
 
 MANY = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done"
@@ -15,6 +15,8 @@ MANY = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done"
 
 def prepare(repo: Path, command: str) -> None:
     configure(repo, agent="command", command__run=f"cat >/dev/null; {command}")
+    configure(repo, execution__acceptNoChange="true")
+    agree_to_agent(repo)
     put_plan(repo, leaf("alpha"))
 
 

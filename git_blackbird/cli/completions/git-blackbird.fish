@@ -40,6 +40,7 @@ key codex.args text more arguments for codex
 key command.run text the shell command of the agent `command`
 key command.schema words:true|false the command honours BLACKBIRD_RESPONSE_SCHEMA
 key execution.stopAfterEachTask words:true|false stop for a decision after each task
+key execution.acceptNoChange words:true|false a task may be done without a change and without a decision
 key execution.commit words:never|approved what is committed when a change is approved
 key execution.parentReviewEnabled words:true|false review a parent when all its children are done
 key execution.timeoutMinutes text longest run

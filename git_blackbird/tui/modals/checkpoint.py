@@ -19,11 +19,11 @@ from git_blackbird.model.checkpoint import Checkpoint, OtherBranch
 from git_blackbird.model.choices import (
     APPROVE_ANYWAY,
     APPROVES,
-    STATE_OF,
     VIEWS,
     Choice,
     Decision,
-    ReviewAgain,
+    Reply,
+    reply_of,
 )
 from git_blackbird.model.run import DecisionState
 from git_blackbird.model.text import clean_line
@@ -38,7 +38,7 @@ _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
 _KEYS_AFTER_REQUEST = "enter chooses, v shows the diff, s that since the request, esc leaves it open"
 
 
-class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
+class CheckpointScreen(ScrollingModal[Reply]):
     """Shows a checkpoint and lets one of its choices be made; None leaves it open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -62,23 +62,18 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
             Offer(offer.choice, offer.label, obstacle=_obstacle(self.checkpoint, offer.choice))
             for offer in self.checkpoint.offers()
         ]
+        start = [offer.value for offer in offers].index(self.checkpoint.preselected)
         with Vertical(classes="box full"):
             yield Static(TITLE, classes="title", markup=False)
             with ContentSwitcher(id="shown", initial="said"):
                 with VerticalScroll(id="said", can_focus=False):
                     yield Static(drawn(render_checkpoint(self.checkpoint)), markup=False)
                 yield LineView(id="diff")
-            yield ChoiceList(offers, self._likeliest())
+            yield ChoiceList(offers, start)
             yield Static(self._keys(), classes="keys", markup=False)
 
     def _keys(self) -> str:
         return _KEYS if self.checkpoint.since_request is None else _KEYS_AFTER_REQUEST
-
-    def _likeliest(self) -> int:
-        """Begin where nothing is approved that failed, or in which reviewers found something."""
-        choices = [offer.choice for offer in self.checkpoint.offers()]
-        possible = self.checkpoint.is_possible(Choice.REQUEST_CHANGES)
-        return choices.index(Choice.REQUEST_CHANGES) if self.checkpoint.is_doubtful and possible else 0
 
     def on_mount(self) -> None:
         """Begin in the list; what was typed before is for whatever was there before."""
@@ -93,23 +88,21 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
             self.action_view(choice)
         elif choice is Choice.REQUEST_CHANGES:
             await self._compose_request()
-        elif choice is Choice.REVIEW_AGAIN:
-            self.give(ReviewAgain())
         elif choice in APPROVES and self.checkpoint.other_branch is not None:
             await self._ask_branch(choice, self.checkpoint.other_branch)
         else:
-            self.give(Decision(STATE_OF[choice]))
+            self.give(reply_of(choice))
 
     async def _ask_branch(self, choice: Choice, found: OtherBranch) -> None:
         """Ask whether to approve on another branch than the run's."""
 
-        def take(decision: Decision | None) -> None:
-            if decision is not None:
-                self.give(decision)
+        def take(reply: Reply | None) -> None:
+            if reply is not None:
+                self.give(reply)
 
-        approval = Decision(STATE_OF[choice], branch_confirmed=True)
-        offers: list[Offer[Decision | None]] = [Offer(None, "Go back"), Offer(approval, APPROVE_ANYWAY)]
-        await self.app.push_screen(Chooser[Decision | None](f"Careful: {found.text}.", offers), take)
+        approval = reply_of(choice, branch_confirmed=True)
+        offers: list[Offer[Reply | None]] = [Offer(None, "Go back"), Offer(approval, APPROVE_ANYWAY)]
+        await self.app.push_screen(Chooser[Reply | None](f"Careful: {found.text}.", offers), take)
 
     async def _compose_request(self) -> None:
         suggestion = self.checkpoint.suggestion

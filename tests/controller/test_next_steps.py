@@ -1,0 +1,100 @@
+"""Stories of next steps: following one gives up no protection, and a program can run it as it stands."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_blackbird.model.commands import EXECUTE, CallOptions, task_command
+from tests.cli.terminal import PROGRAM, program_environ
+from tests.controller.support import configure, leaf, put_plan
+from tests.support import commit
+
+
+@pytest.fixture
+def planned(repo: Path) -> Path:
+    commit(repo, {"a.txt": "one\n"})
+    put_plan(repo, leaf("a", "write a.out x"), leaf("b", "write b.out x"), leaf("q", "ask x Which?"))
+    return repo
+
+
+def run(repo: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, *PROGRAM, *args]
+    return subprocess.run(
+        argv, cwd=repo, env=program_environ(), input=stdin, capture_output=True, text=True, check=False
+    )
+
+
+def stop_of(repo: Path, *args: str) -> dict[str, Any]:
+    stop: dict[str, Any] = json.loads(run(repo, *args, "--json").stdout.splitlines()[-1])
+    return stop
+
+
+def test_they_repeat_the_options_of_the_call(planned: Path) -> None:
+    given = ("--stop-after-each", "--reviews", "off", "--agent", "demo", "--no-input")
+    run(planned, "execute", "a", *given)
+    run(planned, "decide", "a", "--approve")
+    done = run(planned, "execute", "--limit", "1", *given)
+    run(planned, "decide", "b", "--approve")
+    assert "next step, one of:" in done.stdout
+    done = run(planned, "execute", "--limit", "1", *given)
+    assert done.stdout.splitlines()[-1] == (
+        "next step: git blackbird resume q --stop-after-each --reviews off --no-input --answer x=VALUE"
+    )
+
+
+def test_several_ways_of_doing_one_thing_stand_together(planned: Path) -> None:
+    done = run(planned, "execute", "--stop-after-each", "--agent", "demo", "--no-input")
+    assert done.stdout.splitlines()[-6:] == [
+        "a decision is due on a",
+        "next step, one of:",
+        "  git blackbird decide a --approve    # takes the change",
+        "  git blackbird decide a --request-changes -m TEXT    # has the agent change it, as TEXT says",
+        "  git blackbird decide a --reject    # fails the task; your files stay as they are",
+        "  git blackbird runs a --diff    # shows the change",
+    ]
+
+
+def test_a_program_can_run_each_command_as_it_stands(planned: Path) -> None:
+    configure(planned, agent="demo")
+    stop = stop_of(planned, "execute", "--stop-after-each")
+    assert stop["nextSteps"] == [
+        "git blackbird decide a --approve",
+        "git blackbird decide a --request-changes -F -",
+        "git blackbird decide a --reject",
+        "git blackbird runs a --diff",
+    ]
+    assert stop["steps"][1] == {
+        "command": "git blackbird decide a --request-changes -F -",
+        "template": "git blackbird decide a --request-changes -m TEXT",
+        "says": "has the agent change it, as TEXT says",
+    }
+    due = json.loads(run(planned, "status", "--json").stdout)["data"]["due"]
+    assert [one["command"] for one in due] == [
+        "git blackbird decide a --approve",
+        "git blackbird execute b",
+        "git blackbird execute q",
+    ]
+    requested = stop["nextSteps"][1].split()[2:]
+    assert run(planned, *requested, stdin="more, please\n").returncode == 0
+
+
+def test_options_go_before_blanks_and_before_an_id_that_looks_like_one() -> None:
+    options = CallOptions(agent="demo", stop_after_each=True, no_input=True)
+    restart = task_command("restart", "-a", " -m TEXT", remark="starts it again").with_options(options)
+    assert restart == (
+        "git blackbird restart --stop-after-each --agent demo --no-input -m TEXT -- -a    # starts it again"
+    )
+    assert restart.runnable == ("git blackbird restart --stop-after-each --agent demo --no-input -F - -- -a")
+    assert task_command("decide", "a", " --approve").with_options(options).command == (
+        "git blackbird decide a --approve"
+    )
+    assert EXECUTE.with_options(CallOptions(stop_after_each=False)) == "git blackbird execute --no-stop"
+
+
+def test_a_command_that_needs_words_and_takes_them_in_no_other_way_is_a_template_only() -> None:
+    dismiss = task_command("review dismiss", "p", " --reason TEXT")
+    assert (dismiss.runnable, dismiss.template) == (None, "git blackbird review dismiss p --reason TEXT")
