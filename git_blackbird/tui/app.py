@@ -152,12 +152,11 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         self.set_interval(_LOOK_SECONDS, self.look)
 
     def on_key(self, event: events.Key) -> None:
-        """Say what a key would do that does nothing now; what is typed after it is meant for that."""
+        """Say what a key would do that does nothing now."""
         deed = BY_KEY.get(event.key)
         if self.screen is self.main and deed is not None and not self.is_possible(deed.action):
             about = "" if self.current is None else f" of {self.current.id}"
             self.notify(f"{deed.label}{about} is not possible now", severity="warning", markup=False)
-            self.ignore_strays()
 
     def on_resize(self) -> None:
         """Draw all of it once more a moment later: what was under way was drawn for another size."""
@@ -240,8 +239,18 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         if action == _SUSPEND:
             # In a text its key takes back what was typed last.
             return not isinstance(self.focused, TextArea)
-        is_at_plan = self.screen is self.main and not isinstance(self.focused, Input)
-        return (is_at_plan or action not in _OF_PLAN) and self.is_possible(action)
+        return (self._is_at_plan or action not in _OF_PLAN) and self.is_possible(action)
+
+    @property
+    def _is_at_plan(self) -> bool:
+        """Whether keys are actions on the plan; in the search they are letters."""
+        return self.screen is self.main and not isinstance(self.focused, Input)
+
+    @property
+    def choosing_keys(self) -> frozenset[str]:
+        """On the plan, the keys of its actions as well: a letter of a text would start something there."""
+        keys = super().choosing_keys
+        return keys | BY_KEY.keys() if self._is_at_plan else keys
 
     def is_possible(self, action: str) -> bool:
         """Say whether a deed can be done now."""
