@@ -8,6 +8,7 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
+from git_blackbird.controller.overview import stopped_in
 from git_blackbird.controller.required import Required, required
 from git_blackbird.controller.watching import Picture
 from git_blackbird.model.plan import Plan, Task
@@ -77,7 +78,8 @@ class MainScreen(Screen[None]):
         """Show how everything stands ``now``."""
         self.picture, self._now = picture, now
         overview = picture.overview
-        self.plan_tree.show(picture.plan, frozenset(one.run.task_id for one in overview.running if one.alive))
+        active = frozenset(one.run.task_id for one in overview.running if one.alive)
+        self.plan_tree.show(picture.plan, active, stopped_in(picture.standing))
         self.required = tuple(required(overview))
         self.query_one(Oddities).show(overview)
         self._show_all()
