@@ -185,7 +185,9 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
             if screen in self.screen_stack:
                 # It goes while someone may be typing there.
                 self.ignore_strays()
-                screen.pop_until_active()
+                # At once, not with `pop_until_active`: that pops later, when the next question may be on top.
+                for over in self.screen_stack[: self.screen_stack.index(screen) : -1]:
+                    _ = over.dismiss()
                 screen.give(None)
 
     def tell(self, event: Event) -> None:
