@@ -20,7 +20,6 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean
-from git_blackbird.tui.banner import following
 from git_blackbird.tui.deeds import BY_KEY, DEEDS
 from git_blackbird.tui.ending import EndingApp
 from git_blackbird.tui.hearing import PAUSE_KEY, HearingApp
@@ -376,10 +375,13 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         await self.doing.settings()
 
     def action_answer(self) -> None:
-        """Go to what waits for a person; from there to the next of it."""
-        one = following(self.main.required, None if self.current is None else self.current.id)
-        if one is not None:
-            self.main.plan_tree.select(one.task_id)
+        """Open the next decision; where none is due, go to the next item that waits for a person."""
+        item = self.main.next_required
+        if item is None:
+            return
+        self.main.plan_tree.select(item.task_id)
+        if self.main.is_decision(item):
+            self.action_decide()
 
     def action_switch(self) -> None:
         """Show the task, or what agents do."""

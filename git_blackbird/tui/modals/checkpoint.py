@@ -54,6 +54,9 @@ class CheckpointScreen(ScrollingModal[Decision | ReviewAgain]):
             Offer(offer.choice, offer.label, obstacle=_obstacle(self.checkpoint, offer.choice))
             for offer in self.checkpoint.offers()
         ]
+        yield Static(
+            f"Action required: your decision on {self.checkpoint.task.id}", classes="banner", markup=False
+        )
         with Vertical(classes="box full"):
             yield Static(TITLE, classes="title", markup=False)
             with ContentSwitcher(id="shown", initial="said"):
