@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from git_blackbird.cli.confirm import confirm
 from git_blackbird.cli.context import Invocation
 from git_blackbird.controller.editing import WantsAgain
 from git_blackbird.errors import InterruptedByUserError, RequestError
@@ -20,9 +21,9 @@ def asks_again(call: Invocation) -> WantsAgain:
 
 
 def _ask(fault: RequestError) -> bool:
-    click.echo(f"error: {clean(fault.message)}", err=True)
     try:
-        return click.confirm("edit it again?", default=True, err=True)
-    except click.Abort:
+        click.echo(f"error: {clean(fault.message)}", err=True)
+        return confirm("edit it again?", default=True, err=True)
+    except (click.Abort, KeyboardInterrupt):
         click.echo(err=True)
         raise InterruptedByUserError("interrupted") from None

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import click
 
+from git_blackbird.cli.confirm import confirm
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.controller.deinit import Part, Remains, Removal, remove_parts, survey
 from git_blackbird.controller.workspace import open_workspace
@@ -51,7 +52,7 @@ def _agreed(found: Iterable[Remains], parts: Iterable[Part]) -> list[Part]:
     return [
         one.part
         for one in found
-        if one.part in parts and one.is_there and click.confirm(f"Remove {one.part.value}?", default=False)
+        if one.part in parts and one.is_there and confirm(f"Remove {one.part.value}?", default=False)
     ]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from git_blackbird.cli.confirm import confirm
 from git_blackbird.cli.context import Invocation, command_options
 from git_blackbird.cli.output import Output
 from git_blackbird.controller.hooks import (
@@ -74,7 +75,7 @@ def offer_hook(call: Invocation) -> Done | None:
     if view.state is not HookState.ABSENT or view.obstacle is not None:
         return None
     call.output.say(_OFFER)
-    return install_aloud(call) if click.confirm("Install it?", default=True) else None
+    return install_aloud(call) if confirm("Install it?", default=True) else None
 
 
 def install_aloud(call: Invocation) -> Done:

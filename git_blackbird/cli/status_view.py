@@ -330,7 +330,7 @@ def _execute(overview: Overview) -> str:
         remark = f"by name; without one, execute stops at {stops_at}"
         return task_command("execute", overview.ready[0].id, remark=remark)
     first = ", ".join(overview.unfinished[:MAX_LISTED])
-    return f"{EXECUTE}    # continues {first} first" if first else EXECUTE
+    return EXECUTE.with_remark(f"continues {first} first") if first else EXECUTE
 
 
 def review_wait_data(waiting: WaitingParent) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
 from git_blackbird.model.settings import Problem
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.undo import Undo
-from git_blackbird.model.unreadable import blocked_tasks, full_readiness, may_start, ready_tasks
+from git_blackbird.model.unreadable import blocked_tasks, full_readiness, is_stopped, may_start, ready_tasks
 from git_blackbird.storage.locks import controller_holder, run_being_approved
 from git_blackbird.storage.store import Image
 from git_blackbird.storage.undo import load_undo
@@ -250,6 +250,14 @@ def stopped_tasks(workspace: Workspace, plan: Plan) -> frozenset[TaskId]:
             is_usable(below.id) for name in (task.id, *task.deps) for below in subtree(plan, plan.tasks[name])
         )
     )
+
+
+def stopped_in(standing: Standing) -> frozenset[TaskId]:
+    """Return what ``stopped_tasks`` does where all records have been read."""
+    if not standing.unreadable:
+        return NONE_STOPPED
+    ready = (task for task in standing.plan.leaves() if is_ready(standing.plan, task))
+    return frozenset(task.id for task in ready if is_stopped(standing, task))
 
 
 def _waiting_label(plan: Plan, task: Task) -> str:

@@ -21,7 +21,6 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Task
 from git_blackbird.model.stop import Stop, StopReason
 from git_blackbird.model.text import clean
-from git_blackbird.tui.banner import following
 from git_blackbird.tui.deeds import BY_KEY, DEEDS
 from git_blackbird.tui.ending import EndingApp
 from git_blackbird.tui.hearing import PAUSE_KEY, HearingApp
@@ -153,12 +152,11 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         self.set_interval(_LOOK_SECONDS, self.look)
 
     def on_key(self, event: events.Key) -> None:
-        """Say what a key would do that does nothing now; what is typed after it is meant for that."""
+        """Say what a key would do that does nothing now."""
         deed = BY_KEY.get(event.key)
         if self.screen is self.main and deed is not None and not self.is_possible(deed.action):
             about = "" if self.current is None else f" of {self.current.id}"
             self.notify(f"{deed.label}{about} is not possible now", severity="warning", markup=False)
-            self.ignore_strays()
 
     def on_resize(self) -> None:
         """Draw all of it once more a moment later: what was under way was drawn for another size."""
@@ -187,7 +185,9 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
             if screen in self.screen_stack:
                 # It goes while someone may be typing there.
                 self.ignore_strays()
-                screen.pop_until_active()
+                # At once, not with `pop_until_active`: that pops later, when the next question may be on top.
+                for over in self.screen_stack[: self.screen_stack.index(screen) : -1]:
+                    _ = over.dismiss()
                 screen.give(None)
 
     def tell(self, event: Event) -> None:
@@ -241,8 +241,18 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         if action == _SUSPEND:
             # In a text its key takes back what was typed last.
             return not isinstance(self.focused, TextArea)
-        is_at_plan = self.screen is self.main and not isinstance(self.focused, Input)
-        return (is_at_plan or action not in _OF_PLAN) and self.is_possible(action)
+        return (self._is_at_plan or action not in _OF_PLAN) and self.is_possible(action)
+
+    @property
+    def _is_at_plan(self) -> bool:
+        """Whether keys are actions on the plan; in the search they are letters."""
+        return self.screen is self.main and not isinstance(self.focused, Input)
+
+    @property
+    def choosing_keys(self) -> frozenset[str]:
+        """On the plan, the keys of its actions as well: a letter of a text would start something there."""
+        keys = super().choosing_keys
+        return keys | BY_KEY.keys() if self._is_at_plan else keys
 
     def is_possible(self, action: str) -> bool:
         """Say whether a deed can be done now."""
@@ -366,10 +376,13 @@ class BlackbirdApp(EndingApp, ThemedApp, HearingApp):
         await self.doing.settings()
 
     def action_answer(self) -> None:
-        """Go to what waits for a person; from there to the next of it."""
-        one = following(self.main.required, None if self.current is None else self.current.id)
-        if one is not None:
-            self.main.plan_tree.select(one.task_id)
+        """Open the next decision; where none is due, go to the next item that waits for a person."""
+        item = self.main.next_required
+        if item is None:
+            return
+        self.main.plan_tree.select(item.task_id)
+        if self.main.is_decision(item):
+            self.action_decide()
 
     def action_switch(self) -> None:
         """Show the task, or what agents do."""

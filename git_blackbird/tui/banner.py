@@ -36,10 +36,9 @@ class Notice(Static):
 class Banner(Notice):
     """What is due from a person."""
 
-    def show(self, waiting: Sequence[Required], here: TaskId | None) -> None:
-        """Count what waits for a person, and name that to which a key leads from ``here``."""
-        one = following(waiting, here)
-        self.say("" if one is None else _said(len(waiting), one))
+    def show(self, count: int, item: Required | None, verb: str) -> None:
+        """Count what is due, and name the item that a key leads to; ``verb`` is what the key does with it."""
+        self.say("" if item is None else _banner_text(count, item, verb))
 
 
 class Oddities(Notice):
@@ -66,9 +65,9 @@ def _oddities(overview: Overview) -> Iterator[str]:
         yield counted(len(settings), "remark") + " on the configuration ([c])"
 
 
-def _said(count: int, one: Required) -> str:
-    why = f"\n  {clean_line(one.why)}" if one.why else ""
-    return f"Action required ({count}): {one.task_id}: {one.what}  [a] shows it{why}"
+def _banner_text(count: int, item: Required, verb: str) -> str:
+    why = f"\n  {clean_line(item.why)}" if item.why else ""
+    return f"Action required ({count}): {item.task_id}: {item.what}  [a] {verb} it{why}"
 
 
 def summary(overview: Overview) -> str:

@@ -71,7 +71,14 @@ DEEDS = (
         is_shown=False,
     ),
     Deed("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
-    Deed("a", "answer", "Action", "go to what waits for you", "status", is_of_task=False),
+    Deed(
+        "a",
+        "answer",
+        "Action",
+        "open the next decision, or go to what waits for you",
+        "status",
+        is_of_task=False,
+    ),
     Deed(
         "c",
         "settings",

@@ -1,4 +1,4 @@
-"""Which keys and clicks count: one that was meant for what was there before must decide nothing."""
+"""Drop keys and clicks that were aimed at the previous screen and would decide something on this one."""
 
 from collections.abc import Awaitable, Coroutine
 
@@ -9,31 +9,32 @@ from textual.timer import Timer
 PAUSE_KEY = "ctrl+c"
 _ALWAYS_HEARD = frozenset({PAUSE_KEY, "ctrl+z"})
 """What decides nothing."""
+_CHOOSING_KEYS = frozenset({"enter", *"0123456789"})
 _LEFT_BUTTON = 1
 
 
 class HearingApp(App[None]):
-    """Passes over keys while what is shown is about to change, or has changed by itself."""
+    """Drops all input while a screen is being opened, and what chooses just after one came up unasked."""
 
     pause_seconds = 0.5
-    """How long no key may come before keys count again."""
+    """How long keys that choose are dropped, whatever is typed meanwhile."""
 
     _pause: Timer | None = None
     _is_opening = False
 
     @property
-    def is_deaf(self) -> bool:
-        """Whether keys do not count now."""
-        return self._pause is not None or self._is_opening
+    def choosing_keys(self) -> frozenset[str]:
+        """The keys that choose or start something on the current screen."""
+        return _CHOOSING_KEYS
 
     def ignore_strays(self) -> None:
-        """Let no key count until none came for a moment: something comes, or goes, while others are typed."""
+        """Drop what chooses for a moment: the screen changes unasked, perhaps while someone types."""
         if self.pause_seconds and self._pause is None:
             self._pause = self.set_timer(self.pause_seconds, self.hear)
             self.add_class("deaf")
 
     def hear(self) -> None:
-        """Let keys count again."""
+        """Accept all keys again."""
         if self._pause is not None:
             self._pause.stop()
             self._pause = None
@@ -55,19 +56,24 @@ class HearingApp(App[None]):
         self._is_opening = False
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass over what does not count."""
+        """Drop what was aimed at the previous screen."""
         if isinstance(event, events.MouseDown | events.MouseUp) and event.button > _LEFT_BUTTON:
             # They paste, or open menus; here they choose nothing.
             return
-        if self._is_meant(event) and self.is_deaf:
-            if self._pause is not None:
-                self._pause.reset()
-        else:
+        if not self._is_stray(event):
             await super().on_event(event)
 
-    def _is_meant(self, event: events.Event) -> bool:
-        """Whether it is a person's, for something on the screen."""
+    def _is_stray(self, event: events.Event) -> bool:
+        """Whether a person aimed this at the previous screen, as far as can be known."""
+        if event.is_forwarded or not isinstance(
+            event, events.Key | events.Paste | events.MouseDown | events.MouseUp
+        ):
+            return False
+        if isinstance(event, events.Key) and event.key in _ALWAYS_HEARD:
+            return False
+        return self._is_opening or (self._pause is not None and self._chooses(event))
+
+    def _chooses(self, event: events.Event) -> bool:
         if isinstance(event, events.Key):
-            return not event.is_forwarded and event.key not in _ALWAYS_HEARD
-        pressed = isinstance(event, events.Paste | events.MouseDown | events.MouseUp)
-        return pressed and not event.is_forwarded
+            return event.key in self.choosing_keys
+        return not isinstance(event, events.Paste)

@@ -8,11 +8,12 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
+from git_blackbird.controller.overview import stopped_in
 from git_blackbird.controller.required import Required, required
 from git_blackbird.controller.watching import Picture
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.text import clean_line
-from git_blackbird.tui.banner import Banner, Oddities, summary
+from git_blackbird.tui.banner import Banner, Oddities, following, summary
 from git_blackbird.tui.details import Details
 from git_blackbird.tui.key_line import KeyLine
 from git_blackbird.tui.live import Live, LiveLog
@@ -60,6 +61,17 @@ class MainScreen(Screen[None]):
         """The task under the cursor."""
         return self.plan_tree.current
 
+    @property
+    def next_required(self) -> Required | None:
+        """What the key for what is due leads to: the next decision, or else the next item."""
+        here = None if self.current is None else self.current.id
+        decisions = [item for item in self.required if self.is_decision(item)]
+        return following(decisions or self.required, here)
+
+    def is_decision(self, item: Required) -> bool:
+        """Whether an item is a decision that can be taken now."""
+        return self.picture is not None and self.picture.takes("decide", item.task_id)
+
     def on_mount(self) -> None:
         """Begin in the plan."""
         self.plan_tree.focus()
@@ -77,7 +89,8 @@ class MainScreen(Screen[None]):
         """Show how everything stands ``now``."""
         self.picture, self._now = picture, now
         overview = picture.overview
-        self.plan_tree.show(picture.plan, frozenset(one.run.task_id for one in overview.running if one.alive))
+        active = frozenset(one.run.task_id for one in overview.running if one.alive)
+        self.plan_tree.show(picture.plan, active, stopped_in(picture.standing))
         self.required = tuple(required(overview))
         self.query_one(Oddities).show(overview)
         self._show_all()
@@ -113,7 +126,9 @@ class MainScreen(Screen[None]):
         self._show_all()
 
     def _show_all(self) -> None:
-        self.query_one(Banner).show(self.required, None if self.current is None else self.current.id)
+        item = self.next_required
+        verb = "opens" if item is not None and self.is_decision(item) else "shows"
+        self.query_one(Banner).show(len(self.required), item, verb)
         self._show_summary()
         self._show_task()
         self.refresh_bindings()

@@ -14,7 +14,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from git_blackbird.controller.overview import Filter, label, tree_of_tasks
+from git_blackbird.controller.overview import NONE_STOPPED, Filter, label, tree_of_tasks
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Task
 from git_blackbird.model.text import clean_line
@@ -38,6 +38,8 @@ _LABEL_COLUMNS = 8
 _MOST_INDENT = 12
 _FOLDED, _OPEN, _LEAF, _ACTIVE = "+ ", "- ", "  ", "* "
 _CURSOR, _CURSOR_BLURRED, _PARENT = Style(reverse=True), Style(underline=True), Style(bold=True)
+_ID = Style(dim=True)
+_GAP = "  "
 
 
 Row = tuple[int, Task]
@@ -70,6 +72,7 @@ class PlanTree(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._plan = Plan()
         self._active: frozenset[TaskId] = frozenset()
+        self._stopped = NONE_STOPPED
         self._folded: set[TaskId] = set()
         self._rows: list[Row] = []
         self._cursor = 0
@@ -83,10 +86,13 @@ class PlanTree(ScrollView, can_focus=True):
         """Name what is shown, in order."""
         return tuple(task.id for _, task in self._rows)
 
-    def show(self, plan: Plan, active: frozenset[TaskId]) -> None:
-        """Show a plan; ``active`` are the tasks that agents work on. The cursor stays on its task."""
-        is_same = plan is self._plan
-        self._plan, self._active = plan, active
+    def show(self, plan: Plan, active: frozenset[TaskId], stopped: frozenset[TaskId] = NONE_STOPPED) -> None:
+        """Show a plan. The cursor stays on its task.
+
+        ``active`` are the tasks that agents work on, ``stopped`` the ready ones that may not start.
+        """
+        is_same = plan is self._plan and stopped == self._stopped
+        self._plan, self._active, self._stopped = plan, active, stopped
         if is_same:
             self.refresh()
         else:
@@ -158,7 +164,7 @@ class PlanTree(ScrollView, can_focus=True):
     def _arrange(self, wanted: TaskId | None = None) -> None:
         """Find the rows again, and the cursor's task among them."""
         before = wanted or (self.current.id if self.current is not None else None)
-        admitted = FILTERS[self.filter_index][1]._replace(text=self.searched)
+        admitted = FILTERS[self.filter_index][1]._replace(text=self.searched, stopped=self._stopped)
         rows = tree_of_tasks(self._plan, admitted)
         self._rows = rows if self.searched or not self._folded else list(self._unfolded(rows))
         self._cursor = next((index for index, (_, task) in enumerate(self._rows) if task.id == before), 0)
@@ -192,11 +198,18 @@ class PlanTree(ScrollView, can_focus=True):
 
     def _segments(self, row: Row, width: int) -> Iterator[Segment]:
         depth, task = row
-        word = label(self._plan, task)
+        title_style = _PARENT if task.children else None
+        word = label(self._plan, task, self._stopped)
         room = max(0, width - _LABEL_COLUMNS - 1)
         indent = "  " * min(depth, _MOST_INDENT)
-        text = f"{indent}{self._mark(task)}{task.id}  {clean_line(task.title)}"
-        yield Segment(_fitted(text, room), _PARENT if task.children else None)
+        text = f"{indent}{self._mark(task)}{clean_line(task.title)}"
+        left = room - cell_len(text) - len(_GAP)
+        # The title comes first: what has no room is shown beside the tree.
+        if left >= cell_len(task.id):
+            yield Segment(text, title_style)
+            yield Segment(set_cell_size(f"{_GAP}{task.id}", left + len(_GAP)), _ID)
+        else:
+            yield Segment(_fitted(text, room), title_style)
         style = self.get_component_rich_style(_CLASSES[word], partial=True) if word in _CLASSES else None
         yield Segment(f" {_LABELS.get(word, word):<{_LABEL_COLUMNS}}", style)
 

@@ -37,7 +37,10 @@ def waiting(tmp_path: Path, number: int = 1) -> int:
 
 
 def interrupted(process: subprocess.Popen[str], filtering: int) -> tuple[int, str]:
-    """Press Ctrl+C until the program ends: two presses at once count as one."""
+    """Press Ctrl+C until the program ends: two presses at once count as one.
+
+    Gives its exit status as a shell would: the last press may come when all is done, and end the process.
+    """
     for _ in range(200):
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -45,7 +48,8 @@ def interrupted(process: subprocess.Popen[str], filtering: int) -> tuple[int, st
             break
     said, _ = process.communicate(timeout=PATIENCE_SECONDS)
     wait_until(lambda: not Path(f"/proc/{filtering}").exists())
-    return process.returncode, said
+    code = process.returncode
+    return 128 - code if code < 0 else code, said
 
 
 def test_before_a_run_nothing_is_started(trial: Trial, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import pyte
 
 PATIENCE_SECONDS = 30.0
 ROWS, COLUMNS = 60, 80
-_BEFORE_SIGNAL_SECONDS = 0.05
 PROGRAM = ("-m", "git_blackbird")
 _SOURCES = str(Path(__file__).parents[2])
 
@@ -43,6 +42,7 @@ class Terminal:
             env=program_environ(environ),
             dimensions=(ROWS, COLUMNS),
         )
+        self._child.delaybeforesend = None
         self.mode_before = self.mode()
 
     def __enter__(self) -> Self:
@@ -67,8 +67,6 @@ class Terminal:
 
     def type(self, *keys: str) -> None:
         for key in keys:
-            # Ctrl+C is a signal: one that comes just before a line is read is not seen until there is one.
-            self._child.delaybeforesend = _BEFORE_SIGNAL_SECONDS if key == CTRL_C else None
             self._child.send(key)
 
     def wait_for(self, text: str, *, times: int = 1) -> None:
@@ -78,12 +76,16 @@ class Terminal:
             assert time.monotonic() < deadline, f"{text!r} is not among:\n{self.text}"
             assert self._take() or self.plain.count(text) >= times, f"{text!r} never came:\n{self.text}"
 
-    def wait_to_see(self, text: str) -> None:
-        """Wait until the text stands on the screen: what is there already is not sent again."""
+    def wait_to_see(self, text: str, *, times: int = 1) -> None:
+        """Wait until the text stands on the screen so many times, however often it was sent.
+
+        What is there already is not sent again, and a prompt that is left is sent once more.
+        """
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while text not in self.text:
+        while self.text.count(text) < times:
             assert time.monotonic() < deadline, f"{text!r} is not to be seen:\n{self.text}"
-            assert self._take() or text in self.text, f"{text!r} was never to be seen:\n{self.text}"
+            is_seen = self._take() or self.text.count(text) >= times
+            assert is_seen, f"{text!r} was never to be seen:\n{self.text}"
 
     def wait_for_list(self, *, times: int = 1) -> None:
         self.wait_for("Enter chooses)", times=times)

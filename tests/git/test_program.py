@@ -124,10 +124,13 @@ def started(script: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def test_nothing_is_lost_of_a_process_that_closed_its_pipes_before_it_ended() -> None:
-    with started("echo out; echo err >&2; exec >&- 2>&-; exec sleep 0.3") as process:
+def test_nothing_is_lost_of_a_process_that_closed_its_pipes_before_it_ended(tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    with started(f"echo out; echo err >&2; exec >&- 2>&-; read _ <'{held}'") as process:
         with pytest.raises(subprocess.TimeoutExpired):
             process.communicate(timeout=0.1)
+        held.write_text("\n")
         process.wait()
         assert _collected(process) == Completed(0, b"out\n", b"err\n")
 

@@ -108,18 +108,21 @@ def test_who_names_nothing_or_is_an_agent_takes_nothing_away(used: Trial) -> Non
         said = used.expect(2, "deinit", *args)
         assert "say what to remove" in said
     used.environ["BLACKBIRD_RUN_ID"] = "0123456789abcdef"
-    assert "error: an agent may not take git-blackbird out" in used.expect(1, "deinit", "--all")
+    assert "error: an agent may not remove git-blackbird" in used.expect(1, "deinit", "--all")
     assert everything(used.repo) == was
 
 
 def test_each_part_is_asked_for_on_a_terminal(used: Trial) -> None:
     with Terminal(used.repo, "deinit") as terminal:
+        terminal.wait_for("Remove hooks? [y/N]:")
+        terminal.type("perhaps\r")
+        terminal.wait_for("Error: invalid input")
         for part, answer in (("hooks", "n"), ("refs", "y"), ("state", "n"), ("config", "y")):
-            terminal.wait_for(f"Take {part} away? [y/N]:")
+            terminal.wait_for(f"Remove {part}? [y/N]:")
             terminal.type(f"{answer}\r")
         assert terminal.end() == 0
         assert "removed: refs, config" in terminal.plain
-        assert "Take plan away" not in terminal.plain
+        assert "Remove plan?" not in terminal.plain
     assert git(used.repo, "for-each-ref", "refs/blackbird") == ""
     assert (used.repo / ".git/hooks/post-commit.before-blackbird").exists()
     assert len(used.records("a")) == 1

@@ -8,16 +8,18 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from git_blackbird.controller.decide import record_decision
+from git_blackbird.model.choices import Decision
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.plan import Plan, Status
 from git_blackbird.model.review import Feedback, completion_signature
 from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.tui.app import BlackbirdApp
 from tests.cli.terminal import program_environ
-from tests.controller.support import configure, open_at, put_plan
+from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of
 from tests.model.building import STAMP, plan_of, run, task
 from tests.support import commit
-from tests.tui.driving import drive, see
+from tests.tui.driving import drive, screen_text, see, wait_for
 
 NOBODY = 4_000_000
 # What the next execute does of itself.
@@ -127,8 +129,24 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
             assert not one.why or lines[place + 1].strip().startswith(one.why)
         count = len(required)
         await pilot.press(*["down"] * 11)
-        await see(app, pilot, f"Action required ({count}): decide: decision on run")
-        await pilot.press("home")
+        await see(app, pilot, f"Action required ({count}): decide: decision on run", "[a] opens it")
+        await pilot.press("a")
+        await see(app, pilot, "Action required: your decision on decide", "1. Approve and continue")
+        assert screen_text(app).count("Action required") == 1
+        assert app.current is not None
+        assert app.current.id == "decide"
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+
+    drive(repo, session, (200, 50))
+
+
+def test_without_a_decision_the_key_goes_round_all_that_waits(repo: Path) -> None:
+    put_every_kind(repo)
+    record_decision(open_at(repo), "decide", Decision(DecisionState.REJECTED))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        required = app.main.required
         assert app.current is not None
         assert app.current.id == "asks"
         after_asks = next(place for place, one in enumerate(required) if one.task_id == "asks") + 1
@@ -138,3 +156,30 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
             assert app.current.id == one.task_id
 
     drive(repo, session, (200, 50))
+
+
+def test_the_key_opens_one_decision_after_the_other_from_anywhere(repo: Path) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    put_plan(repo, *(leaf(name, f"write {name}.txt one") for name in ("alpha", "beta", "gamma")))
+    for name in ("alpha", "beta"):
+        execute(repo, None, name)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("end")
+        for name in ("alpha", "beta", "alpha"):
+            await see(app, pilot, f"Action required (2): {name}: decision on run", "[a] opens it")
+            await pilot.press("a")
+            await see(app, pilot, f"Action required: your decision on {name}", "1. Approve and continue")
+            await pilot.press("escape")
+            await wait_for(pilot, lambda: app.screen is app.main)
+        await pilot.press("a")
+        await see(app, pilot, "Action required: your decision on beta")
+        await pilot.press("2", "enter")
+        await see(app, pilot, "Action required (1): alpha: decision on run")
+        await pilot.press("a")
+        await see(app, pilot, "Action required: your decision on alpha")
+
+    drive(repo, session)
+    states = [runs_of(repo, name)[0].decision_state for name in ("alpha", "beta")]
+    assert states == [DecisionState.PENDING, DecisionState.APPROVED_QUIT]

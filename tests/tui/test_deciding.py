@@ -1,8 +1,10 @@
+import asyncio
 import signal
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
 from git_blackbird.controller.decide import record_decision
@@ -10,7 +12,7 @@ from git_blackbird.model.plan import Status
 from git_blackbird.model.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.chooser import Chooser
+from git_blackbird.tui.modals.chooser import Chooser, Offer
 from git_blackbird.tui.modals.questions import QuestionScreen
 from git_blackbird.tui.modals.request import RequestScreen
 from tests.controller.support import (
@@ -130,6 +132,39 @@ def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session, (100, 50))
+
+
+def test_what_is_asked_next_stays_when_a_question_and_what_is_over_it_are_closed(planned: Path) -> None:
+    offers = [Offer(True, "Yes")]
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        first, over, second = (Chooser[bool](title, offers) for title in ("First", "Over it", "Second"))
+
+        is_asked_again = asyncio.Event()
+
+        async def ask_twice() -> None:
+            asking = app.ask(first)
+            asked = asyncio.create_task(asking)
+            await wait_for(pilot, lambda: app.screen is first)
+            await app.push_screen(over)
+            # On a loaded machine, the application comes to its messages as late as this.
+            app.call_later(is_asked_again.wait)
+            asked.cancel()
+            await asyncio.wait([asked])
+            await app.ask(second)
+
+        def note(screen: Screen[object]) -> None:
+            if screen is second:
+                is_asked_again.set()
+
+        app.screen_change_signal.subscribe(app, note, immediate=True)
+        app.run_worker(ask_twice())
+        await see(app, pilot, "Second")
+        await wait_for(pilot, lambda: app.screen_stack == [app.main, second])
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: app.screen_stack == [app.main])
+
+    drive(planned, session)
 
 
 def test_a_decision_from_elsewhere_closes_the_checkpoint_and_what_is_over_it(planned: Path) -> None:

@@ -42,7 +42,7 @@ def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None
             app,
             pilot,
             "3 tasks: 3 todo (2 ready)",
-            "guide-use  Task guide-use",
+            "Task guide-use  guide-use",
             "its dependency guide-faq is todo, not done",
         )
         await pilot.press("k")
@@ -50,6 +50,42 @@ def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None
         assert app.current.id == "guide-faq"
 
     drive(planned, session, (120, 30))
+
+
+def test_titles_come_first_where_there_is_no_room_for_ids(planned: Path) -> None:
+    title = "Say how errors are answered"
+    put_plan(planned, replace(leaf("guide-on-errors-of-users"), title=title), leaf("short"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        tree = [line[:40] for line in screen_text(app).splitlines()]
+        assert "┃  Say how errors are answered READY   ┃" in tree
+        assert "┃  Task short  short           READY   ┃" in tree
+        # The title beside the tree and the details have the id.
+        await see(app, pilot, "guide-on-errors-of-users")
+        await pilot.resize_terminal(160, 30)
+        await see(app, pilot, "┃  Say how errors are answered  guide-on-errors-of-users")
+
+    drive(planned, session)
+
+
+def test_a_task_that_a_record_stops_is_not_shown_as_ready(planned: Path) -> None:
+    put_plan(planned, leaf("alpha"), leaf("beta", deps=["alpha"]), leaf("gamma"))
+    folder = planned / ".blackbird/runs/gamma"
+    folder.mkdir(parents=True)
+    unreadable = folder / "0123456789abcdef.json"
+    unreadable.write_text("{")
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await see(app, pilot, "3 todo (1 ready)", "Task alpha  alpha           READY")
+        await see(app, pilot, "Task gamma  gamma           BLOCKED")
+        await pilot.press("f")
+        assert app.main.plan_tree.shown_ids() == ("alpha",)
+        await pilot.press("f")
+        assert app.main.plan_tree.shown_ids() == ("beta", "gamma")
+        unreadable.unlink()
+        await wait_for(pilot, lambda: app.main.plan_tree.shown_ids() == ("beta",))
+
+    drive(planned, session)
 
 
 def test_what_is_odd_is_said_above_the_plan(planned: Path) -> None:
@@ -136,6 +172,9 @@ def test_what_a_person_owes_is_announced_and_found(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await see(app, pilot, f"Action required (1): alpha: decision on run {run_id}")
         await pilot.press("end", "a")
+        await see(app, pilot, "Action required: your decision on alpha")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
         assert app.current is not None
         assert app.current.id == "alpha"
         command = "git blackbird decide alpha --approve"

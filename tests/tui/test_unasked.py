@@ -1,5 +1,6 @@
 """What comes up by itself takes no key that was meant for what was there before."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from git_blackbird.tui.modals.checkpoint import CheckpointScreen
 from git_blackbird.tui.modals.questions import QuestionScreen
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, see, wait_for
+from tests.tui.driving import PATIENCE_SECONDS, drive, screen_text, see, wait_for
 
 HINT = "esc leaves it open"
 LEFT, RIGHT = 1, 3
@@ -39,8 +40,9 @@ def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path)
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        await pilot.press("down", "enter", "1", "enter", "j", "escape", "v")
+        await pilot.press("enter", "4", "enter")
         assert isinstance(app.screen, CheckpointScreen)
+        assert app.screen.query_one(OptionList).highlighted == 0
         assert HINT not in screen_text(app)
         await see(app, pilot, "a.txt  +1 -0")
         app.hear()
@@ -49,6 +51,37 @@ def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path)
         await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
 
     drive(planned, session, kind=PatientApp)
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
+
+
+def test_keys_that_choose_nothing_work_at_once_where_a_checkpoint_comes_up(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await pilot.press("j", "down", "k", "v")
+        await see(app, pilot, "+one")
+        assert app.screen.query_one(OptionList).highlighted == 1
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
+
+    drive(planned, session, kind=PatientApp)
+    assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.PENDING]
+
+
+def test_keys_pressed_all_the_time_do_not_keep_a_checkpoint_from_being_decided(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while isinstance(app.screen, CheckpointScreen):
+            assert time.monotonic() < deadline, screen_text(app)
+            await pilot.press("j", "k", "enter")
+
+    drive(planned, session, kind=BlackbirdApp)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
 
 
@@ -121,7 +154,7 @@ def test_what_is_typed_where_an_editor_goes_away_starts_nothing(planned: Path) -
         await pilot.press(*"Say")
         record_decision(open_at(planned), "alpha", APPROVE)
         await wait_for(pilot, lambda: app.screen is app.main)
-        await pilot.press("x", "e")
+        await pilot.press("x", "e", "enter", "j", "k")
         assert not app.runner.is_busy
         app.hear()
         await pilot.press("down", "x")
@@ -131,16 +164,20 @@ def test_what_is_typed_where_an_editor_goes_away_starts_nothing(planned: Path) -
     assert [len(runs_of(planned, task)) for task in ("alpha", "beta")] == [1, 1]
 
 
-def test_a_key_that_does_nothing_now_says_so_and_what_is_typed_after_it_starts_nothing(planned: Path) -> None:
-    put_plan(planned, leaf("alpha"))
+def test_the_cursor_moves_on_after_a_key_that_does_nothing_now(planned: Path) -> None:
+    put_plan(planned, leaf("alpha"), leaf("beta"), leaf("gamma"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("m", *"execute")
-        await wait_for(pilot, lambda: "Tell of alpha is not possible now" in screen_text(app))
-        assert not app.runner.is_busy
+        await pilot.press("d")
+        await see(app, pilot, "Decide of alpha is not possible now")
+        for task_id in ("beta", "gamma"):
+            await pilot.press("j")
+            assert app.current is not None
+            assert app.current.id == task_id
+        await pilot.press("home", "x")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
 
     drive(planned, session, kind=PatientApp)
-    assert runs_of(planned, "alpha") == ()
 
 
 def test_ctrl_c_in_an_editor_leaves_the_editor_and_keeps_the_text(planned: Path) -> None:

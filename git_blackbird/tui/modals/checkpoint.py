@@ -63,6 +63,9 @@ class CheckpointScreen(ScrollingModal[Reply]):
             for offer in self.checkpoint.offers()
         ]
         start = [offer.value for offer in offers].index(self.checkpoint.preselected)
+        yield Static(
+            f"Action required: your decision on {self.checkpoint.task.id}", classes="banner", markup=False
+        )
         with Vertical(classes="box full"):
             yield Static(TITLE, classes="title", markup=False)
             with ContentSwitcher(id="shown", initial="said"):
