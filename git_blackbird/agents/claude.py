@@ -153,7 +153,7 @@ class ClaudeAgent:
         told = _POWERS.get(mode, f"do what its permission mode {mode} allows")
         powers = with_args(told, "claude.args", self._settings.claude_args)
         if self._bypasses_as_root:
-            return f"{powers}; as root it is told by IS_SANDBOX=1 that this is a sandbox"
+            return f"{powers}; as root, IS_SANDBOX=1 tells it that this is a sandbox"
         return powers
 
 

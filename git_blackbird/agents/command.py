@@ -74,7 +74,7 @@ class CommandAgent:
         """Whatever it is, nothing holds it."""
         if not self._command:
             return None
-        return Rights(f"do all that you may do yourself: it runs {self._command!a}", (self._command,))
+        return Rights(f"do anything you can do yourself: it runs {self._command!a}", (self._command,))
 
     def new_session(self, random_hex: str) -> str:
         """Name a session; the command sees the same name at every resume."""

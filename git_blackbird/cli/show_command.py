@@ -62,7 +62,7 @@ def _show_prompt(call: Invocation, workspace: Workspace, task_id: str) -> None:
     overview = told.overview
     if overview is not None:
         part = "the beginning of " if overview.is_beginning else ""
-        call.output.note(f"what is told of the project is {part}{overview.file}")
+        call.output.note(f"the agent is told about the project by {part}{overview.file}")
     call.output.data(
         {
             "task": task_id,

@@ -138,8 +138,10 @@ class Trees:
 
         try:
             kind, data = self.objects.read(pygit2.Oid(hex=oid))
-        except (KeyError, ValueError, pygit2.GitError) as error:
-            raise UnusableError(f"the tree {oid} is not in this repository: {error}") from error
+        except KeyError as error:
+            raise UnusableError(f"the tree {oid} is not in this repository") from error
+        except (ValueError, pygit2.GitError) as error:
+            raise UnusableError(f"the tree {oid} cannot be read: {error}") from error
         if kind != pygit2.enums.ObjectType.TREE:
             raise UnusableError(f"the object {oid} is not a tree")
         return data

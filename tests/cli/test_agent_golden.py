@@ -62,7 +62,7 @@ def folder(program: Program, repo: Path) -> Path:
     (folder / "git").symlink_to(shutil.which("git") or "git")
     program.environ["PATH"] = str(folder)
     # Who runs the tests, and where, is not what they are about.
-    as_root = "; as root it is told by IS_SANDBOX=1 that this is a sandbox"
+    as_root = "; as root, IS_SANDBOX=1 tells it that this is a sandbox"
     program.hidden = {**program.hidden, str(Path(demo_agent.__file__).parent): "$PACKAGE", as_root: ""}
     return folder
 

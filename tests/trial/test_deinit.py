@@ -16,11 +16,15 @@ PARTS = ["hooks", "refs", "state", "config", "plan"]
 SURVEY = """\
 hooks   the post-commit hook $REPO/.git/hooks/post-commit; the one from before comes back
 refs    1 reference below refs/blackbird/: the trees that diffs are made of
-state   N files, N kB, 1 run on record: $REPO/.blackbird, $REPO/.git/blackbird
-config  3 keys in this repository's git config: $KEYS
+state   N files, N kB, 1 run on record: $REPO/.blackbird, $REPO/.git/blackbird; \
+your own among them: .blackbird/config.json
+config  4 keys in this repository's git config: $KEYS
 plan    the plan $REPO/blackbird.plan.json, 1 task
 """
-KEYS = "blackbird.agent, blackbird.command.run, blackbird.execution.stopgraceseconds"
+KEYS = (
+    "blackbird.agent, blackbird.command.run, blackbird.execution.stopgraceseconds,"
+    " blackbird.execution.acceptnochange"
+)
 NONE = """\
 hooks   no hook
 refs    no references
@@ -57,7 +61,7 @@ def before(repo: Path) -> dict[str, object]:
 def used(repo: Path, before: dict[str, object]) -> Trial:
     """A repository in which everything there is was made."""
     trial = Trial(repo)
-    trial.expect(0, "init", "--hooks")
+    trial.init("--hooks")
     trial.plan({"a": ()})
     trial.command("true")
     trial.expect(0, "execute", "--no-input")
@@ -168,9 +172,11 @@ def test_on_a_terminal_that_is_said_before_it_is_asked(used: Trial) -> None:
         assert terminal.end() == 0
     write(used.repo, {"new.txt": "other\n"})
     git(used.repo, "gc", "-q", "--prune=now")
+    tree = used.records("b")[-1]["head_tree"]
     assert used.expect(0, "decide", "b", "--reject") == (
         "Rejected b. Your files were left as they are.\n"
-        "warning: the snapshots of the change are gone: no command is known that takes it back\n"
+        f"warning: no command is known that takes the change back: the tree {tree} "
+        "is not in this repository\n"
     )
 
 

@@ -59,6 +59,7 @@ def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
     assert person not in record["commits"]
     assert record["commits"] == oids(trial.repo, "HEAD~2", "HEAD")
     assert sorted(path.name for path in (trial.repo / ".git" / "blackbird").iterdir()) == [
+        "agreements.json",
         "controller.lock",
         "records-known.json",
         "store.lock",
@@ -82,7 +83,7 @@ def test_an_agent_in_a_linked_worktree(trial: Trial) -> None:
     linked = trial.repo.parent / "linked"
     git(trial.repo, "worktree", "add", "-q", str(linked))
     there = Trial(linked)
-    there.expect(0, "init", "--no-hooks")
+    there.init("--no-hooks")
     there.expect(0, "add", "--id", "c", "--title", "C")
     there.command(f"{MAKE} here; cd '{trial.repo}' && {MAKE} there")
     there.expect(0, "execute", "--no-input")

@@ -38,7 +38,7 @@ def test_a_decision_needs_a_person(trial: Trial, sealed: Path) -> None:
     said = trial.expect(3, "execute", "--stop-after-each", "--no-input")
     assert told(sealed, 1) == [f"decision|a|run|a decision is due on a: A|{trial.repo}|none|none|\n"]
     assert "heard" not in said
-    assert "warning" not in said
+    assert "notify" not in said
 
 
 def test_a_question_needs_a_person(trial: Trial, sealed: Path) -> None:

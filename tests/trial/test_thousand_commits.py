@@ -43,7 +43,7 @@ def trial(repo: Path) -> Trial:
     commit(repo, {f"{who}-{branch}.txt": "" for who in ("agent", "person") for branch in BRANCHES}, "start")
     git(repo, "worktree", "add", "-q", "-b", "other", "../other")
     trial = Trial(repo)
-    trial.expect(0, "init", "--hooks")
+    trial.init("--hooks")
     trial.expect(0, "add", "--id", "a", "--title", "A")
     return trial
 

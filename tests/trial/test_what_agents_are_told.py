@@ -53,7 +53,7 @@ def test_a_record_says_that_it_has_only_the_end_of_a_stream(trial: Trial) -> Non
 
 @pytest.mark.parametrize("name", ["BLACKBIRD_AGENT_STREAM", ""])
 def test_each_stream_of_the_agent_goes_to_its_own(trial: Trial, name: str) -> None:
-    trial.command("echo to stdout; echo to stderr >&2")
+    trial.command("echo to $((1)) && echo to $((2)) >&2")
     done = subprocess.run(
         [*PROGRAM, "execute", "--no-input", *([] if name else ["--stream"])],
         cwd=trial.repo,
@@ -63,10 +63,10 @@ def test_each_stream_of_the_agent_goes_to_its_own(trial: Trial, name: str) -> No
         timeout=PATIENCE_SECONDS,
         check=False,
     )
-    assert "to stdout\n" in done.stdout
-    assert "to stderr\n" in done.stderr
-    assert "to stderr" not in done.stdout
-    assert "to stdout" not in done.stderr
+    assert "to 1\n" in done.stdout
+    assert "to 2\n" in done.stderr
+    assert "to 2" not in done.stdout
+    assert "to 1" not in done.stderr
 
 
 def test_of_a_readme_only_the_first_section_is_told_and_it_is_named(trial: Trial) -> None:
@@ -75,7 +75,7 @@ def test_of_a_readme_only_the_first_section_is_told_and_it_is_named(trial: Trial
     text = trial.expect(0, "show", "a", "--prompt")
     assert "It does things.\\n\\n[the beginning of README.md; the file has more]" in text
     assert "Install" not in text
-    assert text.endswith("what is told of the project is the beginning of README.md\n")
+    assert text.endswith("the agent is told about the project by the beginning of README.md\n")
     write(trial.repo, {"OVERVIEW.md": "# All\n\n## Of it\n\nis told"})
     said = json.loads(trial.expect(0, "show", "a", "--prompt", "--json").splitlines()[-1])["data"]
     assert said["projectFile"] == "OVERVIEW.md"

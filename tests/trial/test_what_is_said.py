@@ -15,7 +15,7 @@ MANY = 60
 def trial(repo: Path) -> Trial:
     commit(repo, {"old.txt": "old\n"})
     trial = Trial(repo)
-    trial.expect(0, "init")
+    trial.init()
     trial.expect(0, "add", "--id", "a", "--title", "A")
     trial.command("true")
     return trial
@@ -41,10 +41,10 @@ def test_the_end_of_a_call_says_what_is_left_and_no_more_than_fits(trial: Trial)
         deps = [f"t{number - 1:03}"] if number % 3 else []
         plan["items"][name] = {**task, "id": name, "deps": deps}
     path.write_text(json.dumps(plan))
-    lines = trial.expect(0, "execute", "--limit", "3", "--no-input").splitlines()[6:]
+    lines = trial.expect(0, "execute", "--limit", "3", "--no-input").splitlines()[7:]
     assert lines == [
         "this call is done; 19 tasks are ready",
-        "next step: git blackbird execute",
+        "next step: git blackbird execute --no-input",
         *(f"blocked: t{n:03} waits for t{n - 1:03}" for n in (4, 5, 7, 8, 10, 11, 13, 14)),
         "and 30 more blocked (`git blackbird list --blocked`)",
     ]

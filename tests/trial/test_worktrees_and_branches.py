@@ -97,7 +97,7 @@ def test_line_mode_asks_first(trial: Trial, answer: str, code: int) -> None:
     git(trial.repo, "switch", "-q", "-c", "side")
     said = trial.expect(code, "execute", stdin=f"2\n{answer}\n")
     assert f"Another branch: {ELSEWHERE}\n" in said
-    assert f"Careful: {ELSEWHERE}.\nApprove on this branch all the same? [y/N] {answer}\n" in said
+    assert f"Careful: {ELSEWHERE}.\nApprove on this branch anyway? [y/N] {answer}\n" in said
     assert git(trial.repo, "log", "--format=%s", "main..side") == ("A" if answer == "y" else "")
 
 

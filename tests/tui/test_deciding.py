@@ -222,7 +222,7 @@ def test_approving_on_another_branch_is_asked_about(planned: Path) -> None:
         await pilot.press("enter")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("enter")
-        await see(app, pilot, "2. Approve on this branch all the same")
+        await see(app, pilot, "2. Approve on this branch anyway")
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
