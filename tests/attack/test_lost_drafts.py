@@ -58,7 +58,7 @@ def press(key: str) -> Callable[[Terminal], None]:
         terminal.type(key)
         assert terminal.end() == 130
         assert terminal.mode() == terminal.mode_before
-        assert "What you wrote is not sent; it is kept" in terminal.text
+        assert "Your text was not sent; it is kept" in terminal.text
 
     return end
 
@@ -96,7 +96,7 @@ def check_private(repo: Path) -> None:
 
 def send_what_is_kept(repo: Path) -> None:
     with Terminal(repo, "execute") as terminal:
-        terminal.wait_for("What you wrote before is kept")
+        terminal.wait_for("Your earlier text is kept")
         compose(terminal)
         terminal.wait_to_see("And @README.md")
         terminal.type(CTRL_S)
@@ -157,7 +157,7 @@ def test_a_decision_from_elsewhere_leaves_the_text_for_a_message(pending: Path) 
         type_text(terminal)
         decide_elsewhere(pending, "a", "--approve")
         assert terminal.end() == 0
-        assert "it is kept, and `git blackbird resume a -e` goes on" in " ".join(terminal.text.split())
+        assert "it is kept, and `git blackbird resume a -e` continues it" in " ".join(terminal.text.split())
     assert is_kept(pending, TEXT)
     with Terminal(pending, "resume", "a", "-e", environ={"GIT_EDITOR": "true"}) as terminal:
         terminal.wait_for_list()

@@ -111,7 +111,7 @@ def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_o
     before = (sealed / ".gitconfig").read_bytes()
     done = run(tmp_path, "demo", "--no-input")
     assert (done.returncode, done.stderr) == (3, "")
-    assert "next step: git blackbird decide greet --approve" in done.stdout
+    assert "  git blackbird decide greet --approve    # takes the change" in done.stdout
     assert "  git blackbird execute    # goes on with whatever is due" in done.stdout
     assert git(tmp_path / "blackbird-demo", "ls-files").splitlines() == [
         ".blackbird/.gitignore",
@@ -142,27 +142,27 @@ def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
     with Terminal(tmp_path, "demo") as terminal:
         terminal.wait_for_list()
         terminal.type("1", ENTER)
-        terminal.wait_for("Run status: failed")
-        terminal.wait_for_list(times=2)
-        terminal.type("3", ENTER)
-        terminal.wait_for("Ctrl+S sends")
-        terminal.type("Try again.", CTRL_S)
-        terminal.wait_for_list(times=3)
-        terminal.type("1", ENTER)
         terminal.wait_for("2) formal")
         terminal.type("2", ENTER)
-        for times in (4, 5):
+        for times in (2, 3):
             terminal.wait_for_list(times=times)
             terminal.type("1", ENTER)
         assert terminal.end() == 5
         assert "next step: git blackbird resume guide-usage\n" in terminal.text
         assert "look further:" in terminal.text
     repo = tmp_path / "blackbird-demo"
-    for command in (("resume", "guide-usage"), ("execute",)):
-        with Terminal(repo, *command) as terminal:
-            terminal.wait_for_list()
+    with Terminal(repo, "resume", "guide-usage") as terminal:
+        terminal.wait_for_list()
+        terminal.type("1", ENTER)
+        terminal.wait_for("Run status: failed")
+        terminal.wait_for_list(times=2)
+        terminal.type("2", ENTER)
+        terminal.wait_for("Ctrl+S sends")
+        terminal.type("Try again.", CTRL_S)
+        for times in (3, 4):
+            terminal.wait_for_list(times=times)
             terminal.type("1", ENTER)
-            code = terminal.end()
+        code = terminal.end()
     assert (repo / "docs/tone.txt").read_text() == "formal\n"
     assert statuses(repo) == {Status.DONE}
     assert code == 0

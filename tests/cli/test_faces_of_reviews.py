@@ -108,6 +108,8 @@ def test_programs_are_told_of_both_reviews(reviewed: Path) -> None:
         "choice": "review_again",
         "label": "Review again",
         "command": "git blackbird review run a",
+        "template": None,
+        "says": "has the change reviewed again",
         "obstacle": None,
     }
     ended = [one for one in events if one["event"] == "run_ended" and one["type"] == "spec_review"]

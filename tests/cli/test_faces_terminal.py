@@ -281,6 +281,7 @@ def test_a_question_with_options_takes_another_answer(demo_repo: Path) -> None:
 
 
 def test_what_is_said_besides_the_answers_goes_with_them(demo_repo: Path) -> None:
+    configure(demo_repo, execution__acceptNoChange="true")
     put_plan(demo_repo, leaf("a", "ask name Whose name?\nanswered name n.txt"))
     with Terminal(demo_repo, "execute") as terminal:
         terminal.wait_for("name:")
@@ -456,7 +457,7 @@ def test_a_review_that_fails_is_seen_and_told_once(demo_repo: Path) -> None:
     assert text.count("parent review failed for p") == 1
     assert "resume tasks: a\n" in text
     assert "feedback: Do it well.\n" in text
-    assert text.endswith("next step: git blackbird resume a")
+    assert text.endswith("next step: git blackbird resume a --no-stop")
 
 
 def test_a_review_is_stopped_by_ctrl_c_and_done_again(demo_repo: Path) -> None:
@@ -469,7 +470,7 @@ def test_a_review_is_stopped_by_ctrl_c_and_done_again(demo_repo: Path) -> None:
         text = terminal.text
     assert "stopping the review of p; a second Ctrl+C kills its agent" in text
     assert "no verdict on p: the review was interrupted" in text
-    assert text.endswith("next step: git blackbird execute")
+    assert text.endswith("next step: git blackbird execute --no-stop")
     (review,) = runs_of(demo_repo, "p")
     assert (review.status, review.parent_review_passed) == (RunStatus.FAILED, None)
 

@@ -58,7 +58,7 @@ def test_notes_that_cannot_be_read_are_no_obstacle(repo: Path, at_work: Run) -> 
     (repo / ".git/blackbird/commits").unlink()
     (repo / ".git/blackbird/commits").mkdir()
     commit(repo, {"a.txt": "three\n"}, "mine")
-    with pytest.raises(RequestError, match="was made by no run"):
+    with pytest.raises(RequestError, match="was not made by a run"):
         find_origin(open_at(repo), "HEAD")
     assert with_noted(open_at(repo), at_work) == at_work
 

@@ -182,11 +182,11 @@ def test_the_third_runs_summary_shows_the_third_run_only(demo: Path) -> None:
     assert summary.diffstat == " c.out | 1 +\n 1 file changed, 1 insertion(+)"
 
 
-def test_a_failed_run_is_a_checkpoint_and_approving_accepts_that_it_failed(gated: Path) -> None:
+def test_a_failed_run_is_a_checkpoint_and_approving_accepts_it_as_it_is(gated: Path) -> None:
     put_plan(gated, leaf("a", "fail 3"))
     stop = execute(gated, Person([APPROVE]))
-    assert stop.reason == StopReason.FAILED
-    assert status(gated, "a") == Status.FAILED
+    assert stop.reason == StopReason.COMPLETED
+    assert status(gated, "a") == Status.DONE
 
 
 def test_questions_are_asked_and_answered_in_the_same_session(demo: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_copy_of_the_worktree_cannot_go_on_in_a_session_that_is_at_work(demo: 
     with session_lock(sealed / ".blackbird/sessions", held, "run 1 of a in /there"):
         with pytest.raises(LockedError) as refused:
             resume(demo, "a", message="again")
-        assert "is at work: run 1 of a in /there" in refused.value.message
+        assert "is in use: run 1 of a in /there" in refused.value.message
     assert len(runs_of(demo, "a")) == 1
     resume(demo, "a", message="again")
     assert len(runs_of(demo, "a")) == 2

@@ -421,10 +421,10 @@ def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
     assert (stop.reason, stop.next_steps) == (
         StopReason.DECISION_REQUIRED,
         (
-            "git blackbird decide a --approve",
+            "git blackbird decide a --approve    # takes the change",
             "git blackbird restart a -m TEXT    # a new session, told TEXT",
-            "git blackbird decide a --reject",
-            "git blackbird runs a --diff",
+            "git blackbird decide a --reject    # fails the task; your files stay as they are",
+            "git blackbird runs a --diff    # shows the change",
         ),
     )
     left_open = execute(gated, Person([LeftOpen()]))
@@ -436,5 +436,5 @@ def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
     again = perform(
         open_at(gated), Person(), lambda workspace, face: restart_loop(workspace, face, "a", "other")
     )
-    assert again.next_steps[1] == "git blackbird decide a --request-changes -m TEXT"
+    assert again.next_steps[1].startswith("git blackbird decide a --request-changes -m TEXT    # ")
     assert [run.run_type for run in runs_of(gated, "a")] == [RunType.MANUAL, RunType.EXECUTE]

@@ -242,7 +242,7 @@ def test_a_new_task_does_not_inherit_the_runs_of_a_deleted_one(repo: Path) -> No
     record(repo, run("a"))
     delete_task(open_at(repo), Deletion("a"))
     assert refused(lambda: add_task(open_at(repo), NewTask("Again", id="a"))) == (
-        'runs of a deleted task "a" are here, and would count for the new one',
+        'runs of a deleted task "a" are still here and would count for the new one',
         "choose another id; git blackbird runs a shows them",
     )
     assert plan_of(repo).tasks == {}

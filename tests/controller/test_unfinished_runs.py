@@ -345,6 +345,7 @@ def test_a_run_that_waits_for_an_answer_still_stops_nothing(repo: Path) -> None:
 
 
 def test_what_reviewers_ask_for_and_cannot_be_told_becomes_a_decision(repo: Path) -> None:
+    configure(repo, execution__acceptNoChange="true")
     fake_claude(repo, FORGETFUL_CLAUDE)
     execute(repo, None, "a")
     workspace = open_at(repo)

@@ -255,6 +255,7 @@ runs --limit text At most N runs; 20 over all tasks.
 runs --log - Show what its agent did and said, in the pager.
 runs --follow - Show what a live run does, until it ends.
 runs --diff - Show the full diff: of RUN, or of the task'\''s change.
+runs --since-request - With --diff: what changed since you last requested changes.
 runs --accept - Let the record of RUN count, whoever wrote it.
 runs --raw - With --log and --follow: both streams as they were printed.
 runs --porcelain - Print records of tab-separated fields for scripts.
