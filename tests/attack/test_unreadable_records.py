@@ -99,8 +99,16 @@ def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     assert f"  a  A: a record of it cannot be used\n      {way_out(path)}\n" in said
     assert "  c  waits for a\n" in said
     status = json.loads(trial.expect(0, "status", "--json").splitlines()[0])["data"]
-    command = way_out(path).partition("    # ")[0]
-    unreadable = {"kind": "unreadable", "task": "a", "path": str(path), "what": WHY, "command": command}
+    command, _, says = way_out(path).partition("    # ")
+    unreadable = {
+        "kind": "unreadable",
+        "task": "a",
+        "path": str(path),
+        "what": WHY,
+        "command": command,
+        "template": None,
+        "says": says,
+    }
     assert unreadable in status["due"]
     assert status["blocked"] == {"c": ["a"]}
     said = trial.expect(0, "status", "--porcelain")
