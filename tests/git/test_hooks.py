@@ -202,7 +202,7 @@ def test_a_hook_of_ours_that_someone_edited_is_left_alone(repo: Path, caller: Ca
         hook.write("echo mine\n")
     assert view_hook(at(repo), caller).state is HookState.EDITED
     for act in (install_hook, uninstall_hook):
-        assert "with changes of someone else's; it is left alone" in refused(act, repo, caller)
+        assert "is our hook, edited by someone else; it is left alone" in refused(act, repo, caller)
 
 
 def test_a_hook_of_ours_that_was_removed_by_hand_can_be_put_back_or_undone(
@@ -234,7 +234,9 @@ def test_two_at_once_do_not_lose_a_hook(repo: Path, caller: Caller) -> None:
     with held.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         for act in (install_hook, uninstall_hook):
-            with pytest.raises(RequestError, match=r"another process is at work here: .*post-commit\.lock"):
+            with pytest.raises(
+                RequestError, match=r"another process is working here: it holds .*post-commit\.lock"
+            ):
                 act(at(repo), caller)
             assert held.exists()
     held.unlink()

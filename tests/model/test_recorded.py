@@ -76,5 +76,6 @@ def test_a_part_goes_back_to_json_with_what_is_unknown_and_without_what_is_none(
         "left_out": [],
         "between": [],
         "outside": [],
+        "submodules": [],
         "own": {"x": [None]},
     }

@@ -7,6 +7,7 @@ from git_blackbird.model.history import History, RecordFault
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status
 from git_blackbird.model.run import (
+    APPROVALS,
     OVERTAKEN_BY_RETRY,
     OVERTAKEN_BY_UNAVAILABLE,
     REVIEWER_TYPES,
@@ -35,13 +36,20 @@ _SUCCESS = {
     DecisionState.CHANGES_REQUESTED: WAITING,
     DecisionState.REJECTED: FAILED,
 }
+_FAILED = {
+    decision: DONE if decision in APPROVALS else FAILED  # accepted as it is
+    for decision in (None, *DecisionState)
+}
 _WHATEVER_WAS_DECIDED = {
     RunStatus.RUNNING: IN_PROGRESS,
     RunStatus.PAUSED: WAITING,
     RunStatus.WAITING_USER: WAITING,
-    RunStatus.FAILED: FAILED,
 }
-TABLE = [(RunStatus.SUCCESS, decision, status) for decision, status in _SUCCESS.items()] + [
+TABLE = [
+    (run_status, decision, status)
+    for run_status, by_decision in ((RunStatus.SUCCESS, _SUCCESS), (RunStatus.FAILED, _FAILED))
+    for decision, status in by_decision.items()
+] + [
     (run_status, decision, status)
     for run_status, status in _WHATEVER_WAS_DECIDED.items()
     for decision in (None, *DecisionState)

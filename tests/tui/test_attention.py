@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from git_blackbird.controller.decide import record_decision
 from git_blackbird.model.choices import Decision
+from git_blackbird.model.commands import runnable
 from git_blackbird.model.conversation import Question
 from git_blackbird.model.plan import Plan, Status
 from git_blackbird.model.review import Feedback, completion_signature
@@ -122,7 +123,7 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         required = app.main.required
-        assert [(one.task_id, one.command) for one in required[:-1]] == waiting
+        assert [(one.task_id, runnable(one.command)) for one in required[:-1]] == waiting
         assert (required[-1].task_id, required[-1].what) == ("gone", "its process is gone")
         for one in required[:-1]:
             place = lines.index(f"  {one.task_id}  Task {one.task_id}: {one.what}")

@@ -93,7 +93,7 @@ def test_what_both_found_of_a_clear_change_is_told_and_kept(reviewed: Path) -> N
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: is_over(app) and "every task is done" in screen_text(app))
-        for told in ("running spec review of alpha", "code review of alpha is there", "Action: Proceed"):
+        for told in ("running spec review of alpha", "code review of alpha finished", "Action: Proceed"):
             await wait_for(pilot, partial(is_shown, app, told))
         await pilot.press("t")
         await wait_for(pilot, lambda: "APPROVED, round 1" in screen_text(app))

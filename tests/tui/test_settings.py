@@ -226,7 +226,7 @@ def test_a_file_that_cannot_be_read_is_named_and_mended_inside(planned: Path) ->
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await open_settings(app, pilot)
-        await see(app, pilot, "!project .blackbird/config.json", "it is ignored")
+        await see(app, pilot, "!project .blackbird/config.json", "is ignored")
         await pilot.press("enter")
         await at(app, pilot, MendScreen)
         text = app.screen.query_one(TextArea)
@@ -301,7 +301,7 @@ def test_the_agent_chosen_here_is_a_layer_and_settings_count_at_the_next_start(p
         await wait_for(pilot, shows(app, f"{STOP} = true"))
         await pilot.press("escape", "e")
         await wait_for(pilot, shows(app, "Task review checkpoint"))
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: not app.runner.is_busy)
 
     drive(planned, session)

@@ -5,7 +5,7 @@ from tests.controller.test_loop import (
     gated,
     test_a_decision_from_elsewhere_is_taken_by_the_execute_that_waits,
     test_a_done_task_takes_a_further_word_in_its_session,
-    test_a_failed_run_is_a_checkpoint_and_approving_accepts_that_it_failed,
+    test_a_failed_run_is_a_checkpoint_and_approving_accepts_it_as_it_is,
     test_a_pending_decision_that_is_overtaken_says_by_what,
     test_a_rejected_task_fails_and_stops_this_execute_and_no_file_changes,
     test_a_request_that_was_heard_and_approved_is_not_owed_again,
