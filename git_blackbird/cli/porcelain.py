@@ -8,7 +8,7 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.commands import EXECUTE, task_command
+from git_blackbird.model.commands import EXECUTE, runnable, task_command
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import quoted_field
@@ -97,20 +97,25 @@ def status_records(overview: "Overview") -> Iterator[Record]:
         yield "count", status.value, overview.counts[status]
     yield from _working_records(overview)
     for owed in overview.owed:
-        yield "due", owed.kind.value, owed.task.id, owed.run_id or "", owed.command
+        yield "due", owed.kind.value, owed.task.id, owed.run_id or "", _command(owed.command)
     for change in overview.to_review:
         yield "due", "change_review", change.task.id, change.run.id, EXECUTE
     for waiting in overview.unreviewed:
-        yield "due", waiting.wait.value, waiting.task.id, waiting.held.run_id, waiting.commands[0]
+        yield "due", waiting.wait.value, waiting.task.id, waiting.held.run_id, _command(waiting.commands[0])
     for failed in overview.failed:
         yield "due", "failed", failed.task.id, None, task_command("retry", failed.task.id)
     for stuck in overview.stuck:
-        yield "due", "stuck", stuck.task.id, None, stuck.command
+        yield "due", "stuck", stuck.task.id, None, _command(stuck.command)
     for task, faults in overview.stopped.items():
-        yield from (("due", "unreadable", task.id, None, fault.way_out) for fault in faults)
+        yield from (("due", "unreadable", task.id, None, _command(fault.way_out)) for fault in faults)
     for task in overview.ready:
         yield "due", "ready", task.id, None, task_command("execute", task.id)
     yield from _odd_records(overview)
+
+
+def _command(step: str) -> str:
+    """Return a next step as it can be run, without the remark for people."""
+    return runnable(step) or step
 
 
 def _working_records(overview: "Overview") -> Iterator[Record]:

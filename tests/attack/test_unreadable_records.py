@@ -112,7 +112,7 @@ def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     assert unreadable in status["due"]
     assert status["blocked"] == {"c": ["a"]}
     said = trial.expect(0, "status", "--porcelain")
-    assert f"due\tunreadable\ta\t-\t{way_out(path)}\n" in said
+    assert f"due\tunreadable\ta\t-\t{command}\n" in said
     said = trial.expect(0, "show", "a")
     assert (
         f"not ready\n  its status is waiting_user, not todo\n  a record of it cannot be used: {path}: {WHY}\n"
