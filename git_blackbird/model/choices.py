@@ -61,14 +61,14 @@ CHOICES = (
         "Approve and continue",
         "decide",
         " --approve",
-        "takes the change",
+        "approves it; the task is done",
     ),
     ChoiceText(
         Choice.APPROVE_QUIT,
         "Approve and quit",
         "decide",
         " --approve",
-        "takes the change",
+        "approves it; the task is done",
     ),
     _REQUEST,
     _REJECT,
@@ -81,7 +81,7 @@ AFTER_FAILURE = (
     ),
     _REQUEST,
     ChoiceText(
-        Choice.ACCEPT, "Accept as it is", "decide", " --approve", "takes what it did: the task is done"
+        Choice.ACCEPT, "Accept as it is", "decide", " --approve", "accepts what it did; the task is done"
     ),
     _REJECT,
     _VIEW,

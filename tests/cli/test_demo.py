@@ -111,7 +111,7 @@ def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_o
     before = (sealed / ".gitconfig").read_bytes()
     done = run(tmp_path, "demo", "--no-input")
     assert (done.returncode, done.stderr) == (3, "")
-    assert "  git blackbird decide greet --approve    # takes the change" in done.stdout
+    assert "  git blackbird decide greet --approve    # approves it; the task is done" in done.stdout
     assert "  git blackbird execute    # goes on with whatever is due" in done.stdout
     assert git(tmp_path / "blackbird-demo", "ls-files").splitlines() == [
         ".blackbird/.gitignore",

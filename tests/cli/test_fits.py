@@ -100,7 +100,7 @@ def test_nobody_is_asked_behind_a_pager(planned: Path) -> None:
     )
     seen = child.read()
     child.close()
-    assert "P:  git blackbird decide a --approve    # takes the change" in seen
+    assert "P:  git blackbird decide a --approve    # approves it; the task is done" in seen
     assert child.exitstatus == 3
 
 
@@ -113,7 +113,7 @@ def test_who_types_into_a_pager_is_not_asked(planned: Path) -> None:
     child.close()
     assert "P:warning: git's pager reads the keyboard, so no questions are asked\r\n" in seen
     assert "P:hint: `git --no-pager blackbird execute` asks\r\n" in seen
-    assert "P:  git blackbird decide a --approve    # takes the change" in seen
+    assert "P:  git blackbird decide a --approve    # approves it; the task is done" in seen
     assert "Select option" not in seen
     assert child.exitstatus == 3
 

@@ -69,7 +69,7 @@ def test_nobody_is_offered_to_approve_it_as_if_it_had_not_failed(gated: Path) ->
     assert stop.next_steps == (
         "git blackbird restart a    # starts the task again in a new session",
         "git blackbird decide a --request-changes -m TEXT    # has the agent change it, as TEXT says",
-        "git blackbird decide a --approve    # takes what it did: the task is done",
+        "git blackbird decide a --approve    # accepts what it did; the task is done",
         "git blackbird decide a --reject    # fails the task; your files stay as they are",
         "git blackbird runs a --diff    # shows the change",
     )

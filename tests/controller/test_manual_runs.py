@@ -421,7 +421,7 @@ def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
     assert (stop.reason, stop.next_steps) == (
         StopReason.DECISION_REQUIRED,
         (
-            "git blackbird decide a --approve    # takes the change",
+            "git blackbird decide a --approve    # approves it; the task is done",
             "git blackbird restart a -m TEXT    # a new session, told TEXT",
             "git blackbird decide a --reject    # fails the task; your files stay as they are",
             "git blackbird runs a --diff    # shows the change",

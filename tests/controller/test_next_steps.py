@@ -51,7 +51,7 @@ def test_several_ways_of_doing_one_thing_stand_together(planned: Path) -> None:
     assert done.stdout.splitlines()[-6:] == [
         "a decision is due on a",
         "next step, one of:",
-        "  git blackbird decide a --approve    # takes the change",
+        "  git blackbird decide a --approve    # approves it; the task is done",
         "  git blackbird decide a --request-changes -m TEXT    # has the agent change it, as TEXT says",
         "  git blackbird decide a --reject    # fails the task; your files stay as they are",
         "  git blackbird runs a --diff    # shows the change",
