@@ -29,7 +29,7 @@ from git_blackbird.model.checkpoint import ApprovalCommit, CommitOutlook, OtherB
 from git_blackbird.model.commands import approve_without_commit, task_command
 from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.plan import Task
+from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import Run
 from git_blackbird.model.text import shell_word
 from git_blackbird.model.trailers import render_commit_message
@@ -52,12 +52,13 @@ class ApprovalRefusedError(RequestError):
     hook_output: str | None = None
 
     def __init__(self, task: Task, why: str, way: str | None = "settle that") -> None:
-        without = approve_without_commit(task.id)
+        is_done = task.status is Status.DONE
+        by_hand = "" if is_done else f", and approve without a commit: {approve_without_commit(task.id)}"
         hint = (
             f"{way} and approve again; what HEAD already has is not committed again\n"
-            f"or commit by hand, and approve without a commit: {without}"
+            f"or commit by hand{by_hand}"
             if way is not None
-            else f"commit by hand what you still want of it, then approve without a commit: {without}"
+            else f"commit by hand what you still want of it{by_hand}"
         )
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
 
@@ -142,7 +143,7 @@ def committed(workspace: Workspace, approval: Approval) -> Iterator[ApprovalComm
         except RequestError as error:
             if result.oid is None:
                 raise
-            message = f"{error.message}; its change is in commit {result.oid[:12]} nevertheless"
+            message = f"{error.message}; its change is already in commit {result.oid[:12]}"
             raise RequestError(message, hint=error.hint) from error
 
 

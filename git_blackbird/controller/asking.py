@@ -28,7 +28,7 @@ def left_unanswered(workspace: Workspace, face: Face, due: Ask, reply: Run | Lef
     command = task_command("resume", task.id, options)
     if due.message is not None:
         _keep(workspace, task, due.message)
-        command = task_command("resume", task.id, f"{options} -e", remark="-e goes on with what -m said")
+        command = task_command("resume", task.id, f"{options} -e", remark="-e continues what -m said")
         if isinstance(reply, Run):
             text = f"{task.id} was answered elsewhere meanwhile; what -m said is kept"
             face.notify(Notice(Weight.WARNING, text, task_command("resume", task.id, " -e"), task.id))

@@ -4,7 +4,7 @@ from git_blackbird.controller.liveness import is_alive
 from git_blackbird.controller.pending import require_unclaimed
 from git_blackbird.controller.unreadable import require_usable
 from git_blackbird.errors import RequestError
-from git_blackbird.model.commands import decide_command, task_command
+from git_blackbird.model.commands import decide_run_command, task_command
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.run import ReviewState, RunStatus
@@ -46,7 +46,7 @@ def require_free(transaction: Transaction, plan: Plan, parent_id: TaskId | None)
     if history.latest is not None and history.latest.is_pending:
         raise RequestError(
             f"{parent.id} cannot become a parent yet: a decision on it is due",
-            hint=decide_command(parent.id),
+            hint=decide_run_command(history.latest),
         )
     if parent.status in _IN_HAND and history.own:
         raise RequestError(

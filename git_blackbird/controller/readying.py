@@ -4,7 +4,7 @@ from git_blackbird.controller.deferred_commits import deferred_commit_of
 from git_blackbird.controller.unreadable import require_readable
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import RequestError
-from git_blackbird.model.commands import decide_command, task_command
+from git_blackbird.model.commands import decide_run_command, task_command
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import DecisionState
@@ -45,7 +45,7 @@ def require_ready(standing: Standing, task: Task) -> Task:
         return task  # carrying it out is what is due
     ways = [*found.ways_out]
     if run is not None and run.is_pending:
-        ways.append(decide_command(task.id))
+        ways.append(decide_run_command(run))
     elif task.status in _WAYS:
         ways.append(task_command(_WAYS[task.status], task.id))
     raise RequestError(

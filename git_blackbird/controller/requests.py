@@ -19,7 +19,7 @@ from git_blackbird.messages.questions import questions_of
 from git_blackbird.model.choices import Decision
 from git_blackbird.model.commands import (
     answer_options,
-    decide_command,
+    decide_run_command,
     restart_command,
     task_command,
 )
@@ -187,7 +187,7 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
     if not request.message:
         raise RequestError(
             f"a decision is due on {task.id} (run {run.id})",
-            hint=decide_command(task.id),
+            hint=decide_run_command(run),
         )
     if run.provider_session_ref is not None:
         probe(workspace, agent_of(workspace, run))

@@ -8,7 +8,7 @@ from git_blackbird.controller.overtaking import overtake_runs
 from git_blackbird.controller.statuses import derived
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.commands import decide_command
+from git_blackbird.model.commands import decide_run_command
 from git_blackbird.model.gate import Moment
 from git_blackbird.model.graph import find_new_deadlock, ran_after, subtree
 from git_blackbird.model.ids import RunId, TaskId
@@ -198,7 +198,7 @@ def _require_deletable(
     if len(doomed) > 1 and not deletion.cascade_children:
         raise RequestError(
             f'refusing to delete "{doomed[0]}": has children (use --cascade-children)',
-            hint=f"this also deletes {', '.join(doomed[1:])} too",
+            hint=f"this also deletes {', '.join(doomed[1:])}",
         )
     for task_id in doomed:
         require_idle(transaction, plan.tasks[task_id])
@@ -206,7 +206,7 @@ def _require_deletable(
         if run is not None and run.is_pending and not deletion.force:
             raise RequestError(
                 f'refusing to delete "{task_id}": a decision on it is due (run {run.id})',
-                hint=f"{decide_command(task_id)}\n--force deletes it all the same",
+                hint=f"{decide_run_command(run)}\n--force deletes it anyway",
             )
 
 

@@ -175,7 +175,7 @@ class _Planning:
         if in_index != after and (kept_back := self.kept_back(path)):
             return kept_back
         if self.trees.entry(self.worktree, path) != after:
-            return "it was edited after the run"
+            return "it was edited after the run, by hand or by another task"
         return None
 
     def displaced(self, tree: str) -> set[bytes]:

@@ -23,4 +23,4 @@ def render_rights_line(question: RightsQuestion) -> str:
 
 def render_ask(question: RightsQuestion) -> str:
     """Ask whether it is to be started."""
-    return f"Start {question.agent}?"
+    return f"Start the agent {question.agent}?"

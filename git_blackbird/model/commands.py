@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from git_blackbird.model.conversation import Question
-from git_blackbird.model.run import Run, RunType
+from git_blackbird.model.run import Run, RunStatus, RunType
 from git_blackbird.model.text import shell_word
 
 _TEXT, _VALUE = "TEXT", "VALUE"
@@ -154,8 +154,16 @@ def judge_command(task_id: str) -> TaskCommand:
 
 
 def decide_run_command(run: Run) -> TaskCommand:
-    """Write whichever fits a run: nobody made the commit of one by hand who could be asked to change it."""
-    return (judge_command if run.run_type is RunType.MANUAL else decide_command)(run.task_id)
+    """Write whichever fits a run: one that failed is first of all started again.
+
+    Nobody made the commit of one by hand who could be asked to change it.
+    """
+    if run.run_type is RunType.MANUAL:
+        return judge_command(run.task_id)
+    if run.status is RunStatus.FAILED:
+        others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
+        return task_command("restart", run.task_id, remark=f"or {others}")
+    return decide_command(run.task_id)
 
 
 def restart_command(task_id: str) -> TaskCommand:

@@ -218,7 +218,8 @@ def test_programs_are_told_what_would_be_and_what_was_committed(gated: Path) -> 
     write(gated, {"x.txt": "mine\n"})
     refused = json.loads(run(gated, "decide", "a", "--approve", "--json").stdout)
     assert refused["error"]["message"] == (
-        "a is not approved: its change cannot be committed yet\n- x.txt: it was edited after the run"
+        "a is not approved: its change cannot be committed yet\n"
+        "- x.txt: it was edited after the run, by hand or by another task"
     )
     write(gated, {"x.txt": "1\n"})
     data = json.loads(run(gated, "decide", "a", "--approve", "--json").stdout)["data"]

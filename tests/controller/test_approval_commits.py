@@ -184,7 +184,7 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
 
     person = Mending()
     assert execute(gated, person).reason == StopReason.COMPLETED
-    obstacle = "x.txt: it was edited after the run"
+    obstacle = "x.txt: it was edited after the run, by hand or by another task"
     foreseen = [one.commit.obstacles for one in person.checkpoints if one.commit is not None]
     assert foreseen == [(), (obstacle,)]
     assert [event for event in person.events if isinstance(event, Notice)] == [
@@ -228,7 +228,7 @@ def test_overlaps_leave_the_decision_pending(waiting: Path) -> None:
     git(waiting, "add", "x.txt")
     assert refused(waiting).message == (
         "a is not approved: its change cannot be committed yet\n"
-        "- d/y.txt: it was edited after the run\n"
+        "- d/y.txt: it was edited after the run, by hand or by another task\n"
         "- x.txt: other content is staged for it"
     )
     git(waiting, "commit", "-q", "-m", "by hand", "x.txt")
@@ -513,7 +513,7 @@ def test_a_decision_that_got_past_is_not_overwritten(waiting: Path, tmp_path: Pa
     made = git(waiting, "rev-parse", "HEAD")
     run = only_run(waiting)
     assert str(error) == (
-        f"run {run.id} of a was decided elsewhere meanwhile; its change is in commit {made[:12]} nevertheless"
+        f"run {run.id} of a was decided elsewhere meanwhile; its change is already in commit {made[:12]}"
     )
     assert run.decision_state == DecisionState.REJECTED
 
@@ -728,6 +728,16 @@ def test_approving_what_is_done_and_uncommitted_commits_it(waiting: Path) -> Non
     assert git(waiting, "show", "--format=%s", "--name-only", "HEAD").splitlines() == ["Task z", "", "z.out"]
     with pytest.raises(RequestError, match=r"no decision is pending on z .* commit [0-9a-f]{12}"):
         record_decision(open_at(waiting), "z", APPROVE)
+
+
+def test_a_refusal_of_what_is_done_names_no_decision(waiting: Path) -> None:
+    configure(waiting, execution__stopAfterEachTask="false")
+    put_plan(waiting, leaf("z", "write z.out x"))
+    execute(waiting, None, "z")
+    write(waiting, {"z.out": "mine\n"})
+    with pytest.raises(RequestError, match=r"z\.out: it was edited after the run") as refused:
+        record_decision(open_at(waiting), "z", APPROVE)
+    assert (refused.value.hint or "").endswith("\nor commit by hand")
 
 
 def test_nothing_is_left_to_approve_where_approvals_commit_nothing(waiting: Path) -> None:

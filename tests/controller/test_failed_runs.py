@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.decide import record_decision
+from git_blackbird.controller.overview import build_overview
+from git_blackbird.controller.plan_edits import NewTask, add_task
+from git_blackbird.controller.requests import ResumeRequest, resume_loop
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.event_text import render_event
 from git_blackbird.model.choices import Retry
@@ -21,6 +24,7 @@ from tests.controller.support import (
     execute,
     leaf,
     open_at,
+    perform,
     put_plan,
     runs_of,
     status,
@@ -73,6 +77,26 @@ def test_nobody_is_offered_to_approve_it_as_if_it_had_not_failed(gated: Path) ->
         "git blackbird decide a --reject    # fails the task; your files stay as they are",
         "git blackbird runs a --diff    # shows the change",
     )
+
+
+def test_wherever_it_is_named_starting_it_again_comes_first(gated: Path) -> None:
+    execute(gated)
+    again = (
+        "git blackbird restart a    # or accept it as it is with decide --approve, "
+        "or --request-changes -m TEXT, or --reject"
+    )
+    (owed,) = build_overview(open_at(gated)).owed
+    assert owed.command == again
+    for act in (
+        lambda: execute(gated, None, "a"),
+        lambda: perform(
+            open_at(gated), Person(), lambda workspace, face: resume_loop(workspace, face, ResumeRequest("a"))
+        ),
+        lambda: add_task(open_at(gated), NewTask(title="B", id="b2", parent="a")),
+    ):
+        with pytest.raises(RequestError) as refused:
+            act()
+        assert refused.value.hint == again
 
 
 def test_changes_requested_of_it_are_made_in_its_session(gated: Path) -> None:

@@ -213,7 +213,7 @@ def test_words_for_a_task_that_waits_for_answers_are_kept(demo: Path) -> None:
     with pytest.raises(RequestError) as refused:
         resume(demo, "a", message="use the cheap one\n\nplease")
     command = "git blackbird resume a --answer db=VALUE -e"
-    assert refused.value.hint == f"{command}    # -e goes on with what -m said"
+    assert refused.value.hint == f"{command}    # -e continues what -m said"
     with pytest.raises(RequestError):
         resume(demo, "a", message="and be quick")
     assert [path.read_text() for _, path in text_drafts(open_at(demo).layout)] == [

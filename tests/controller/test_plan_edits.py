@@ -215,7 +215,7 @@ def test_deleting_alone_with_children_and_with_dependents(family: Path) -> None:
     workspace = open_at(family)
     assert refused(lambda: delete_task(workspace, Deletion("p"))) == (
         'refusing to delete "p": has children (use --cascade-children)',
-        "this also deletes a, b too",
+        "this also deletes a, b",
     )
     broken = "refusing to delete: would break dependents (a (dependents: q); b (dependents: q))"
     way = "Use --force to remove those dep edges"
@@ -255,7 +255,7 @@ def test_a_decision_that_is_due_is_not_deleted_unasked(repo: Path) -> None:
     assert message == 'refusing to delete "a": a decision on it is due (run 019b7c4e52000001)'
     assert hint.splitlines() == [
         "git blackbird decide a --approve    # or --request-changes -m TEXT, or --reject",
-        "--force deletes it all the same",
+        "--force deletes it anyway",
     ]
     done = delete_task(open_at(repo), Deletion("p", cascade_children=True, force=True))
     assert (done.task_ids, done.dropped) == (("p", "a"), ("019b7c4e52000001",))
@@ -297,10 +297,10 @@ def test_work_in_hand_does_not_become_a_parent(repo: Path) -> None:
         "a cannot become a parent while it is waiting_user",
         retry,
     )
-    for name in ("b", "c"):
+    for name, way in (("b", "decide"), ("c", "restart")):
         message, hint = refused(partial(move_task, open_at(repo), "n", Destination(name)))
         assert message == f"{name} cannot become a parent yet: a decision on it is due"
-        assert hint.startswith(f"git blackbird decide {name} --approve")
+        assert hint.startswith(f"git blackbird {way} {name}")
 
 
 def test_an_agent_changes_no_tasks(family: Path) -> None:

@@ -163,7 +163,7 @@ def test_each_overlap_is_named_with_its_reason(based: tuple[Path, str]) -> None:
     before = git(repo, "rev-parse", "HEAD"), status(repo)
     taken_away = "git update-index --no-assume-unchanged run.sh"
     assert planned(repo, pair).obstacles == (
-        "a.txt: it was edited after the run",
+        "a.txt: it was edited after the run, by hand or by another task",
         "b.txt: this file had uncommitted edits, or HEAD has moved",
         "d/x.txt: other content is staged for it",
         "new: other content is staged for it",

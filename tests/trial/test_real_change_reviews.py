@@ -144,7 +144,7 @@ def test_interrupted_and_killed_both_stop_and_both_review_again_once(trial: Tria
     model.tell_part(CODE, judged("code"))
     told = trial.expect(0, "execute", "--no-input")
     for one in left:
-        assert f"the agent of run {one['id']} still works" in told
+        assert f"the agent of run {one['id']} is still running" in told
         assert processes.marked(one["id"]) == []
     assert ends(trial.reviews("greet")) == [
         (kind, *end)

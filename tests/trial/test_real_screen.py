@@ -51,6 +51,10 @@ def test_a_task_is_watched_changed_as_asked_and_approved(
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
+        if tells_on_the_way:
+            # It may do more than edit the worktree.
+            await see(app, pilot, "Start the agent claude?")
+            await pilot.press("2", "enter")
         await see(app, pilot, "greet  Greet  ", "I write.", "edits greet.py")
         if tells_on_the_way:
             await see(app, pilot, " tokens")
