@@ -51,7 +51,7 @@ class ApprovalRefusedError(RequestError):
 
     hook_output: str | None = None
 
-    def __init__(self, task: Task, why: str, way: str | None = "settle that") -> None:
+    def __init__(self, task: Task, why: str, way: str | None = "resolve that") -> None:
         is_done = task.status is Status.DONE
         by_hand = "" if is_done else f", and approve without a commit: {approve_without_commit(task.id)}"
         hint = (

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from git_blackbird.model.ids import TaskId
 from git_blackbird.model.owed import Owed, OwedKind, Stuck, owed_by_person, stuck_tasks
 from git_blackbird.model.plan import Plan, Status, Task
 from git_blackbird.model.provenance import UnconfirmedRecord
-from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
+from git_blackbird.model.run import ReviewState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.settings import Problem
 from git_blackbird.model.standing import Standing
 from git_blackbird.model.undo import Undo
@@ -116,7 +116,7 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         unreviewed=waiting_parents(standing),
         stops_at_review=stops_at_review(standing),
         undeliverable=next((one.task.id for one in owed if _stops_execute(one)), None),
-        unfinished=tuple(task.id for task, _ in paused_runs(standing)),
+        unfinished=tuple(_unfinished(workspace, standing, running)),
         to_review=tuple(_due_reviews(standing, running)),
         ready=ready_tasks(standing),
         failed=tuple(
@@ -187,6 +187,16 @@ def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
     """Give the reviews of a change that is under review; nobody reads those of the others for it."""
     run = history.latest
     return workspace.store.records.reviews(run.task_id).runs if run and history.is_under_review else ()
+
+
+def _unfinished(workspace: Workspace, standing: Standing, running: Sequence[Running]) -> Iterator[TaskId]:
+    """Yield the tasks whose work was broken off, also those of which only recovery will record it."""
+    yield from (task.id for task, _ in paused_runs(standing))
+    if controller_holder(workspace.layout) is not None:
+        return
+    for run in (one.run for one in running if one.run.run_type is RunType.EXECUTE):
+        if run.provider_session_ref is not None and run.task_id in standing.plan.tasks:
+            yield run.task_id
 
 
 def _due_reviews(standing: Standing, running: Iterable[Running]) -> Iterator[DueReview]:

@@ -76,7 +76,7 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
     assert done.stderr == (
         "error: a is not approved: git did not commit its change\n"
         "x.txt: bad style\n"
-        "hint: settle that and approve again; what HEAD already has is not committed again\n"
+        "hint: resolve that and approve again; what HEAD already has is not committed again\n"
         "hint: or commit by hand, and approve without a commit: "
         "git -c blackbird.execution.commit=never blackbird decide a --approve\n"
         "hint: or have the agent fix it: git blackbird decide a --request-changes"

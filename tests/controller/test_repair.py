@@ -67,7 +67,9 @@ def test_w18_a_run_is_on_disk_before_its_agent_works(cut_off: Path) -> None:
     assert run.status == RunStatus.RUNNING
     assert lives(run.pid)
     assert status(cut_off, "a") == Status.IN_PROGRESS
+    assert build_overview(open_at(cut_off)).unfinished == ("a",)
     execute(cut_off)
+    assert build_overview(open_at(cut_off)).unfinished == ()
 
 
 def test_an_orphan_is_named_and_stopped_and_its_work_is_kept(cut_off: Path) -> None:
