@@ -36,7 +36,7 @@ from git_blackbird.model.commands import task_command
 from git_blackbird.model.events import Decided
 from git_blackbird.model.history import History, since_done
 from git_blackbird.model.ids import RunId
-from git_blackbird.model.plan import Status
+from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.run import APPROVALS, DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.status import status_of_run
 from git_blackbird.model.task_review import readable_merged
@@ -104,44 +104,51 @@ def record_decision(
     image = workspace.store.image()
     task = find_task(image.plan, task_id)
     require_readable(workspace.standing(image), task)
-    if decision.state in APPROVALS:
-        run = find_approvable(image, task.id, run_id, commits=commits_approvals(workspace))
-    else:
-        run = find_pending(image, task.id, run_id)
+    run = _find_run(workspace, image, task, decision, run_id)
     decision = _with_suggestion(run, decision)
     if decision.state is DecisionState.CHANGES_REQUESTED:
         _check_request(workspace, image, run, decision)
     runs = since_done(image.history(task.id))
     pair, _ = change_of(workspace, image, run, runs)
-    elsewhere = other_branch(workspace, run) if decision.state in APPROVALS else None
-    if (
-        decision.state in APPROVALS
-        and commits_approvals(workspace)
-        and not (pair is not None and pair.is_empty)
-    ):
-        strayed = None if decision.branch_confirmed else elsewhere
-        approval = Approval(task, run, pair, runs[0].head_commit, strayed)
-        try:
-            with committed(workspace, approval) as commit:
-                if not commit.paths:
-                    _require_undone(image, run)
-                decided = _save(workspace, run, decision, pair, commit)
-        except ApprovalRefusedError as error:
-            _keep_hook_output(workspace, image.history(task.id), run, error)
-            raise
-        return Recorded(decided, commit.moved, commit=commit)
+    is_approval = decision.state in APPROVALS
+    strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
+    is_empty = pair is not None and pair.is_empty
+    if is_approval and commits_approvals(workspace) and not is_empty:
+        return _approve(workspace, image, Approval(task, run, pair, runs[0].head_commit, strayed), decision)
     _require_undone(image, run)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = moved_in(workspace, pair, worktree)
     decided = _save(workspace, run, decision, pair)
-    if decision.state is not DecisionState.REJECTED or pair is None or pair.is_empty:
-        warned = None if decision.branch_confirmed else elsewhere
-        return Recorded(decided, moved, other_branch=warned)
+    if decision.state is not DecisionState.REJECTED or pair is None or is_empty:
+        return Recorded(decided, moved, other_branch=strayed)
     try:
         return Recorded(decided, moved, prepare_undo(workspace, runs, pair, worktree))
     except BlackbirdError as error:
         # The snapshots of the change may be gone; what is rejected does not need them.
         return Recorded(decided, moved, undo_fault=error.message)
+
+
+def _find_run(
+    workspace: Workspace, image: Image, task: Task, decision: Decision, run_id: RunId | None
+) -> Run:
+    """Return the run that a decision is about. Raises RequestError."""
+    if decision.state in APPROVALS:
+        return find_approvable(image, task.id, run_id, commits=commits_approvals(workspace))
+    return find_pending(image, task.id, run_id)
+
+
+def _approve(workspace: Workspace, image: Image, approval: Approval, decision: Decision) -> Recorded:
+    """Commit a change, and record its approval. Raises ApprovalRefusedError; nothing is recorded then."""
+    run = approval.run
+    try:
+        with committed(workspace, approval) as commit:
+            if not commit.paths:
+                _require_undone(image, run)
+            decided = _save(workspace, run, decision, approval.pair, commit)
+    except ApprovalRefusedError as error:
+        _keep_hook_output(workspace, image.history(run.task_id), run, error)
+        raise
+    return Recorded(decided, commit.moved, commit=commit)
 
 
 def _require_undone(image: Image, run: Run) -> None:

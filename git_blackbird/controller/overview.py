@@ -128,11 +128,7 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         stopped={plan.tasks[task_id]: faults for task_id, faults in standing.unreadable.items()},
         blocked=waits,
         skipped=tuple(sorted({dep for deps in waits.values() for dep in deps if _is_skipped(plan, dep)})),
-        ways_out=tuple(
-            dict.fromkeys(
-                way for task_id in sorted(waits) for way in readiness(plan, plan.tasks[task_id]).ways_out
-            )
-        ),
+        ways_out=_ways_out(plan, waits),
         drift=_drift(workspace, image),
         unreadable=(
             *(fault for task_id in sorted(image.histories) for fault in image.histories[task_id].faults),
@@ -147,6 +143,11 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
         cut_off=find_cut_off(workspace),
         deferred=list_deferred(os.fspath(workspace.layout.private)),
     )
+
+
+def _ways_out(plan: Plan, waits: Iterable[TaskId]) -> tuple[str, ...]:
+    ways = (way for task_id in sorted(waits) for way in readiness(plan, plan.tasks[task_id]).ways_out)
+    return tuple(dict.fromkeys(ways))
 
 
 def _stops_execute(owed: Owed) -> bool:
