@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-# Of a story with this many variants or more every third is taken, else every second.
-MANY = 3
+# Of a story with many variants every sixth is taken, with some every third, else every second.
+MANY, SOME = 6, 3
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item
         for variants in stories.values()
         for place, item in enumerate(variants)
-        if place % (3 if len(variants) >= MANY else 2)
+        if place % (MANY if len(variants) >= MANY else SOME if len(variants) >= SOME else 2)
     }
     config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
     items[:] = [item for item in items if item not in left]
