@@ -67,8 +67,8 @@ class Engine:
         await self._agreed(crew)
         if not self._touched and (notice := uncommitted_notice(self._workspace)) is not None:
             self._face.notify(notice)
-        for one in runs_elsewhere(self._workspace, {order.task.id} - self._touched):
-            self._face.notify(Notice(Weight.WARNING, f"{order.task.id}: {one.text}", task_id=order.task.id))
+        if order.task.id not in self._touched:
+            self._name_elsewhere(order.task.id)
         self._touched.add(order.task.id)
         self._at_work = "pausing", order.task.id
         run = await self._stoppable(run_leg(crew, order, self._hurry))
@@ -76,6 +76,10 @@ class Engine:
         if run is None:
             return Stop(StopReason.INTERRUPTED, f"interrupted before {order.task.id} was started")
         return self._after(run, order.resumes)
+
+    def _name_elsewhere(self, task_id: TaskId) -> None:
+        for one in runs_elsewhere(self._workspace, {task_id}):
+            self._face.notify(Notice(Weight.WARNING, f"{task_id}: {one.text}", task_id=task_id))
 
     async def _agreed(self, *crews: Crew, as_reviewer: bool = False) -> None:
         """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""

@@ -86,10 +86,10 @@ def not_started(error: AgentUnavailableError | NotAgreedError) -> Stop:
     """Say that an agent cannot start, or that a person did not agree to it."""
     is_refused = isinstance(error, NotAgreedError)
     reason = StopReason.INTERRUPTED if is_refused else StopReason.AGENT_UNAVAILABLE
-    return Stop(reason, error.message, tuple(_steps_in(error.hint or "")))
+    return Stop(reason, error.message, tuple(steps_in(error.hint or "")))
 
 
-def _steps_in(hint: str) -> Iterable[str]:
+def steps_in(hint: str) -> Iterable[str]:
     """Give the lines of a hint; those that are commands of git's as such."""
     if isinstance(hint, ShellLine):
         yield hint

@@ -128,12 +128,12 @@ class Loop(Engine):
         return stop
 
     async def _open(self, opening: Opening) -> Stop | None:
-        if await self._repair() is None:
+        image = await self._repair()
+        if image is None:
             return Stop(StopReason.INTERRUPTED, "interrupted")
         sweep_work_folders(self._workspace.layout)
-        standing = self._workspace.standing()
+        standing = self._workspace.standing(image)
         require_reviewers(self._workspace, standing, self._call)
-        image = self._workspace.store.image()
         first = None if opening.first is None else opening.first(image)
         name_paused(self._face, standing, self._call)
         match first:
@@ -144,7 +144,7 @@ class Loop(Engine):
             case Order() as order:
                 return await self._leg(order)
             case Ask() as ask:
-                return await self._perform(ask, image, self._workspace.standing(image))
+                return await self._perform(ask, image, standing)
 
     async def _turn(self) -> Stop | None:
         image = None if self._interrupted else await self._repair()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from git_blackbird.controller.project_overview import load_overview
+from git_blackbird.controller.project_overview import load_project_overview
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.messages.context import (
     build_context,
@@ -67,7 +67,7 @@ class Restart:
 def order_start(workspace: Workspace, standing: Standing, task: Task, message: str | None) -> Order:
     """Order a fresh session, told everything the task is owed."""
     owed = _with_message(standing.owed_words(task.id), message)
-    project = load_overview(workspace)
+    project = load_project_overview(workspace)
     context = _told(build_context(standing.plan, task, None if project is None else project.text), owed)
     return Order(task, context, render_prompt(context), message=message)
 

@@ -103,20 +103,20 @@ def build_overview(workspace: Workspace, image: Image | None = None) -> Overview
     owed = owed_by_person(standing)
     approving = _approving(workspace, owed)
     waits = blocked_tasks(standing)
-    running = _running(workspace, image)
+    holder, running = controller_holder(workspace.layout), _running(workspace, image)
     asked = {one.task.id for one in owed}
     return Overview(
         counts=Counter(task.status for task in leaves),
         leaves=len(leaves),
         parents=len(plan.tasks) - len(leaves),
-        holder=controller_holder(workspace.layout),
+        holder=holder,
         running=running,
         owed=tuple(one for one in owed if one is not approving),
         approving=approving,
         unreviewed=waiting_parents(standing),
         stops_at_review=stops_at_review(standing),
         undeliverable=next((one.task.id for one in owed if _stops_execute(one)), None),
-        unfinished=tuple(_unfinished(workspace, standing, running)),
+        unfinished=tuple(_unfinished(standing, () if holder is not None else running)),
         to_review=tuple(_due_reviews(standing, running)),
         ready=ready_tasks(standing),
         failed=tuple(
@@ -190,12 +190,10 @@ def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
     return workspace.store.records.reviews(run.task_id).runs if run and history.is_under_review else ()
 
 
-def _unfinished(workspace: Workspace, standing: Standing, running: Sequence[Running]) -> Iterator[TaskId]:
+def _unfinished(standing: Standing, abandoned: Sequence[Running]) -> Iterator[TaskId]:
     """Yield the tasks whose work was broken off, also those of which only recovery will record it."""
     yield from (task.id for task, _ in paused_runs(standing))
-    if controller_holder(workspace.layout) is not None:
-        return
-    for run in (one.run for one in running if one.run.run_type is RunType.EXECUTE):
+    for run in (one.run for one in abandoned if one.run.run_type is RunType.EXECUTE):
         if run.provider_session_ref is not None and run.task_id in standing.plan.tasks:
             yield run.task_id
 
@@ -295,7 +293,7 @@ class Filter(NamedTuple):
             return label(plan, task, self.stopped) == "READY"
         if self.only_blocked:
             return task.is_leaf and label(plan, task, self.stopped) == "BLOCKED"
-        return self.everything or (task.is_leaf and task.status not in {Status.DONE, Status.SKIPPED})
+        return self.everything or (task.is_leaf and not task.is_over)
 
 
 def list_tasks(plan: Plan, wanted: Filter) -> list[Task]:

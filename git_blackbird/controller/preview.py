@@ -7,7 +7,7 @@ from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.controller.agents import agent_of, chosen_agent
 from git_blackbird.controller.checkpoints import change_of
 from git_blackbird.controller.orders import Order, order_answers, order_changes, order_continue, order_start
-from git_blackbird.controller.project_overview import Overview, load_overview
+from git_blackbird.controller.project_overview import ProjectOverview, load_project_overview
 from git_blackbird.controller.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.decisions import is_session_lost
@@ -29,7 +29,7 @@ class Preview:
     text: str
     prompt: str
     context: dict[str, Any]
-    overview: Overview | None = None
+    overview: ProjectOverview | None = None
 
 
 def preview(workspace: Workspace, task_id: str) -> Preview:
@@ -44,7 +44,7 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
         raise RequestError(f"{task.id} has children; only leaves are executed")
     order = _order(workspace, image, standing, task)
     agent = chosen_agent(workspace) if order.resumes is None else agent_of(workspace, order.resumes)
-    overview = load_overview(workspace) if order.resumes is None else None
+    overview = load_project_overview(workspace) if order.resumes is None else None
     return Preview(agent.name, _as_read(workspace, agent, order), order.prompt, order.context, overview)
 
 

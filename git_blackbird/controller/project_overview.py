@@ -13,7 +13,7 @@ README = "README.md"
 _FILES = (f"{STATE_NAME}/{OVERVIEW_NAME}", "OVERVIEW.md", README)
 
 
-class Overview(NamedTuple):
+class ProjectOverview(NamedTuple):
     """The text, and the file that it is from; ``is_beginning`` where the file goes on."""
 
     file: str
@@ -21,7 +21,7 @@ class Overview(NamedTuple):
     is_beginning: bool = False
 
 
-def load_overview(workspace: Workspace) -> Overview | None:
+def load_project_overview(workspace: Workspace) -> ProjectOverview | None:
     """Read the first of the files that has something; of a README only its first section."""
     for name in _FILES:
         top = workspace.layout.state_root
@@ -34,12 +34,14 @@ def load_overview(workspace: Workspace) -> Overview | None:
             continue
         text = data.decode(errors="replace").strip()
         if text:
-            return _of_readme(text) if name == README else Overview(name, bound_snapshot(text))
+            return _of_readme(text) if name == README else ProjectOverview(name, bound_snapshot(text))
     return None
 
 
-def _of_readme(text: str) -> Overview:
+def _of_readme(text: str) -> ProjectOverview:
     section = first_section(text)
     if section == text:
-        return Overview(README, text)
-    return Overview(README, f"{section}\n\n[the beginning of {README}; the file has more]", is_beginning=True)
+        return ProjectOverview(README, text)
+    return ProjectOverview(
+        README, f"{section}\n\n[the beginning of {README}; the file has more]", is_beginning=True
+    )

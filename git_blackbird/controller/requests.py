@@ -28,7 +28,7 @@ from git_blackbird.model.events import Notice, Weight
 from git_blackbird.model.held import owing_below
 from git_blackbird.model.history import History, OwedWords, since_done
 from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Status, Task
+from git_blackbird.model.plan import Task
 from git_blackbird.model.run import (
     DecisionState,
     Run,
@@ -175,10 +175,9 @@ def _nothing_to_resume(history: History, task: Task, owed: OwedWords) -> Request
         )
     if not history.own:
         return RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
-    is_over = task.status in {Status.DONE, Status.SKIPPED}
     return RequestError(
         f"nothing to resume: {task.id} has no current run; its status was set to {task.status}",
-        hint=task_command("set-status", task.id, " todo") if is_over else restart_command(task.id),
+        hint=task_command("set-status", task.id, " todo") if task.is_over else restart_command(task.id),
     )
 
 

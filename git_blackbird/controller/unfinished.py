@@ -2,6 +2,7 @@
 
 from git_blackbird.controller.checkpoints import request_obstacle
 from git_blackbird.controller.face import Face
+from git_blackbird.controller.finishing import steps_in
 from git_blackbird.controller.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.commands import restart_command, task_command
@@ -62,7 +63,7 @@ def undeliverable_stop(workspace: Workspace, standing: Standing, due: CarryOut |
 
 def agent_missing_stop(due: CarryOut | Continue, error: AgentUnavailableError) -> Stop:
     """Return the stop where the agent whose session is to go on cannot be started at all."""
-    steps = (*(error.hint or "").splitlines(), restart_command(due.task.id))
+    steps = (*steps_in(error.hint or ""), restart_command(due.task.id))
     return Stop(
         StopReason.AGENT_UNAVAILABLE,
         f"{_what_waits(due)}: {error.message}",

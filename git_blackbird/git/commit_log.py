@@ -72,11 +72,15 @@ def commits_in_head(
     wanted = frozenset(oids)
     if not wanted:
         return []
-    fence = () if since is None or find_commit(repo, since) is None else (f"^{since}",)
-    within = revisions("HEAD", *fence)
+    within = revisions("HEAD", *_fence(repo, since))
     said = repo.git("rev-list", "--topo-order", "--parents", *within, *operands(), check=False).out.decode()
     found = (line.split() for line in said.splitlines())
     return [(oid, tuple(above)) for oid, *above in found if oid in wanted]
+
+
+def _fence(repo: Repository, since: str | None) -> tuple[str, ...]:
+    """Write the revision that keeps ``since`` and all before it out; none when there is no such commit."""
+    return () if since is None or find_commit(repo, since) is None else (f"^{since}",)
 
 
 def commits_between(repo: Repository, old: str | None, new: str) -> frozenset[str]:
@@ -95,9 +99,8 @@ def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | Non
 
     It is looked for after the commit ``since``; in all history when there is no such commit.
     """
-    fence = () if since is None or find_commit(repo, since) is None else (f"^{since}",)
     grep = f"--grep={RUN_TRAILER}: {run_id}"
-    within = revisions("HEAD", *fence)
+    within = revisions("HEAD", *_fence(repo, since))
     done = repo.git("rev-list", "--fixed-strings", grep, *within, *operands(), check=False)
     for commit in read_commits(repo, done.out.decode().split()).values():
         if run_id in commit.runs:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Configuration given for this one call (``git -c``) holds for it as a whole; agents do not inherit it.
 _CALL_CONFIGURATION = ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT")
 # No program of the repository's own answers what this program asks.
-_ALONE = ("-c", "core.fsmonitor=false")
+ALONE = ("-c", "core.fsmonitor=false")
 
 _BRANCHES = "refs/heads/"
 _QUESTIONS = (
@@ -70,7 +70,7 @@ class Repository:
         ``variables`` are added to the environment. Raises as ``run_git`` does.
         """
         return run_git(
-            [*_ALONE, *self.git_options, *args],
+            [*ALONE, *self.git_options, *args],
             cwd=self.top,
             environ={**self.git_environ, **(variables or {})},
             stdin=stdin,

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from git_blackbird.git.program import operands, run_git
-from git_blackbird.git.repository import Repository
-from git_blackbird.git.trees import SUBMODULE, Trees
+from git_blackbird.git.repository import ALONE, Repository
+from git_blackbird.git.trees import SUBMODULE, Entry, Trees
 from git_blackbird.model.change import SubmoduleChange, TreePair
 
-_QUIET = ("--no-optional-locks", "-c", "core.fsmonitor=false")
+_QUIET = "--no-optional-locks"
 _STATUS = ("status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none")
 # How many fields of a line of that status stand before the path, by its first letter.
 _FIELDS = {"1": 8, "u": 10, "?": 1}
@@ -29,7 +29,7 @@ def submodule_states(repo: Repository, seconds: float) -> dict[str, str]:
     paths = [line.partition(b"\t")[2] for line in listed if line.startswith(_MODE.encode())]
     if not paths:
         return {}
-    asked = (*_QUIET, "--literal-pathspecs", *_STATUS, *operands(*map(os.fsdecode, paths)))
+    asked = (_QUIET, "--literal-pathspecs", *_STATUS, *operands(*map(os.fsdecode, paths)))
     told = repo.git(*asked, timeout=seconds).out.decode(errors="surrogateescape").split("\0")
     dirty = [path for path, facts in _entries(told) if facts.startswith("S") and facts[2:] != ".."]
     return {path: _digest(repo, path, seconds) for path in dirty}
@@ -48,7 +48,7 @@ def _digest(repo: Repository, path: str, seconds: float) -> str:
     top = repo.top / path
     # What is no repository any more must not be taken for the one around it.
     environ = {**repo.git_environ, "GIT_CEILING_DIRECTORIES": os.fspath(top.parent)}
-    told = run_git([*_QUIET, *_STATUS, "-uall"], cwd=top, environ=environ, timeout=seconds).out
+    told = run_git([*ALONE, _QUIET, *_STATUS, "-uall"], cwd=top, environ=environ, timeout=seconds).out
     digest = hashlib.sha256(told)
     for inner, _ in _entries(told.decode(errors="surrogateescape").split("\0")):
         digest.update(_mark(top / inner).encode())
@@ -71,7 +71,7 @@ def submodule_changes(
 
     ``before`` and ``after`` are the states at its ends. Raises UnusableError.
     """
-    moved = {os.fsdecode(path) for path in _moved(Trees(repo), pair)}
+    moved = {os.fsdecode(path) for path, sides in submodule_sides(Trees(repo), pair) if None not in sides}
     edited = {path for path in after if after[path] != before.get(path)}
     return tuple(
         SubmoduleChange(
@@ -81,8 +81,12 @@ def submodule_changes(
     )
 
 
-def _moved(trees: Trees, pair: TreePair) -> Iterator[bytes]:
-    for path in trees.touched(pair.base, pair.head):
+def submodule_sides(
+    trees: Trees, pair: TreePair
+) -> Iterator[tuple[bytes, tuple[Entry | None, Entry | None]]]:
+    """Give the paths that a submodule is at on a side, with both sides; None for what is no submodule."""
+    for path in sorted(trees.touched(*pair)):
         sides = trees.entry(pair.base, path), trees.entry(pair.head, path)
-        if all(side is not None and side.mode == SUBMODULE for side in sides):
-            yield path
+        if any(side is not None and side.mode == SUBMODULE for side in sides):
+            before, after = (side if side is not None and side.mode == SUBMODULE else None for side in sides)
+            yield path, (before, after)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from git_blackbird.git.commit_log import commits_in_head
 from git_blackbird.git.commit_plan import tree_of
 from git_blackbird.git.repository import Repository, head
-from git_blackbird.git.trees import SUBMODULE, Entry, Trees
+from git_blackbird.git.submodules import submodule_sides
+from git_blackbird.git.trees import Entry, Trees
 from git_blackbird.model.change import TreePair
 
 _DIFF = "-r -p --binary --full-index --no-renames --no-ext-diff --no-textconv --ignore-submodules=all"
@@ -55,7 +56,7 @@ def plan_undo(repo: Repository, pair: TreePair, commits: Iterable[str], since: s
     now = None if commit is None else tree_of(repo, commit)
     edits = {} if now is None else {path: trees.entry(now, path) for path in reverted}
     base = trees.edited(pair.base, edits) if edits else pair.base
-    nested = tuple(path for path, sides in _submodules(trees, TreePair(base, pair.head)) if None in sides)
+    nested = tuple(path for path, sides in submodule_sides(trees, TreePair(base, pair.head)) if None in sides)
     return UndoPlan(TreePair(base, pair.head), tuple((oid, len(above)) for oid, above in made), nested)
 
 
@@ -64,22 +65,13 @@ def _changed_by(repo: Repository, trees: Trees, oid: str, above: Sequence[str]) 
     return trees.touched(before, tree_of(repo, oid))
 
 
-def _submodules(trees: Trees, pair: TreePair) -> Iterator[tuple[bytes, tuple[Entry | None, Entry | None]]]:
-    """Give the paths that a submodule is at on a side, with both sides; None for what is no submodule."""
-    for path in sorted(trees.touched(*pair)):
-        sides = trees.entry(pair.base, path), trees.entry(pair.head, path)
-        if any(side is not None and side.mode == SUBMODULE for side in sides):
-            before, after = (side if side is not None and side.mode == SUBMODULE else None for side in sides)
-            yield path, (before, after)
-
-
 def render_undo(repo: Repository, pair: TreePair) -> bytes | None:
     """Write the script that takes ``pair`` back; None where it would do nothing.
 
     Files go back by a patch, which git applies whole or not at all. The trees must be kept.
     """
     trees = Trees(repo)
-    submodules = dict(_submodules(trees, pair))
+    submodules = dict(submodule_sides(trees, pair))
     moved = {path: sides for path, sides in submodules.items() if None not in sides}
     lines = [_SCRIPT.format(top=shlex.quote(os.fspath(repo.top)))]
     if set(trees.touched(*pair)) - submodules.keys():

@@ -10,9 +10,6 @@ from git_blackbird.model.plan import Status, Task
 from git_blackbird.model.review import completion_signature
 from git_blackbird.model.run import Run, RunStatus
 
-FINISHED = frozenset({Status.DONE, Status.SKIPPED})
-"""Statuses of a child that its parent does not wait for."""
-
 
 class GateState(StrEnum):
     """How the gate of a complete parent stands."""
@@ -94,7 +91,7 @@ def is_complete(tasks: Mapping[TaskId, Task], task: Task) -> bool:
 
 def open_children(tasks: Mapping[TaskId, Task], parent: Task) -> tuple[TaskId, ...]:
     """Return the children of a parent that are still to be done, in its order."""
-    return tuple(child for child in parent.children if tasks[child].status not in FINISHED)
+    return tuple(child for child in parent.children if not tasks[child].is_over)
 
 
 def skipped_children(tasks: Mapping[TaskId, Task], parent: Task) -> tuple[TaskId, ...]:

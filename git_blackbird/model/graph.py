@@ -47,7 +47,7 @@ def readiness(plan: Plan, task: Task) -> Readiness:
 def _skipped_ways(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
     """Ways on from a skipped dependency, or from a parent below which everything is skipped."""
     for parent in subtree(plan, dep):
-        if parent.status in {Status.DONE, Status.SKIPPED} or not _is_all_skipped(plan, parent):
+        if parent.is_over or not _is_all_skipped(plan, parent):
             continue
         if parent is dep:
             without = f"done without {', '.join(parent.children)}"

@@ -25,6 +25,9 @@ class Status(StrEnum):
     SKIPPED = "skipped"
 
 
+_OVER = frozenset({Status.DONE, Status.SKIPPED})
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One item of the plan. Timestamps are text, as in the file."""
@@ -50,8 +53,8 @@ class Task:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to do: done, or skipped."""
-        return self.status in {Status.DONE, Status.SKIPPED}
+        """Whether nothing is left to do, so that a parent does not wait for it: done, or skipped."""
+        return self.status in _OVER
 
 
 @dataclass(frozen=True)

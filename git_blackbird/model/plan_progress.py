@@ -3,7 +3,7 @@
 import heapq
 from collections import defaultdict
 
-from git_blackbird.model.gate import FINISHED, open_children
+from git_blackbird.model.gate import open_children
 from git_blackbird.model.graph import is_ready, unmet
 from git_blackbird.model.ids import TaskId
 from git_blackbird.model.plan import Plan, Status, Task
@@ -58,7 +58,7 @@ class PlanProgress:
         """Give the parent that is ``done`` now and was not before."""
         if task.parent is None:
             return None
-        if task.status not in FINISHED:
+        if not task.is_over:
             self._open_children[task.parent] -= 1
         is_new = not self._open_children[task.parent] and task.parent not in self._done
         return self._plan.tasks[task.parent] if is_new else None

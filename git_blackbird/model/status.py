@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from git_blackbird.model.gate import FINISHED, Gate, GateState, Moment, is_complete
+from git_blackbird.model.gate import Gate, GateState, Moment, is_complete
 from git_blackbird.model.graph import ancestors
 from git_blackbird.model.history import History
 from git_blackbird.model.ids import TaskId
@@ -116,7 +116,7 @@ def _followed(
 def _opened_above(before: Plan, tasks: Mapping[TaskId, Task], task_id: TaskId) -> set[TaskId]:
     """Ancestors of a task that has left ``done``, or is to be done after all."""
     was, now = before.tasks.get(task_id), tasks[task_id].status
-    if was is None or was.status not in FINISHED or now in {was.status, Status.DONE}:
+    if was is None or not was.is_over or now in {was.status, Status.DONE}:
         return set()
     return {above.id for above in ancestors(Plan(tasks), tasks[task_id])}
 
@@ -131,9 +131,7 @@ def follow_children(before: Plan, after: Plan, moment: Moment) -> Plan:
         task for task in after.tasks.values() if task.parent and _former_parent(before, task) != task.parent
     ]
     left = [task for task in after.tasks.values() if _former_children(before, task) - set(task.children)]
-    reopened = {
-        above.id for task in arrived if task.status not in FINISHED for above in ancestors(after, task)
-    }
+    reopened = {above.id for task in arrived if not task.is_over for above in ancestors(after, task)}
     tasks = dict(after.tasks)
     for task in left:
         if task.is_leaf and task.status in _FROM_CHILDREN:

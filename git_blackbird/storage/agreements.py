@@ -4,6 +4,7 @@ import json
 from enum import StrEnum
 
 from git_blackbird.storage.atomic import copy_private
+from git_blackbird.storage.json_text import JsonFault, load_bounded_json
 from git_blackbird.storage.layout import Layout
 
 
@@ -31,8 +32,8 @@ def save_agreement(layout: Layout, answer: Answer, digest: str) -> None:
 
 def _load(layout: Layout) -> dict[str, list[str]]:
     try:
-        kept = json.loads(layout.agreements.read_bytes())
-    except (OSError, ValueError):
+        kept = load_bounded_json(layout.agreements.read_bytes())
+    except (OSError, JsonFault):
         return {}
     known = kept if isinstance(kept, dict) else {}
     return {
