@@ -32,6 +32,7 @@ ROWS: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "1": startup_rows.idle_hook,
     "2": startup_rows.help_and_version,
     "2b": startup_rows.readers,
+    "2c": startup_rows.completion,
     "3": hook_rows.idle_commit,
     "4": hook_rows.agents_commit,
     "5": snapshot_rows.one_snapshot,

@@ -100,7 +100,7 @@ class Bench:
 
 
 def file_name(number: int) -> str:
-    """Give the path of one file: folders lie in folders, six in each."""
+    """Return the path of one file: folders lie in folders, six in each."""
     steps: list[str] = []
     folder = number // _FILES_IN_FOLDER
     while folder:

@@ -79,11 +79,11 @@ class Ruler:
     by_cpu: bool
 
     def figure(self, samples: Sequence[Sample]) -> float:
-        """Give the median, in milliseconds."""
+        """Return the median, in milliseconds."""
         return statistics.median(map(self._reading, samples))
 
     def ratio(self, ours: Sequence[Sample], reference: Sequence[Sample]) -> float:
-        """Give the median of the ratios within each round: what slows a round slows both of its sides."""
+        """Return the median of the ratios within each round: what slows a round slows both of its sides."""
         pairs = zip(ours, reference, strict=True)
         return statistics.median(self._reading(one) / self._reading(other) for one, other in pairs)
 

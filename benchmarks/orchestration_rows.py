@@ -1,5 +1,6 @@
 """Rows 9 and 10: what a run costs beside its agent, and whether that grows with the plan."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -10,10 +11,10 @@ from pathlib import Path
 
 from benchmarks.bench import Bench, say
 from benchmarks.measuring import Row, Sample, run_call, run_process
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Plan, Task
-from git_blackbird.model.timestamps import seconds_between
-from git_blackbird.storage.plan_format import render_plan
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.timestamps import seconds_between
+from git_blackbird.model.entities.plan import Plan, Task, new_task
+from git_blackbird.storage.plan_file import render_plan
 
 _FILES = 50
 _SIZES = (100, 1000)
@@ -92,7 +93,7 @@ def task_id(number: int) -> TaskId:
 
 
 def build_task(number: int) -> Task:
-    return Task(task_id(number), f"Do part {number}", _STAMP, _STAMP, prompt="Do nothing.")
+    return dataclasses.replace(new_task(task_id(number), f"Do part {number}", _STAMP), prompt="Do nothing.")
 
 
 def _bare(bench: Bench, repo: Path, tasks: int, contents: tuple[bytes, bytes]) -> Sample:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from benchmarks.bench import Bench, say
 from benchmarks.measuring import Row, compare, in_turns, run_call, run_process
-from git_blackbird.model.ids import TaskId, build_run_id
-from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.run import RECORDER, Run, RunStatus
-from git_blackbird.model.timestamps import format_timestamp
-from git_blackbird.storage.plan_format import parse_plan, render_plan
+from git_blackbird.model.base.ids import TaskId, build_run_id
+from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.entities.plan import Plan, Status, Task
+from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
+from git_blackbird.storage.plan_file import parse_plan, render_plan
 from git_blackbird.storage.records import render_record
 
 TASKS = 10_000

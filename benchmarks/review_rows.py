@@ -7,9 +7,9 @@ from itertools import repeat
 
 from benchmarks.bench import Bench, say
 from benchmarks.measuring import Row, Ruler, Turn, compare, run_process
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Plan, Task
-from git_blackbird.storage.plan_format import render_plan
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.plan import Plan, new_task
+from git_blackbird.storage.plan_file import render_plan
 from tests.standin.anthropic import Anthropic
 from tests.standin.install import CLAUDE, find_program
 from tests.standin.server import Reply, StandIn, serve
@@ -80,7 +80,7 @@ def _reviewing(  # a side of the row: who reviews, and how long it takes
     """Let the demo agent make a change; gives the whole command that has it reviewed, and approved."""
     repo = bench.make_repository(f"row-13-{agent}-{side}", _FILES)
     prompt = f"write x.txt one\nspec-sleep {_ANSWER_SECONDS}\ncode-sleep {code_seconds}"
-    task = Task(TaskId("t"), "Write x.txt", _STAMP, _STAMP, prompt=prompt)
+    task = replace(new_task(TaskId("t"), "Write x.txt", _STAMP), prompt=prompt)
     (repo / "blackbird.plan.json").write_bytes(render_plan(Plan({task.id: task})))
     bench.git(repo, "config", "blackbird.agent", "demo")
     bench.run(bench.program, "execute", "--no-input", cwd=repo)

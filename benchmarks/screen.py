@@ -84,12 +84,12 @@ class Screen:
             pass
 
     def forget_peak(self) -> float:
-        """Give the memory it takes now, in megabytes; the peak is counted from here on."""
+        """Return the memory it takes now, in megabytes; the peak is counted from here on."""
         Path(f"/proc/{self._pid}/clear_refs").write_text(_RESET_PEAK)
         return self._memory("VmRSS")
 
     def peak(self) -> float:
-        """Give the most memory it took, in megabytes."""
+        """Return the most memory it took, in megabytes."""
         return self._memory("VmHWM")
 
     def _memory(self, name: str) -> float:

@@ -4,6 +4,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.bench import Bench, file_name, say
@@ -11,10 +12,10 @@ from benchmarks.measuring import Row, Sample
 from benchmarks.plan_rows import build_run, task_id
 from benchmarks.screen import Screen
 from benchmarks.snapshot_rows import FILES, QUICK_FILES
-from git_blackbird.model.mentions import KnownPaths
-from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.timestamps import format_timestamp
-from git_blackbird.storage.plan_format import render_plan
+from git_blackbird.model.base.path_search import PathIndex
+from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.entities.plan import Plan, Status, new_task
+from git_blackbird.storage.plan_file import render_plan
 from git_blackbird.storage.records import render_record
 
 _TASKS = _RUNS = 10_000
@@ -99,7 +100,7 @@ def save_plan_and_records(repo: Path) -> None:
     done = names[:-_OPEN]
     statuses = dict.fromkeys(done, Status.DONE)
     tasks = {
-        name: Task(name, "Do it", _STAMP, _STAMP, prompt="-", status=statuses.get(name, Status.TODO))
+        name: replace(new_task(name, "Do it", _STAMP), prompt="-", status=statuses.get(name, Status.TODO))
         for name in names
     }
     (repo / "blackbird.plan.json").write_bytes(render_plan(Plan(tasks)))
@@ -174,7 +175,7 @@ def _mentions(bench: Bench) -> Row:
     ):
         bench.git(repo, "config", f"blackbird.{key}", value)
     bench.run(bench.program, "execute", "--no-input", task_id(0), cwd=repo, code=3)
-    known = KnownPaths(sorted(map(file_name, range(files))))
+    known = PathIndex(sorted(map(file_name, range(files))))
     rounds: list[list[Sample]] = []
     for _ in range(bench.ruler.rounds):
         with Screen(bench, repo, 1) as shown:
@@ -186,7 +187,7 @@ def _mentions(bench: Bench) -> Row:
     return _key_row(bench, f"key to the first of {files} files for @", rounds, _MATCHES_MS)
 
 
-def _naming(shown: Screen, known: KnownPaths, name: str) -> Iterator[Sample]:
+def _naming(shown: Screen, known: PathIndex, name: str) -> Iterator[Sample]:
     """Type a name, and wait after each letter that means another file first."""
     yield shown.press(b"@", b"file-")
     first = next(known.matching(""))[0]

@@ -9,13 +9,13 @@ from itertools import count
 from benchmarks.bench import Bench, file_name, say
 from benchmarks.measuring import Row, Sample, Turn, compare, in_turns, run_call, run_process
 from benchmarks.orchestration_rows import build_task, task_id
-from git_blackbird.git.repository import Repository, discover, opened
-from git_blackbird.git.snapshot import SnapshotLimits, take_snapshot
-from git_blackbird.git.summary import summarize
-from git_blackbird.model.change import TreePair
-from git_blackbird.model.plan import Plan
-from git_blackbird.storage.layout import HIDDEN
-from git_blackbird.storage.plan_format import render_plan
+from git_blackbird.git.core.repository import Repository, discover, open_libgit2
+from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.plan import Plan
+from git_blackbird.storage.paths import HIDDEN
+from git_blackbird.storage.plan_file import render_plan
 
 FILES = 100_000
 QUICK_FILES = 10_000
@@ -36,10 +36,10 @@ class Site:
         self.top = bench.make_repository(f"files-{files}", files)
         self.repo: Repository = discover(self.top, bench.environ)
         self.base = self.snapshot()
-        opened(self.repo).free()
+        open_libgit2(self.repo).free()
 
     def change(self) -> None:
-        """Give twenty files a content they never had, and let git's clock tell them from before."""
+        """Return twenty files a content they never had, and let git's clock tell them from before."""
         for step in range(CHANGED):
             path = self.top / file_name(step * self.files // CHANGED)
             with path.open("a") as file:
@@ -71,7 +71,7 @@ class Site:
         return taken
 
     def make_stale(self) -> None:
-        """Give every file another time, as a copy or a restored cache does."""
+        """Return every file another time, as a copy or a restored cache does."""
         moment = time.time_ns() - 10**10
         for number in range(self.files):
             os.utime(self.top / file_name(number), ns=(moment, moment))
@@ -81,7 +81,7 @@ _sites: dict[int, Site] = {}
 
 
 def _site(bench: Bench, files: int) -> Site:
-    """Give the repository of that size; a large one takes a minute to make, so each is made once."""
+    """Return the repository of that size; a large one takes a minute to make, so each is made once."""
     if files not in _sites:
         _sites[files] = Site(bench, files)
     return _sites[files]

@@ -1,4 +1,4 @@
-"""Rows 1, 2 and 2b: how long the program takes to start."""
+"""Rows 1, 2, 2b and 2c: how long the program takes to start."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,8 +11,8 @@ _HEAVY = ("pygit2", "questionary", "textual", "asyncio")
 _LOOK = f"""
 import sys
 from git_blackbird.cli.main import main
-from git_blackbird.controller.world import real_world
-main(sys.argv[1:], real_world)
+from git_blackbird.controller.core.environment import system_environment
+main(sys.argv[1:], system_environment)
 print("loaded", *(set({_HEAVY!r}) & set(sys.modules)))
 """
 
@@ -66,6 +66,26 @@ def readers(bench: Bench) -> Iterator[Row]:
         yield replace(row, remark="nothing heavy loaded", is_right=is_light)
 
 
+def completion(bench: Bench) -> Iterator[Row]:
+    """Row 2c: what a person waits for at a Tab."""
+    repo = make_small_plan(bench, "row-2c")
+    for what, line, limit in (("command", "git-blackbird exe", 1.6), ("task", "git-blackbird execute ", 1.8)):
+        yield compare(
+            bench.ruler,
+            "2c",
+            f"completion of a {what} / import click",
+            limit,
+            _completing(bench, repo, line),
+            starting(bench, repo, bench.python, "-c", "import click"),
+        )
+
+
+def _completing(bench: Bench, repo: Path, line: str) -> Turn:
+    variables = {"_GIT_BLACKBIRD_COMPLETE": "bash_complete", "COMP_WORDS": line}
+    environ = {**bench.environ, **variables, "COMP_CWORD": str(line.count(" "))}
+    return lambda: run_process((bench.program,), environ, repo)
+
+
 def make_small_plan(bench: Bench, name: str) -> Path:
     """Make a repository with a plan of ten tasks, three of which a command has done."""
     repo = bench.make_repository(name, 20)
@@ -75,7 +95,7 @@ def make_small_plan(bench: Bench, name: str) -> Path:
         bench.run(bench.program, "add", *told, cwd=repo)
     bench.git(repo, "config", "blackbird.agent", "command")
     bench.git(repo, "config", "blackbird.command.run", "cat >/dev/null; echo more >>done.txt")
-    bench.run(bench.program, "execute", "--no-input", "t01", "t02", "t03", cwd=repo)
+    bench.run(bench.program, "execute", "--no-stop", "--no-input", "t01", "t02", "t03", cwd=repo)
     return repo
 
 

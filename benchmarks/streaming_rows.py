@@ -16,18 +16,18 @@ from pathlib import Path
 
 from benchmarks.bench import ROOT, Bench, say
 from benchmarks.measuring import Row, Sample, in_turns, run_call
-from git_blackbird.agents.claude_output import ClaudeReader
-from git_blackbird.agents.command import CommandReader
+from git_blackbird.agents.claude.events import ClaudeParser
+from git_blackbird.agents.command import CommandParser
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.logs import CHUNK_BYTES, LogFiles
-from git_blackbird.agents.protocol import Assignment, Launch
-from git_blackbird.agents.runner import EndCause, Limits, hold
+from git_blackbird.agents.process.launch import ExitCause, Limits, spawn_gated
+from git_blackbird.agents.process.logs import CHUNK_BYTES, LogFiles
+from git_blackbird.agents.protocol import LaunchSpec, RunRequest
 
 _BYTES = 100_000_000
 _KILOBYTE = 1024
 _MOST_MORE_KILOBYTES = 16 * _KILOBYTE
 _RUN_ID = "0199f3a0c0000001"
-_ASSIGNMENT = Assignment("t1", _RUN_ID, "session", "", {})
+_ASSIGNMENT = RunRequest("t1", _RUN_ID, "session", "", {})
 _LIMITS = Limits(wall_seconds=600, idle_seconds=600, grace_seconds=1)
 
 
@@ -108,18 +108,18 @@ def _follow(folder: Path, source: Path) -> None:
         shown[0] += len(data)
 
     async def follow() -> None:
-        child = hold(
-            Launch(_printing(source), b"", {}), cwd=folder, environ=environ, logs=logs, work_dir=folder
+        child = spawn_gated(
+            LaunchSpec(_printing(source), b"", {}), cwd=folder, environ=environ, logs=logs, work_dir=folder
         )
         child.open_gate()
         ended = await child.follow(
-            CommandReader(_ASSIGNMENT, "dd"),
+            CommandParser(_ASSIGNMENT, "dd"),
             _LIMITS,
             on_progress=lambda _: None,
             on_output=show,
             hurry=asyncio.Event(),
         )
-        assert (ended.cause, ended.exit_code) == (EndCause.EXITED, 0)
+        assert (ended.cause, ended.exit_code) == (ExitCause.EXITED, 0)
 
     asyncio.run(follow())
     assert shown[0] == source.stat().st_size == logs.stdout.stat().st_size
@@ -134,7 +134,7 @@ def _write_plainly(folder: Path, source: Path) -> None:
 
 
 def _parse(source: Path) -> None:
-    reader = ClaudeReader(_ASSIGNMENT)
+    reader = ClaudeParser(_ASSIGNMENT)
     with source.open("rb") as stream:
         while data := stream.read(CHUNK_BYTES):
             reader.feed(data)

@@ -15,8 +15,8 @@ NOTE = "trial-notes.txt"
 def main() -> int:
     context = json.loads(sys.stdin.readline())
     task = context["task"]["id"]
-    deed = {"edit": edit, "move": move, "binary": binary, "commit": commit, "ask": ask}[task]
-    return deed(context)
+    action = {"edit": edit, "move": move, "binary": binary, "commit": commit, "ask": ask}[task]
+    return action(context)
 
 
 def edit(context: dict[str, object]) -> int:

@@ -12,7 +12,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH
 if _ROOT not in sys.path:
     sys.path.append(_ROOT)
 
-from git_blackbird.git import task_commits  # noqa: E402  # the shell starts this file by its path
+from git_blackbird.git.hooks import task_commits  # noqa: E402  # the shell starts this file by its path
 
 _LATER = "; the next `git blackbird decide` or `execute` records it"
 
@@ -39,7 +39,7 @@ def main(git_dir: str, name: str) -> None:
 
 
 def _run_git(*args: str) -> str:
-    """Give what git prints; loading the module that starts programs would cost as much as all else here."""
+    """Return what git prints; loading the module that starts programs would cost as much as all else here."""
     reader, writer = os.pipe()
     try:
         actions = [
@@ -59,13 +59,13 @@ def _run_git(*args: str) -> str:
 
 def _hand_over(name: str) -> None:
     """Load the program from where this file lies, and let it record the commits."""
-    from git_blackbird.controller.deferred_commits import record_in_hook  # noqa: PLC0415  # only now needed
-    from git_blackbird.controller.workspace import open_workspace  # noqa: PLC0415
-    from git_blackbird.controller.world import real_world  # noqa: PLC0415
+    from git_blackbird.controller.core.environment import system_environment  # noqa: PLC0415
+    from git_blackbird.controller.core.workspace import open_workspace  # noqa: PLC0415
+    from git_blackbird.controller.runs.deferred_commits import record_or_defer  # noqa: PLC0415  # only now needed
     from git_blackbird.errors import BlackbirdError  # noqa: PLC0415
 
     try:
-        said = record_in_hook(open_workspace(real_world()), name)
+        said = record_or_defer(open_workspace(system_environment()), name)
     except BlackbirdError as error:
         said = (f"the commit is not recorded yet: {error.message}{_LATER}",)
     for text in said:

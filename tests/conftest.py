@@ -66,7 +66,7 @@ def temporary() -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def sealed(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the test an environment in which nothing of the machine's user is seen; returns HOME."""
+    """Return the test an environment in which nothing of the machine's user is seen; returns HOME."""
     for name in [name for name in os.environ if name.startswith(LEAKING)]:
         monkeypatch.delenv(name)
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)

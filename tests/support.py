@@ -16,6 +16,14 @@ def git(repo: Path, *args: str, stdin: bytes | None = None) -> str:
     return done.stdout.decode(errors="surrogateescape").removesuffix("\n")
 
 
+def run_trees(repo: Path, run_id: str) -> tuple[str | None, str | None]:
+    """Return the base and the head tree that the reference of a run keeps."""
+    name = git(repo, "for-each-ref", "--format=%(refname)", f"refs/blackbird/runs/{run_id}")
+    entries = git(repo, "ls-tree", name).splitlines() if name else ()
+    kept = {entry.partition("\t")[2]: entry.split()[2] for entry in entries}
+    return kept.get("base"), kept.get("head")
+
+
 def examples(usual: int) -> int:
     """How many examples of a property are tried: a third of these, or as many as BLACKBIRD_EXAMPLES says."""
     return int(os.environ.get("BLACKBIRD_EXAMPLES", usual // 3))

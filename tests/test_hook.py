@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird import hook
-from git_blackbird.git import task_commits
-from git_blackbird.model.trailers import RUN_TRAILER, TASK_TRAILER
+from git_blackbird.git.hooks import task_commits
+from git_blackbird.model.entities.commits import RUN_TRAILER, TASK_TRAILER
 from tests.controller.support import configure, leaf, put_plan, runs_of
 from tests.support import commit, git, write
 

@@ -1,1 +1,1 @@
-"""All that starts a process for someone: one runner, one small file per provider."""
+"""Start agents and other programs of the user, and read their output."""

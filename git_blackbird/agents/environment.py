@@ -1,18 +1,18 @@
-"""The environment of an agent: ours, less what binds git or an outer agent to this process."""
+"""The environment of an agent, without variables of git or of an outer agent."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 RUN_ID_VARIABLE = "BLACKBIRD_RUN_ID"
 TASK_ID_VARIABLE = "BLACKBIRD_TASK_ID"
-# A run's private folder is named by the run: who takes the run's id out of its environment, or is started
-# by a tool that does, is known by its TMPDIR, which lies there. Short: agents put sockets below it, and the
-# path of a socket has little room (macOS: 104 bytes).
+# Named after the run, so that a process without the run's id in its environment is found by its TMPDIR in
+# this folder. Short, because agents put sockets below it, and the path of a socket is limited (macOS: 104
+# bytes).
 RUN_FOLDER_PREFIX = "git-blackbird-"
 TMP_FOLDER = "tmp"
 
-# What `git rev-parse --local-env-vars` prints: an agent that inherits one of these works on another
-# repository or index than the one it stands in.
+# The output of `git rev-parse --local-env-vars`: an agent that inherits one of these works on another
+# repository or index than the one it is in.
 GIT_LOCAL_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CONFIG",
@@ -31,8 +31,8 @@ GIT_LOCAL_VARIABLES = (
     "GIT_SHALLOW_FILE",
     "GIT_COMMON_DIR",
 )
-# What an agent tells its tools of its session. Its user's settings, such as CLAUDE_CONFIG_DIR,
-# CLAUDE_CODE_USE_BEDROCK or CODEX_HOME, are not among these: they stay.
+# Set by an agent for the tools of its session. Its user's settings, such as CLAUDE_CONFIG_DIR,
+# CLAUDE_CODE_USE_BEDROCK or CODEX_HOME, are not included: they stay.
 OUTER_SESSION_VARIABLES = frozenset(
     {
         "AI_AGENT",
@@ -55,7 +55,7 @@ OUTER_SESSION_VARIABLES = frozenset(
         "CODEX_THREAD_ID",
         "CODEX_TOOL_CALL_ID",
         "CODEX_VERSION",
-        # The program's own variables of a run further out.
+        # Variables of this program from an outer run.
         "BLACKBIRD_SESSION_ID",
         "BLACKBIRD_RESUME",
         "BLACKBIRD_RESPONSE_SCHEMA",
@@ -65,7 +65,7 @@ OUTER_SESSION_PREFIX = "CODEX_SANDBOX"
 
 
 def without_outer_session(environ: Mapping[str, str]) -> dict[str, str]:
-    """Give an environment less what an outer agent tells its tools of its own session."""
+    """Return an environment without the session variables of an outer agent."""
     return {
         name: value
         for name, value in environ.items()
@@ -76,8 +76,8 @@ def without_outer_session(environ: Mapping[str, str]) -> dict[str, str]:
 def child_environ(
     environ: Mapping[str, str], *, task_id: str, run_id: str, tmp_dir: Path, extra: Mapping[str, str]
 ) -> dict[str, str]:
-    """Give the environment of one run; ``extra`` is what the agent's launch asks for beyond it."""
+    """Return the environment of one run; ``extra`` are the variables of the agent's launch."""
     scrubbed = without_outer_session(environ)
-    kept = {name: value for name, value in scrubbed.items() if name not in GIT_LOCAL_VARIABLES}
+    remaining = {name: value for name, value in scrubbed.items() if name not in GIT_LOCAL_VARIABLES}
     ours = {TASK_ID_VARIABLE: task_id, RUN_ID_VARIABLE: run_id, "TMPDIR": str(tmp_dir)}
-    return kept | ours | dict(extra)
+    return remaining | ours | dict(extra)

@@ -1,18 +1,18 @@
-"""Starts the command that tells a person that they are needed, and lets it be."""
+"""Start the user's notification command without waiting for it."""
 
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from git_blackbird.agents.notifier import NO_FOLDER, TIMED_OUT
+from git_blackbird.agents.notify_worker import NO_FOLDER, TIMED_OUT
 
-_PROGRAM = Path(__file__).with_name("notifier.py")
+_PROGRAM = Path(__file__).with_name("notify_worker.py")
 _SIGNALLED = 128
 
 
-class Notification:
-    """One command that was started; nobody waits for it."""
+class NotifyProcess:
+    """A notification command in progress; nobody waits for it."""
 
     def __init__(self, process: subprocess.Popen[bytes] | None, cwd: Path, seconds: float) -> None:
         self._process = process
@@ -21,12 +21,12 @@ class Notification:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is still at work."""
+        """Whether it still runs."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def fault(self) -> str | None:
-        """What went wrong, once it has ended."""
+        """The error, after it has ended."""
         if self._process is None:
             return "it cannot be started"
         code = self._process.poll()
@@ -39,7 +39,7 @@ class Notification:
         return f"signal {code - _SIGNALLED}" if code > _SIGNALLED else f"exit status {code}"
 
     def wait(self, seconds: float) -> None:
-        """Wait for its end, at most so long."""
+        """Wait for its end for at most so many seconds."""
         if self._process is not None:
             try:
                 self._process.wait(seconds)
@@ -49,10 +49,10 @@ class Notification:
 
 def start_notification(
     command: str, *, cwd: Path, environ: Mapping[str, str], seconds: float
-) -> Notification:
-    """Start ``command`` through sh in a session of its own, deaf and dumb, for at most ``seconds``.
+) -> NotifyProcess:
+    """Start ``command`` through sh in its own session without input or output, for at most ``seconds``.
 
-    It is stopped after that also when this process has ended. Never raises: what is wrong is its ``fault``.
+    The limit holds even if this process has ended. Never raises: an error is in ``fault``.
     """
     try:
         process = subprocess.Popen(
@@ -65,4 +65,4 @@ def start_notification(
         )
     except (OSError, ValueError):
         process = None
-    return Notification(process, cwd, seconds)
+    return NotifyProcess(process, cwd, seconds)

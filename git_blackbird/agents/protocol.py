@@ -1,22 +1,23 @@
-"""What every agent is to the controller: what it can do, how it starts, how its output is read."""
+"""The interface between the controller and agents: capabilities, launch, output."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from uuid import UUID
 
-from git_blackbird.model.agent_rights import Rights
-from git_blackbird.model.conversation import Progress, Reading
+from git_blackbird.model.entities.agent_io import AgentResult, Progress
+from git_blackbird.model.entities.agent_rights import Rights
 
 JsonObject = dict[str, Any]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 @dataclass(frozen=True)
-class Abilities:
-    """What a provider can do; the controller asks before it relies on it.
+class Capabilities:
+    """What a provider supports; the controller checks before it relies on it.
 
-    ``prints_events``: its standard output is an event stream for programs, and its standard error noise.
+    ``prints_events``: its standard output is an event stream for programs, and its standard error is noise.
     """
 
     resume: bool
@@ -29,9 +30,9 @@ class Abilities:
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """What the configuration says of the agents.
+    """The configuration of the agents.
 
-    ``command`` is a shell command, and ``command_schema`` the word of the user's that it keeps to a schema.
+    ``command`` is a shell command, and ``command_schema`` says whether it keeps to a schema.
     """
 
     command: str | None = None
@@ -47,15 +48,15 @@ class AgentSettings:
 
 
 @dataclass(frozen=True)
-class Assignment:
+class RunRequest:
     """One start of an agent on one task.
 
-    ``session`` is the conversation to begin, where the agent lets us choose it, or, with ``resume``,
-    the one to continue. ``prompt`` is the text for agents that read text, ``context`` the context pack
-    for those that read JSON. ``previous_totals`` are the ``raw_totals`` of the run that is resumed.
-    ``folder`` is the top of the worktree, for paths to be shown without it. ``schema`` is the JSON schema
-    that the answer must keep to; only for an agent that is able to. With ``read_only`` it reviews: it is
-    to write nothing, and no session of it is kept. ``scratch`` is the run's private work folder.
+    ``session`` is the conversation to begin, if the agent accepts a name, or, with ``resume``, the one to
+    continue. ``prompt`` is the text for agents that read text, ``context`` the context pack for those that
+    read JSON. ``previous_totals`` are the ``raw_totals`` of the resumed run. ``folder`` is the top of the
+    worktree, to shorten displayed paths. ``schema`` is the JSON schema of the answer, for agents that support
+    it. With ``read_only`` the agent reviews: it writes nothing, and its session is not saved. ``scratch`` is
+    the run's private work folder.
     """
 
     task_id: str
@@ -72,18 +73,18 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Inspection:
-    """What can be found out about a provider here without a model being asked.
+class ProbeResult:
+    """What can be found out about a provider locally, without using a model.
 
-    ``program`` is its path, None when it was not found. ``obstacle`` says why it cannot be started, with
-    ``hint``, the way out. ``login`` says whether it is logged in, in its own words where it has any.
-    ``powers`` says what it may do in a worktree as configured, ``reviews`` what as a reviewer of a parent,
-    ``remarks`` what else is worth knowing.
+    ``program`` is its path, None if it was not found. ``obstacle`` says why it cannot be started, with a
+    ``hint``. ``login`` is its login state, in its own words if it has any. ``powers`` describes its rights in
+    a worktree as configured, ``reviews`` those as a reviewer of a parent, ``remarks`` anything else worth
+    knowing.
     """
 
     program: str | None = None
     version: str = ""
-    obstacle: str | None = None
+    blocked_reason: str | None = None
     hint: str | None = None
     login: str | None = None
     powers: str = ""
@@ -92,10 +93,10 @@ class Inspection:
 
 
 @dataclass(frozen=True)
-class Launch:
-    """A process to start: arguments, what it reads, and what its environment has beyond ours.
+class LaunchSpec:
+    """A process to start: arguments, standard input, and additional environment variables.
 
-    ``files`` are to be there when it starts, by their plain names in the run's private work folder.
+    ``files`` are created before it starts, by plain names in the run's private work folder.
     """
 
     argv: tuple[str, ...]
@@ -104,15 +105,15 @@ class Launch:
     files: Mapping[str, bytes] = field(default_factory=dict)
 
 
-class OutputReader(Protocol):
-    """Makes sense of one run's output; never raises, whatever was printed, and keeps little of it."""
+class OutputParser(Protocol):
+    """Parse one run's output; never raises, whatever was printed, and keeps little of it."""
 
     def feed(self, data: bytes) -> Sequence[Progress]:
-        """Take the next piece of standard output, of any size and cut anywhere."""
+        """Parse the next piece of standard output, of any size and cut anywhere."""
         ...
 
-    def finish(self, exit_code: int | None, stderr_tail: str) -> Reading:
-        """Say what the whole output means; ``exit_code`` is negative for a signal, None if unknown."""
+    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
+        """Return the outcome; ``exit_code`` is negative for a signal, None if unknown."""
         ...
 
 
@@ -120,48 +121,46 @@ class Agent(Protocol):
     """A provider of agents (DESIGN.md 9)."""
 
     name: str
-    abilities: Abilities
-    # Empty folders that it may leave at the top of a worktree when it is killed.
-    litter: tuple[str, ...]
+    abilities: Capabilities
+    # Empty folders that a killed agent may leave at the top of a worktree.
+    leftover_dirs: tuple[str, ...]
 
     @property
     def rights(self) -> Rights | None:
-        """What it may do as configured; None where all but editing the worktree is denied."""
+        """Its rights as configured; None if it can only edit the worktree."""
         ...
 
     def new_session(self, random_hex: str) -> str | None:
-        """Name a new conversation from 32 random hex digits; None when the agent names its own."""
+        """Return a name for a new conversation from 32 random hex digits; None if the agent chooses it."""
         ...
 
     def probe(self, environ: Mapping[str, str]) -> str:
-        """Check that the agent can be started and give its version, or "".
+        """Check that the agent can be started and return its version, or "".
 
         Raises AgentUnavailableError.
         """
         ...
 
-    def inspect(self, environ: Mapping[str, str]) -> Inspection:
-        """Find out what it can do here; starts the program, and asks no model. Never raises."""
+    def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
+        """Find out what it supports here; starts the program, but uses no model. Never raises."""
         ...
 
     def accepts_session(self, session: str) -> bool:
-        """Whether this can be one of its sessions; what cannot is never passed on to the program."""
+        """Whether this can be one of its sessions; other names are never passed to the program."""
         ...
 
-    def launch(self, assignment: Assignment, environ: Mapping[str, str]) -> Launch:
-        """Say how to start; ``environ`` is what the child will inherit."""
+    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:
+        """Return how to start it; ``environ`` is the environment that the child inherits."""
         ...
 
-    def reader(self, assignment: Assignment) -> OutputReader:
-        """Give a fresh reader for that start's output, live or out of the saved log."""
+    def parser(self, assignment: RunRequest) -> OutputParser:
+        """Return a new parser for the output of that start, live or from the saved log."""
         ...
 
 
 def build_session_uuid(random_hex: str) -> str:
-    """Write 32 random hex digits as a version 4 UUID."""
-    digits = random_hex.lower().ljust(32, "0")[:32]
-    variant = "89ab"[int(digits[16], 16) % 4]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+    """Return 32 random hex digits as a version 4 UUID."""
+    return str(UUID(random_hex, version=4))
 
 
 def is_uuid(session: str) -> bool:

@@ -1,24 +1,26 @@
-"""Which agents there are, by the names a person chooses them with."""
+"""The agents, by the names a person chooses them with."""
 
-from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from git_blackbird.agents.claude import ClaudeAgent
-from git_blackbird.agents.codex import CodexAgent
-from git_blackbird.agents.command import CommandAgent
-from git_blackbird.agents.demo import DemoAgent
-from git_blackbird.agents.protocol import Agent, AgentSettings
 from git_blackbird.errors import RequestError
 
-AGENTS: dict[str, Callable[[AgentSettings], Agent]] = {
-    "claude": ClaudeAgent,
-    "codex": CodexAgent,
-    "command": CommandAgent,
-    "demo": DemoAgent,
+if TYPE_CHECKING:
+    # Agents read events with pydantic, which whoever needs the names alone does not load.
+    from git_blackbird.agents.protocol import Agent, AgentSettings
+
+AGENTS = {
+    "claude": "claude.agent:ClaudeAgent",
+    "codex": "codex.agent:CodexAgent",
+    "command": "command:CommandAgent",
+    "demo": "demo.agent:DemoAgent",
 }
 
 
-def load_agent(name: str, settings: AgentSettings) -> Agent:
-    """Give the agent of that name. Raises RequestError when there is none."""
+def load_agent(name: str, settings: "AgentSettings") -> "Agent":
+    """Return the agent of that name. Raises RequestError when there is none."""
     if name not in AGENTS:
         raise RequestError(f"there is no agent '{name}'", hint=f"agents: {', '.join(AGENTS)}")
-    return AGENTS[name](settings)
+    module, class_name = AGENTS[name].split(":")
+    agent: Agent = getattr(import_module(f"git_blackbird.agents.{module}"), class_name)(settings)
+    return agent

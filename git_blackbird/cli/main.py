@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-    from git_blackbird.controller.world import World
+    from git_blackbird.controller.core.environment import Environment
 
 
 def run() -> "NoReturn":
@@ -30,14 +30,18 @@ def run() -> "NoReturn":
 
 
 def _run() -> int:
-    from git_blackbird.cli.presses import interrupt_once_a_press  # noqa: PLC0415  # signals first
-    from git_blackbird.cli.streams import open_closed_streams, prepare_streams  # noqa: PLC0415
+    import os  # noqa: PLC0415  # signals first, here and below
+
+    from git_blackbird import trace  # noqa: PLC0415
+    from git_blackbird.cli.signals import debounce_sigint  # noqa: PLC0415
+    from git_blackbird.cli.stdio import open_closed_streams, prepare_streams  # noqa: PLC0415
     from git_blackbird.errors import ExitCode  # noqa: PLC0415
 
     open_closed_streams()
     prepare_streams()
+    trace.start(os.environ)
     try:
-        code = main(sys.argv[1:], _real_world, begin=interrupt_once_a_press)
+        code = main(sys.argv[1:], _real_world, begin=debounce_sigint)
         _interrupts_end_silently()
     except KeyboardInterrupt:  # while the end was being told
         _interrupts_end_silently()
@@ -54,10 +58,23 @@ def _interrupts_end_silently() -> None:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
-def _real_world() -> "World":
-    from git_blackbird.controller.world import real_world  # noqa: PLC0415  # --help must not pay for it
+def _real_world() -> "Environment":
+    from git_blackbird.controller.core.environment import system_environment  # noqa: PLC0415  # --help must not pay for it
 
-    return real_world()
+    return system_environment()
+
+
+def _help_width() -> int:
+    """Return the width of help that click would choose: what it asks is slower to load than all else here."""
+    import os  # noqa: PLC0415  # signals first
+
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        width = int(columns) if columns.isdecimal() else 0
+        width = width or os.get_terminal_size(1).columns or 80
+    except OSError:
+        width = 80
+    return max(min(width, 100) - 2, 50)
 
 
 def _begin() -> None:
@@ -65,7 +82,7 @@ def _begin() -> None:
 
 
 def main(
-    args: "Sequence[str]", make_world: "Callable[[], World]", begin: "Callable[[], None]" = _begin
+    args: "Sequence[str]", make_world: "Callable[[], Environment]", begin: "Callable[[], None]" = _begin
 ) -> int:
     """Run one command line and give its exit code; every error ends here.
 
@@ -73,17 +90,26 @@ def main(
     """
     import click  # noqa: PLC0415  # signals first
 
-    from git_blackbird.cli.registry import cli  # noqa: PLC0415
-    from git_blackbird.cli.root import Root  # noqa: PLC0415
+    from git_blackbird.cli.app_state import AppState  # noqa: PLC0415
+    from git_blackbird.cli.syntax.registry import cli  # noqa: PLC0415
 
-    root = Root(make_world, begin)
+    root = AppState(make_world, begin)
     try:
-        code = cli.main(args=list(args), prog_name="git blackbird", standalone_mode=False, obj=root)
+        code = cli.main(
+            args=list(args),
+            prog_name="git blackbird",
+            complete_var="_GIT_BLACKBIRD_COMPLETE",
+            terminal_width=_help_width(),
+            standalone_mode=False,
+            obj=root,
+        )
         sys.stdout.flush()
     except click.exceptions.Exit as leave:
         return leave.exit_code
+    except SystemExit:  # completion is done
+        raise
     except BaseException as error:  # noqa: BLE001  # the edge: however a call ends, it ends with a code
-        from git_blackbird.cli.endings import end  # noqa: PLC0415  # only who fails pays for it
+        from git_blackbird.cli.errors import exit_code_for  # noqa: PLC0415  # only who fails pays for it
 
-        return end(error, args, root)
+        return exit_code_for(error, args, root)
     return int(code or 0)

@@ -8,14 +8,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from git_blackbird.cli.streams import OutputError
-from git_blackbird.controller.world import World
+from git_blackbird.cli.stdio import OutputError
+from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import BlackbirdError, ExitCode
-from git_blackbird.model.text import clean
+from git_blackbird.model.base.sanitize import strip_controls
+
+if TYPE_CHECKING:
+    from git_blackbird.cli.schema.base import CommandOutput, EventOutput
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
@@ -28,17 +31,17 @@ class Output:
 
     command: str
     as_json: bool
-    world: World
+    environment: Environment
 
     @cached_property
     def colored(self) -> bool:
         """Whether standard output takes colour, as ``color.blackbird`` and ``color.ui`` say."""
-        return wants_color(self.world, is_tty=sys.stdout.isatty())
+        return wants_color(self.environment, is_tty=sys.stdout.isatty())
 
     @cached_property
     def columns(self) -> int | None:
         """How wide a line may be: ``COLUMNS``, the terminal's width, or None where nobody counts."""
-        told = self.world.environ.get("COLUMNS", "")
+        told = self.environment.environ.get("COLUMNS", "")
         if told.isdecimal() and int(told) > 0:
             return int(told)
         try:
@@ -46,7 +49,7 @@ class Output:
         except (OSError, ValueError):
             return None
 
-    def say(self, text: str = "") -> None:
+    def print(self, text: str = "") -> None:
         """Print text for people; nothing when programs are spoken to."""
         if not self.as_json:
             # Said outright: click takes colours out of every pipe, a pager of git's too.
@@ -62,34 +65,33 @@ class Output:
         """Print bytes for programs, exactly as they are."""
         click.echo(data, nl=False)
 
-    def note(self, text: str) -> None:
+    def print_err(self, text: str) -> None:
         """Print a remark on standard error, beside output that is someone else's."""
-        click.echo(clean(text), err=True)
+        click.echo(strip_controls(text), err=True)
 
-    def data(self, data: Mapping[str, Any]) -> None:
-        """Print the envelope for programs; nothing when people are spoken to."""
-        if self.as_json:
-            envelope = {"schemaVersion": JSON_SCHEMA_VERSION, "command": self.command, "data": data}
-            click.echo(_render_json(envelope))
+    def data(self, output: "CommandOutput") -> None:
+        """Print the envelope for programs. Only for a call with ``--json``."""
+        envelope = {"schemaVersion": JSON_SCHEMA_VERSION, "command": self.command, "data": output.to_json()}
+        click.echo(_render_json(envelope))
 
-    def event(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Print one line of the event stream for programs; nothing when people are spoken to."""
-        if self.as_json:
-            click.echo(self.event_line(name, fields), nl=False)
-
-    def event_line(self, name: str, fields: Mapping[str, Any]) -> str:
-        """Give one line of the event stream, with its end, for who writes it in its own time."""
-        line = {"schemaVersion": JSON_SCHEMA_VERSION, "event": name, **fields}
-        return _render_json(line) + "\n"
+    def event(self, event: "EventOutput") -> None:
+        """Print one line of the event stream for programs. Only for a call with ``--json``."""
+        click.echo(event_line(event), nl=False)
 
     def warn(self, text: str, hint: str | None = None) -> None:
         """Print a warning on standard error."""
-        click.echo(f"warning: {clean(text)}", err=True)
+        click.echo(f"warning: {strip_controls(text)}", err=True)
         _hints(hint)
 
 
+def event_line(event: "EventOutput") -> str:
+    """Return one line of the event stream with its end."""
+    line = {"schemaVersion": JSON_SCHEMA_VERSION, "event": event.event, **event.to_json()}
+    return _render_json(line) + "\n"
+
+
 def _render_json(value: Mapping[str, Any]) -> str:
-    """Give one line of ASCII. What stands for a byte that is not UTF-8, as in a path, becomes U+FFFD."""
+    """Return one line of ASCII. What stands for a byte that is not UTF-8, as in a path, becomes U+FFFD."""
     return _SURROGATES.sub(_replace_lone, json.dumps(value, ensure_ascii=True))
 
 
@@ -112,7 +114,7 @@ def flush_or_drop() -> None:
 
 
 @contextlib.contextmanager
-def reader_may_leave() -> Iterator[None]:
+def ignore_broken_pipe() -> Iterator[None]:
     """Print something whose reader may be gone: what was done, and its exit code, stay what they are."""
     try:
         yield
@@ -121,17 +123,17 @@ def reader_may_leave() -> Iterator[None]:
         drop_output()
 
 
-def wants_color(world: World, *, is_tty: bool) -> bool:
+def wants_color(environment: Environment, *, is_tty: bool) -> bool:
     """Ask git whether colour is wanted; ``NO_COLOR`` says no without asking."""
-    from git_blackbird.controller.looks import color_wanted  # noqa: PLC0415  # asks git: only when it matters
+    from git_blackbird.controller.core.git_access import color_wanted  # noqa: PLC0415  # asks git: only when it matters
 
-    return color_wanted(world, is_tty=is_tty)
+    return color_wanted(environment, is_tty=is_tty)
 
 
 def print_error(error: BlackbirdError, *, as_json: bool) -> None:
     """Say what went wrong on standard error, and to programs on standard output too."""
     word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
-    click.echo(f"{word}: {clean(error.message)}", err=True)
+    click.echo(f"{word}: {strip_controls(error.message)}", err=True)
     _hints(error.hint)
     if as_json:
         fault = {"message": error.message, "hint": error.hint, "exitCode": int(error.exit_code)}
@@ -142,4 +144,4 @@ def print_error(error: BlackbirdError, *, as_json: bool) -> None:
 
 def _hints(hint: str | None) -> None:
     for line in (hint or "").splitlines():
-        click.echo(f"hint: {clean(line)}", err=True)
+        click.echo(f"hint: {strip_controls(line)}", err=True)

@@ -1,1 +1,1 @@
-"""All that knows git."""
+"""Everything that uses git."""

@@ -1,1 +1,1 @@
-"""All text to and from agents: text in, values out; values in, text out."""
+"""All text to and from agents, and text for people."""

@@ -1,1 +1,1 @@
-"""What things are and what follows from them: no input or output, no clock, no random."""
+"""The domain model and its rules: no input or output, no clock, no randomness."""

@@ -1,1 +1,1 @@
-"""All that knows the files under ``.blackbird/`` and the plan file."""
+"""Files below ``.blackbird/``, and the plan file."""

@@ -1,43 +1,42 @@
-"""What a person agreed to, or was told, of the rights of agents: in the git directory, never in a clone."""
+"""What a person answered about the rights of agents, kept in the git directory, outside of any clone."""
 
 import json
 from enum import StrEnum
 
-from git_blackbird.storage.atomic import copy_private
-from git_blackbird.storage.json_text import JsonFault, load_bounded_json
-from git_blackbird.storage.layout import Layout
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from git_blackbird.storage.atomic import write_private
+from git_blackbird.storage.paths import Paths
+
+# The digests for each ``Answer``, by its value; a later version may have others.
+_Agreements = dict[str, tuple[str, ...]]
+_AGREEMENTS = TypeAdapter(_Agreements, config=ConfigDict(strict=True, defer_build=True))
 
 
 class Answer(StrEnum):
-    """Whether a person said yes, or was only told since nobody could be asked."""
+    """Whether a person agreed, or was only informed because nobody could be asked."""
 
     AGREED = "agreed"
     TOLD = "told"
 
 
-def load_agreements(layout: Layout, answer: Answer) -> frozenset[str]:
-    """Return the digests of what was answered so; none where the file cannot be read."""
-    return frozenset(_load(layout).get(answer, ()))
+def load_agreements(paths: Paths, answer: Answer) -> frozenset[str]:
+    """Return the digests with this answer; none if the file cannot be read."""
+    return frozenset(_load(paths).get(answer, ()))
 
 
-def save_agreement(layout: Layout, answer: Answer, digest: str) -> None:
+def save_agreement(paths: Paths, answer: Answer, digest: str) -> None:
     """Add one digest.
 
     Raises SaveError.
     """
-    kept = _load(layout)
-    kept[answer] = sorted({*kept.get(answer, ()), digest})
-    copy_private(layout.agreements, json.dumps(kept).encode())
+    agreements = _load(paths)
+    agreements[answer] = tuple(sorted({*agreements.get(answer, ()), digest}))
+    write_private(paths.agreements, json.dumps(agreements).encode())
 
 
-def _load(layout: Layout) -> dict[str, list[str]]:
+def _load(paths: Paths) -> _Agreements:
     try:
-        kept = load_bounded_json(layout.agreements.read_bytes())
-    except (OSError, JsonFault):
+        return _AGREEMENTS.validate_json(paths.agreements.read_bytes())
+    except (OSError, ValidationError):
         return {}
-    known = kept if isinstance(kept, dict) else {}
-    return {
-        answer: [digest for digest in known[answer] if isinstance(digest, str)]
-        for answer in Answer
-        if isinstance(known.get(answer), list)
-    }

@@ -1,4 +1,4 @@
-"""Saving a file so that a crash leaves the old one or the new one, never less."""
+"""Save a file so that a crash leaves either the old or the new one."""
 
 import contextlib
 import errno
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.system_faults import refusal_hint
-from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.reading import require_inside
+from git_blackbird.model.base.system_errors import refusal_hint
+from git_blackbird.storage.files import require_inside
+from git_blackbird.storage.paths import Paths
 
 _counter = iter(range(1 << 62))
 
 
 class SaveError(UnusableError):
-    """A file could not be saved; what was there before still is."""
+    """A file could not be saved; the old one is unchanged."""
 
     def __init__(self, path: Path, error: OSError) -> None:
         hint = refusal_hint(error) or "make it writable, then repeat the command"
@@ -24,36 +24,36 @@ class SaveError(UnusableError):
         )
 
 
-def write_atomic(layout: Layout, path: Path, data: bytes, *, mode: int = 0o644) -> None:
+def write_atomic(paths: Paths, path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Save ``data`` as ``path``: temporary file, fsync, rename, fsync of the folder.
 
-    Raises SaveError; the former content then stays.
+    Raises SaveError; the old content then stays.
     """
     try:
-        layout.make_folder(layout.tmp)
-        if path.is_relative_to(layout.state):
-            layout.make_folder(path.parent)
-        _replace(layout, path, data, mode)
+        paths.make_folder(paths.tmp)
+        if path.is_relative_to(paths.state):
+            paths.make_folder(path.parent)
+        _replace(paths, path, data, mode)
     except OSError as error:
         raise SaveError(path, error) from error
 
 
-def _replace(layout: Layout, path: Path, data: bytes, mode: int) -> None:
-    # The plan may be a link to elsewhere in the worktree; a link inside the state is a trap and is replaced.
-    target = path if path.is_relative_to(layout.state) else Path(require_inside(layout.state_root, path))
+def _replace(paths: Paths, path: Path, data: bytes, mode: int) -> None:
+    # The plan may be a link within the worktree; a link inside the state is hostile and is replaced.
+    target = path if path.is_relative_to(paths.state) else Path(require_inside(paths.state_root, path))
     try:
-        _write_and_rename(layout.tmp / _temporary_name(target), target, data, mode)
+        _write_and_rename(paths.tmp / _temporary_name(target), target, data, mode)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        # Another file system, mounted in the worktree, cannot be renamed to from here.
+        # A rename across file systems, such as a mount inside the worktree, is not possible.
         _replace_beside(target, data, mode)
 
 
 def replace_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Save a file outside of ``.blackbird/`` as atomically, through a temporary file beside it.
+    """Save a file outside of ``.blackbird/`` atomically, through a temporary file beside it.
 
-    A link keeps being one. Raises OSError.
+    A link stays a link. Raises OSError.
     """
     _replace_beside(Path(os.path.realpath(path)), data, mode)
 
@@ -104,8 +104,8 @@ def fsync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def copy_private(path: Path, data: bytes) -> None:
-    """Save a file of our own in the git directory: whole or not at all, but not worth an fsync.
+def write_private(path: Path, data: bytes) -> None:
+    """Save one of our files in the git directory: whole or not at all, but without fsync.
 
     Raises SaveError.
     """
@@ -121,30 +121,30 @@ def copy_private(path: Path, data: bytes) -> None:
         raise SaveError(path, error) from error
 
 
-def move_aside(layout: Layout, path: Path, aside: Path) -> None:
-    """Give whatever is at ``path`` another name below ``.blackbird/``.
+def move_aside(paths: Paths, path: Path, aside: Path) -> None:
+    """Move whatever is at ``path`` to another name below ``.blackbird/``.
 
     Raises SaveError.
     """
     try:
-        layout.make_folder(aside.parent)
+        paths.make_folder(aside.parent)
         path.rename(aside)
     except OSError as error:
         raise SaveError(aside, error) from error
 
 
-def sweep_temporaries(layout: Layout) -> int:
-    """Remove what crashed saves left in the temporary folder; gives how many.
+def sweep_temporaries(paths: Paths) -> int:
+    """Remove leftovers of crashed saves from the temporary folder; return their number.
 
-    Only to be called under the store lock: nobody else is saving then.
+    Requires the store lock: nobody else is saving then.
     """
-    if layout.state.is_symlink() or layout.tmp.is_symlink() or not layout.tmp.is_dir():
+    if paths.state.is_symlink() or paths.tmp.is_symlink() or not paths.tmp.is_dir():
         return 0
-    return sum(_is_removed(path) for path in layout.tmp.glob("*.tmp"))
+    return sum(_is_removed(path) for path in paths.tmp.glob("*.tmp"))
 
 
 def _is_removed(path: Path) -> bool:
-    """Remove a file, and say whether it is gone: what an agent put there need not be one."""
+    """Remove a file and return whether it is gone; an agent may have put something else there."""
     try:
         path.unlink()
     except OSError:

@@ -1,6 +1,6 @@
-"""Texts that a person is writing: kept in the git directory until they have become what they are for.
+"""Unfinished texts of a person, kept in the git directory until they have been used.
 
-Two kinds: forms of tasks, which an editor has open, each beside the form it was made from; and texts for an
+There are two kinds: task forms open in an editor, each beside the form it was made from; and texts for an
 agent, saved while they are typed.
 """
 
@@ -10,20 +10,20 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from git_blackbird.model.ids import TaskId
-from git_blackbird.storage.atomic import SaveError, copy_private, replace_durably
-from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.reading import load_bytes
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.storage.atomic import SaveError, replace_durably, write_private
+from git_blackbird.storage.files import load_bytes
+from git_blackbird.storage.paths import Paths
 
 MAX_BYTES = 1024 * 1024
 _ENCODING = ("utf-8", "surrogateescape")
 _PRIVATE = 0o600
-_SUFFIX = ".md"
+_FORM, _TEXT = ".toml", ".md"
 
 
-def drafts_of(layout: Layout, task_id: TaskId) -> list[Path]:
-    """Name the drafts of a task's form, the first one first."""
-    return _existing(_places(layout.drafts, task_id))
+def drafts_of(paths: Paths, task_id: TaskId) -> list[Path]:
+    """List the drafts of a task's form, oldest first; those that are not valid TOML come last."""
+    return [path for suffix in (_FORM, _TEXT) for path in _existing(_places(paths.drafts, task_id, suffix))]
 
 
 def _existing(places: Iterator[Path]) -> list[Path]:
@@ -35,28 +35,28 @@ def _existing(places: Iterator[Path]) -> list[Path]:
     return found
 
 
-def _places(folder: Path, name: str) -> Iterator[Path]:
-    yield folder / f"{name}{_SUFFIX}"
+def _places(folder: Path, name: str, suffix: str = _TEXT) -> Iterator[Path]:
+    yield folder / f"{name}{suffix}"
     number = 2
     while True:
-        yield folder / f"{name}.{number}{_SUFFIX}"
+        yield folder / f"{name}.{number}{suffix}"
         number += 1
 
 
-def create_draft(layout: Layout, task_id: TaskId, text: str) -> Path:
-    """Save a form as a new draft beside those that are there, and as what it was made from; gives its place.
+def create_draft(paths: Paths, task_id: TaskId, text: str) -> Path:
+    """Save a form as a new draft, and as the base of that draft; return its path.
 
     Raises SaveError.
     """
-    path = _create(layout, _places(layout.drafts, task_id), text.encode(*_ENCODING))
-    save_base(layout, path, text)
+    path = _create(paths, _places(paths.drafts, task_id, _FORM), text.encode(*_ENCODING))
+    save_base(paths, path, text)
     return path
 
 
-def _create(layout: Layout, places: Iterator[Path], data: bytes) -> Path:
-    """Save a new file at the first place that is free. Raises SaveError."""
+def _create(paths: Paths, places: Iterator[Path], data: bytes) -> Path:
+    """Save a new file under the first free name. Raises SaveError."""
     for path in places:
-        _make_private(layout, path.parent)
+        _make_private(paths, path.parent)
         try:
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "wb") as file:  # noqa: PTH123
                 file.write(data)
@@ -68,19 +68,19 @@ def _create(layout: Layout, places: Iterator[Path], data: bytes) -> Path:
     raise AssertionError("places never end")
 
 
-def _make_private(layout: Layout, folder: Path) -> None:
-    """Make a folder of drafts, and those above it, for nobody else to look into. Raises SaveError."""
+def _make_private(paths: Paths, folder: Path) -> None:
+    """Create a folder of drafts and its parents, readable by the owner only. Raises SaveError."""
     try:
-        layout.private.mkdir(parents=True, exist_ok=True)
+        paths.private.mkdir(parents=True, exist_ok=True)
         for step in reversed([folder, *folder.parents]):
-            if step.is_relative_to(layout.drafts):
+            if step.is_relative_to(paths.drafts):
                 step.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise SaveError(folder, error) from error
 
 
 def save_draft(path: Path, text: str) -> None:
-    """Save a draft again. Raises SaveError; what was there then stays."""
+    """Save a draft again. Raises SaveError; the old content then stays."""
     try:
         replace_durably(path, text.encode(*_ENCODING), mode=_PRIVATE)
     except OSError as error:
@@ -88,9 +88,9 @@ def save_draft(path: Path, text: str) -> None:
 
 
 def load_draft(path: Path) -> str | None:
-    """Give a draft as it is; None when it is gone. Bytes that are not UTF-8 are half surrogates.
+    """Return a draft, or None if it is gone. Bytes that are not UTF-8 become surrogates.
 
-    Raises OSError when it cannot be read.
+    Raises OSError if it cannot be read.
     """
     try:
         return load_bytes(path).decode(*_ENCODING)
@@ -102,14 +102,14 @@ def _base(path: Path) -> Path:
     return path.parent / "bases" / path.name
 
 
-def save_base(layout: Layout, path: Path, form: str) -> None:
-    """Save the form that a draft was made from: it tells what the person changed. Raises SaveError."""
-    _make_private(layout, _base(path).parent)
-    copy_private(_base(path), form.encode(*_ENCODING))
+def save_base(paths: Paths, path: Path, form: str) -> None:
+    """Save the form that a draft was made from, to compare it with later. Raises SaveError."""
+    _make_private(paths, _base(path).parent)
+    write_private(_base(path), form.encode(*_ENCODING))
 
 
 def load_base(path: Path) -> str | None:
-    """Give the form that a draft was made from; None where there is none that can be read."""
+    """Return the form that a draft was made from; None if it cannot be read."""
     try:
         return load_draft(_base(path))
     except OSError:
@@ -117,19 +117,19 @@ def load_base(path: Path) -> str | None:
 
 
 def drop_draft(path: Path) -> None:
-    """Remove a draft, and what it was made from."""
+    """Remove a draft and its base."""
     for file in (path, _base(path)):
         file.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def hold_draft(layout: Layout, path: Path) -> Iterator[bool]:
-    """Hold a draft while it is edited; gives whether nobody else does. A process that dies lets go of it.
+def hold_draft(paths: Paths, path: Path) -> Iterator[bool]:
+    """Lock a draft while it is edited; yield whether that succeeded.
 
     Raises SaveError.
     """
     lock = path.parent / "locks" / path.name
-    _make_private(layout, lock.parent)
+    _make_private(paths, lock.parent)
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _PRIVATE)
     except OSError as error:
@@ -147,23 +147,23 @@ def hold_draft(layout: Layout, path: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-class TextDraft:
-    """The file of one text for an agent. Whoever writes another at the same time has a file of their own."""
+class DraftFile:
+    """The file of one text for an agent. Each concurrent writer has a separate file."""
 
-    def __init__(self, layout: Layout, task_id: TaskId, name: str) -> None:
-        self._layout = layout
-        self._folder = layout.task_drafts(task_id)
+    def __init__(self, paths: Paths, task_id: TaskId, name: str) -> None:
+        self._paths = paths
+        self._folder = paths.task_drafts(task_id)
         self._name = name
         self._path: Path | None = None
         self._known: bytes | None = None
 
     @property
     def path(self) -> Path:
-        """Where the text is, or will be."""
+        """The path of the text, which may not exist yet."""
         return self._path or next(_places(self._folder, self._name))
 
     def load(self) -> str:
-        """Give the first text that is kept; empty when there is none that can be read."""
+        """Return the first saved text; empty if none can be read."""
         for path in _existing(_places(self._folder, self._name)):
             data = _load_bounded(path)
             if data is not None:
@@ -173,15 +173,15 @@ class TextDraft:
         return ""
 
     def prepare(self) -> Path:
-        """Give a file for an editor, which has the text that was saved. Raises SaveError."""
+        """Return a file with the saved text for an editor. Raises SaveError."""
         if self._path is None:
-            self._path, self._known = _create(self._layout, _places(self._folder, self._name), b""), b""
+            self._path, self._known = _create(self._paths, _places(self._folder, self._name), b""), b""
         return self._path
 
     def save(self, text: str) -> None:
-        """Save the text, or remove the file of a blank one; beyond a megabyte it is cut off.
+        """Save the text, cut at one megabyte, or remove the file if the text is blank.
 
-        Raises SaveError; what was there then stays.
+        Raises SaveError; the old content then stays.
         """
         data = text.encode(*_ENCODING)[:MAX_BYTES] if text.strip() else None
         if data == self._known:
@@ -191,9 +191,9 @@ class TextDraft:
             if is_mine:
                 self._remove()
         elif is_mine:
-            copy_private(self.path, data)
+            write_private(self.path, data)
         else:
-            self._path = _create(self._layout, _places(self._folder, self._name), data)
+            self._path = _create(self._paths, _places(self._folder, self._name), data)
         self._known = data
 
     def _remove(self) -> None:
@@ -201,23 +201,37 @@ class TextDraft:
         self._path = None
 
 
-def text_drafts(layout: Layout) -> list[tuple[TaskId, Path]]:
-    """Name all texts that are kept, with the tasks they are about."""
-    return [(TaskId(path.parent.name), path) for path in sorted(layout.text_drafts.glob(f"*/*{_SUFFIX}"))]
+def text_drafts(paths: Paths) -> list[tuple[TaskId, Path]]:
+    """List all saved texts with their tasks."""
+    folders = [paths.text_drafts / name for name in _names_in(paths.text_drafts)]
+    return [
+        (TaskId(folder.name), folder / name)
+        for folder in folders
+        for name in _names_in(folder)
+        if name.endswith(_TEXT)
+    ]
+
+
+def _names_in(folder: Path) -> list[str]:
+    """Return what is in a folder, which another process may remove at any moment."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
 
 
 def remove_text(path: Path) -> None:
-    """Remove a text that is kept, and its folder when it was the last one there. Raises SaveError."""
+    """Remove a saved text, and its folder if that is empty then. Raises SaveError."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise SaveError(path, error) from error
-    with contextlib.suppress(OSError):  # another text is kept there
+    with contextlib.suppress(OSError):  # the folder has other texts
         path.parent.rmdir()
 
 
 def load_text(path: Path) -> str | None:
-    """Give a text that is kept; None where it cannot be read."""
+    """Return a saved text; None if it cannot be read."""
     data = _load_bounded(path)
     return None if data is None else data.decode(*_ENCODING)
 

@@ -1,7 +1,7 @@
-"""What is known of record files while agents work: kept in the git directory, out of their way.
+"""Detect record files that something else wrote while agents were at work.
 
-Three files: the digests of all records as they were when the last run began, those that our commands wrote
-since (only there while a run is at work), and the files that nobody has confirmed.
+Three files in the git directory, away from agents: the digests of all records when the last run began, those
+that our commands have written since (only while a run is at work), and the files that nobody has confirmed.
 """
 
 import contextlib
@@ -9,13 +9,16 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from git_blackbird.model.history import RecordFault
-from git_blackbird.model.ids import RunId
-from git_blackbird.model.provenance import (
+from pydantic import ConfigDict, Field, TypeAdapter
+
+from git_blackbird.model.base.ids import CheckedRunId, RunId
+from git_blackbird.model.base.record import Record
+from git_blackbird.model.entities.history import RecordError
+from git_blackbird.model.entities.provenance import (
     Content,
     Unconfirmed,
     UnconfirmedRecord,
@@ -23,23 +26,24 @@ from git_blackbird.model.provenance import (
     accept_command,
 )
 from git_blackbird.storage.atomic import SaveError, replace_durably
-from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.reading import load_inside
+from git_blackbird.storage.files import load_inside
+from git_blackbird.storage.paths import Paths
 
-# Clocks of file systems have ticks, of up to two seconds: what changed just before is looked at again.
+# File system clocks have ticks of up to two seconds: what changed just before is checked again.
 _TICK_NANOSECONDS = 2_100_000_000
 _REMOVED = ""
+P = TypeVar("P")
 _Marks = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class WatchEnd(NamedTuple):
-    """What was found when a run's record files were compared with what is known of them.
+    """The record files that something else wrote during a run.
 
-    ``unconfirmed`` are new, ``rewritten`` and ``removed`` were there before.
+    ``unconfirmed`` files are new, ``rewritten`` and ``removed`` ones existed before.
     """
 
     unconfirmed: tuple[UnconfirmedRecord, ...] = ()
-    rewritten: tuple[RecordFault, ...] = ()
+    rewritten: tuple[RecordError, ...] = ()
     removed: tuple[str, ...] = ()
 
 
@@ -48,16 +52,26 @@ class _State(NamedTuple):
     unconfirmed: Mapping[str, Unconfirmed]
 
 
-class _Known(NamedTuple):
-    at: int
-    digests: Mapping[str, str]
+class _Known(Record):
+    at: int = 0
+    digests: dict[str, str] = Field(default_factory=dict)
+
+
+class _Header(Record):
+    """The first line of the log of files that our commands wrote."""
+
+    run: CheckedRunId
+    since: int
+
+
+_UNCONFIRMED = TypeAdapter(dict[str, Unconfirmed], config=ConfigDict(strict=True, defer_build=True))
 
 
 class Ledger:
-    """The provenance of one worktree's record files. All that writes needs the store lock."""
+    """The provenance of one worktree's record files. Methods that write require the store lock."""
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
         self._state = _State(None, {})
         self._marks: _Marks | None = None
         self._known: tuple[tuple[int, ...], _Known] | None = None
@@ -65,30 +79,30 @@ class Ledger:
     @property
     def top(self) -> Path:
         """The top of the worktree."""
-        return self._layout.state_root
+        return self._paths.state_root
 
     def refresh(self) -> None:
-        """Read what is known where that changed; to be called before files are judged."""
-        marks = _mark(self._layout.written_records), _mark(self._layout.unconfirmed_records)
+        """Reload the ledger if it changed; call this before judging files."""
+        marks = _mark(self._paths.written_records), _mark(self._paths.unconfirmed_records)
         if marks != self._marks:
-            # The list is written before the log goes away: read in this order, nothing falls between.
+            # The list is written before the log is removed: read in this order, nothing is missed.
             watched = self._load_watched()
             self._state = _State(watched, self._load_unconfirmed())
             self._marks = marks
 
     def is_watching(self) -> bool:
-        """Whether what our commands write is noted, since a run is at work."""
+        """Whether a run is at work, so that our commands note the files they write."""
         self.refresh()
         return self._state.watched is not None
 
-    def judge(self, path: Path, data: bytes) -> RecordFault | UnconfirmedRecord | None:
-        """Give what is wrong with a file that something else than our commands wrote while a run was at work.
+    def judge(self, path: Path, data: bytes) -> RecordError | UnconfirmedRecord | None:
+        """Return what is wrong with a file if our commands did not write it while a run was at work.
 
-        A file that replaced a record stops its task; a new one counts for nothing. None for all others.
+        A file that replaced a record blocks its task; a new one is ignored. None for all others.
         """
         if self._state.watched is None and not self._state.unconfirmed:
             return None
-        # Whatever changes after it was read is not taken for older than it is.
+        # Taken before reading, so that a later change does not count as an earlier one.
         place, changed = self._place(path), max(_changed(path), _changed(path.parent))
         if _is_untouched(self._state, place, changed):
             return None
@@ -100,16 +114,16 @@ class Ledger:
             found = _judge(self._state, place, content)
         return None if found is None else self._named(place, found)
 
-    def _named(self, place: str, found: Unconfirmed) -> RecordFault | UnconfirmedRecord:
-        path = str(self._layout.state / place)
+    def _named(self, place: str, found: Unconfirmed) -> RecordError | UnconfirmedRecord:
+        path = str(self._paths.state / place)
         named = UnconfirmedRecord(path, place, found.run_id)
-        return named if found.is_new else RecordFault(path, named.what, accept_command(place))
+        return named if found.is_new else RecordError(path, named.what, accept_command(place))
 
     def begin(self, run_id: RunId, record: Path) -> None:
-        """Take all record files as they are now for known, and note what our commands write from now on.
+        """Accept all record files as they are now, and note what our commands write from now on.
 
-        To be called once the run's own ``record`` is saved; nothing happens while another run is at work.
-        Raises SaveError.
+        Call this once the run's own ``record`` is saved; it does nothing while another run is at work. Raises
+        SaveError.
         """
         self.refresh()
         if self._state.watched is not None:
@@ -122,16 +136,16 @@ class Ledger:
             else self._digest(place)
             for place, changed in self._files()
         }
-        self._save(self._layout.known_records, {"at": now, "digests": digests})
+        self._save(self._paths.known_records, {"at": now, "digests": digests})
         header = json.dumps({"run": run_id, "since": now}) + "\n"
-        _replace(self._layout.written_records, header.encode())
+        _replace(self._paths.written_records, header.encode())
 
     def note(self, path: Path, data: bytes | None) -> None:
-        """Note what is about to be written to a file, None where it is removed, while a run is at work.
+        """Note new content of a file, or None for its removal, before the write; only while a run is at work.
 
         Raises SaveError.
         """
-        log = self._layout.written_records
+        log = self._paths.written_records
         try:
             descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -140,7 +154,7 @@ class Ledger:
             raise SaveError(log, error) from error
         digest = _REMOVED if data is None else _hash(data)
         try:
-            # What a crash cut off ends here: it was noted and never written.
+            # End a line that a crash cut off: it was noted and never written.
             os.write(descriptor, f"\n{json.dumps([digest, self._place(path)])}\n".encode())
             os.fsync(descriptor)
         except OSError as error:
@@ -149,9 +163,9 @@ class Ledger:
             os.close(descriptor)
 
     def end(self) -> WatchEnd | None:
-        """Compare all record files with what is known, keep what is not, and stop noting.
+        """Compare all record files with the noted ones, save the differences, and stop noting.
 
-        None where nothing was noted. Raises SaveError.
+        None if nothing was noted. Raises SaveError.
         """
         self.refresh()
         watched, before = self._state
@@ -161,20 +175,24 @@ class Ledger:
         unconfirmed = dict(self._found(files))
         if unconfirmed != before:
             listed = {place: found._asdict() for place, found in unconfirmed.items()}
-            self._save(self._layout.unconfirmed_records, listed)
-        self._layout.written_records.unlink(missing_ok=True)
+            self._save(self._paths.unconfirmed_records, listed)
+        self._paths.written_records.unlink(missing_ok=True)
         self._marks = None
-        new = [self._named(place, one) for place, one in unconfirmed.items() if before.get(place) != one]
-        for one in new:
-            _touch(Path(one.path).parent)
+        new = [
+            self._named(place, content)
+            for place, content in unconfirmed.items()
+            if before.get(place) != content
+        ]
+        for record in new:
+            _touch(Path(record.path).parent)
         return WatchEnd(
-            tuple(one for one in new if isinstance(one, UnconfirmedRecord)),
-            tuple(one for one in new if isinstance(one, RecordFault)),
-            tuple(str(self._layout.state / place) for place in watched.removed(frozenset(files))),
+            tuple(record for record in new if isinstance(record, UnconfirmedRecord)),
+            tuple(record for record in new if isinstance(record, RecordError)),
+            tuple(str(self._paths.state / place) for place in watched.removed(frozenset(files))),
         )
 
     def _found(self, files: Mapping[str, int]) -> Iterator[tuple[str, Unconfirmed]]:
-        """Give every file that nobody has confirmed; those that did not change are not read."""
+        """Return every unconfirmed file; unchanged ones are not read."""
         for place, changed in files.items():
             if _is_untouched(self._state, place, changed):
                 continue
@@ -183,72 +201,62 @@ class Ledger:
                 yield place, found
 
     def confirm(self, path: Path) -> None:
-        """Let a file count as it is now.
+        """Accept a file as it is now.
 
-        Raises SaveError, OSError where it cannot be read.
+        Raises SaveError, OSError if it cannot be read.
         """
         data = load_inside(self.top, path)
         self.note(path, data)
         self.refresh()
-        left = {place: one for place, one in self._state.unconfirmed.items() if place != self._place(path)}
+        left = {
+            place: content for place, content in self._state.unconfirmed.items() if place != self._place(path)
+        }
         if left != self._state.unconfirmed:
             self._save(
-                self._layout.unconfirmed_records, {place: one._asdict() for place, one in left.items()}
+                self._paths.unconfirmed_records, {place: content._asdict() for place, content in left.items()}
             )
         _touch(path.parent)
 
     def _digest(self, place: str) -> str:
-        """Give the digest of a file; one that cannot be read is as if it were empty."""
+        """Return the digest of a file; an unreadable one counts as empty."""
         try:
-            return _hash(load_inside(self.top, self._layout.state / place))
+            return _hash(load_inside(self.top, self._paths.state / place))
         except OSError:
             return _hash(b"")
 
     def _place(self, path: Path) -> str:
-        return path.relative_to(self._layout.state).as_posix()
+        return path.relative_to(self._paths.state).as_posix()
 
     def _files(self) -> Iterator[tuple[str, int]]:
-        """Give the place of every record file, and when it changed."""
-        runs, feedback = self._layout.runs, self._layout.feedback
+        """Return the path of every record file, and when it changed."""
+        runs, feedback = self._paths.runs, self._paths.feedback
         for task in _entries(str(runs)):
             yield from _records_in(task.path, f"{runs.name}/{task.name}")
         yield from _records_in(str(feedback), feedback.name)
 
     def _load_known(self) -> _Known:
-        mark = _mark(self._layout.known_records)
+        mark = _mark(self._paths.known_records)
         if self._known is None or self._known[0] != mark:
-            raw = _load_object(self._layout.known_records)
-            try:
-                self._known = mark, _Known(int(raw["at"]), dict(raw["digests"]))
-            except (KeyError, TypeError, ValueError):
-                self._known = mark, _Known(0, {})
+            self._known = mark, _load(_Known.model_validate, self._paths.known_records) or _Known()
         return self._known[1]
 
     def _load_watched(self) -> WatchedRun | None:
-        """Read what was noted. What is missing or broken is as if no run were at work: it stops nothing."""
+        """Read the noted files. If the log is missing or broken, behave as if no run were at work."""
         try:
-            header, *lines = self._layout.written_records.read_text(errors="replace").split("\n")
-            head = json.loads(header)
-            run_id, since = RunId(str(head["run"])), int(head["since"])
-        except (OSError, KeyError, TypeError, ValueError):
+            first, *lines = self._paths.written_records.read_text(errors="replace").split("\n")
+            header = _Header.model_validate(json.loads(first))
+        except (OSError, ValueError):
             return None
         known = self._load_known()
-        if known.at != since:
+        if known.at != header.since:
             return None
         written: dict[str, tuple[str, ...]] = {}
         for digest, place in filter(None, map(_noted, lines)):
             written[place] = (*written.get(place, ()), digest)
-        return WatchedRun(run_id, since, known.digests, written)
+        return WatchedRun(header.run, header.since, known.digests, written)
 
     def _load_unconfirmed(self) -> dict[str, Unconfirmed]:
-        raw = _load_object(self._layout.unconfirmed_records)
-        try:
-            return {
-                place: Unconfirmed(one["digest"], RunId(one["run_id"]), bool(one["is_new"]))
-                for place, one in raw.items()
-            }
-        except (KeyError, TypeError):
-            return {}
+        return _load(_UNCONFIRMED.validate_python, self._paths.unconfirmed_records) or {}
 
     def _save(self, path: Path, value: Mapping[str, Any]) -> None:
         _replace(path, json.dumps(value).encode())
@@ -256,7 +264,7 @@ class Ledger:
 
 
 def _is_untouched(state: _State, place: str, changed: int) -> bool:
-    """Whether a file is as it was when the run began, and nobody has to confirm it."""
+    """Whether a file needs no confirmation because it is as it was when the run began."""
     if place in state.unconfirmed:
         return False
     return state.watched is None or state.watched.is_untouched(place, changed)
@@ -268,7 +276,7 @@ def _judge(state: _State, place: str, content: Content) -> Unconfirmed | None:
     if watched is None or (is_same and content.digest not in watched.written.get(place, ())):
         return listed if is_same else None
     found = watched.judge(place, content)
-    # What took the place of one that never counted did not replace a record.
+    # A file that took the place of an ignored one did not replace a record.
     is_new = found is not None and listed is not None and listed.is_new
     return found._replace(is_new=True) if found is not None and is_new else found
 
@@ -281,12 +289,12 @@ def _noted(line: str) -> tuple[str, str] | None:
     return str(digest), str(place)
 
 
-def _load_object(path: Path) -> dict[str, Any]:
+def _load(read: Callable[[Any], P], path: Path) -> P | None:
+    """Read one of our files; its names may not be UTF-8, which pydantic's own JSON reader rejects."""
     try:
-        raw = json.loads(path.read_bytes())
+        return read(json.loads(path.read_bytes()))
     except (OSError, ValueError):
-        return {}
-    return raw if isinstance(raw, dict) else {}
+        return None
 
 
 def _replace(path: Path, data: bytes) -> None:
@@ -298,7 +306,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _records_in(folder: str, place: str) -> Iterator[tuple[str, int]]:
-    """Give the place of every record file in a folder of records, and when it changed, or its folder did."""
+    """Yield the path of every record file in a folder, and when it or its folder changed."""
     moved = _changed(Path(folder))
     for entry in _entries(folder):
         if entry.name.endswith(".json"):
@@ -308,7 +316,7 @@ def _records_in(folder: str, place: str) -> Iterator[tuple[str, int]]:
 
 
 def _entries(folder: str) -> "list[os.DirEntry[str]]":
-    """List a folder; one that cannot be read is named by whoever reads the records."""
+    """List a folder; an unreadable one is reported when its records are read."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -317,7 +325,7 @@ def _entries(folder: str) -> "list[os.DirEntry[str]]":
 
 
 def _changed(file: "Path | os.DirEntry[str]") -> int:
-    """Say when a file changed, or the link to it."""
+    """Return when a file, or the link to it, changed."""
     try:
         own = file.stat(follow_symlinks=False)
         return max(own.st_ctime_ns, file.stat().st_ctime_ns if stat.S_ISLNK(own.st_mode) else 0)
@@ -326,13 +334,13 @@ def _changed(file: "Path | os.DirEntry[str]") -> int:
 
 
 def _touch(folder: Path) -> None:
-    """Let whoever has read the folder before read it again."""
-    with contextlib.suppress(OSError):  # it is gone, and will be seen to be
+    """Make everyone who has read the folder read it again."""
+    with contextlib.suppress(OSError):  # it is gone, and will be noticed
         os.utime(folder)
 
 
 def _hash(data: bytes) -> str:
-    from hashlib import sha256  # noqa: PLC0415  # only where an agent is at work
+    from hashlib import sha256  # noqa: PLC0415  # only while an agent is at work
 
     return sha256(data).hexdigest()
 

@@ -1,4 +1,4 @@
-"""The locks of a worktree: for who runs agents, for who writes, for who commits what was approved."""
+"""The locks of a worktree: to run agents, to write the state, and to commit an approved change."""
 
 import contextlib
 import errno
@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
-from git_blackbird.model.ids import RunId
-from git_blackbird.model.system_faults import is_exhausted, refusal_hint
-from git_blackbird.storage.layout import Layout
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.system_errors import is_exhausted, refusal_hint
+from git_blackbird.storage.paths import Paths
 
 STORE_PATIENCE_SECONDS = 30.0
 _POLL_SECONDS = 0.003
@@ -26,17 +27,17 @@ _WITH_LOCKS = (
 
 
 class LocksUnsupportedError(UnusableError):
-    """The file system knows no locks: nobody can hold one there."""
+    """The file system does not support locks."""
 
 
 @contextlib.contextmanager
-def controller_lock(layout: Layout, command: str, since: str) -> Iterator[None]:
-    """Hold the right to run agents in this worktree; the file says who, since when (a timestamp).
+def controller_lock(paths: Paths, command: str, since: str) -> Iterator[None]:
+    """Take the lock for running agents in this worktree; the file names the holder and the time.
 
-    Raises LockedError at once when another process holds it. The file is left behind: removing it would
-    split those who wait.
+    Raises LockedError at once if another process has it. The file is not removed: waiting processes would
+    then lock different files.
     """
-    path = lock_path(layout)
+    path = lock_path(paths)
     with _opened(path) as descriptor:
         if not _lock_soon(descriptor, path):
             raise LockedError(
@@ -49,11 +50,13 @@ def controller_lock(layout: Layout, command: str, since: str) -> Iterator[None]:
 
 
 def _lock_soon(descriptor: int, path: Path) -> bool:
-    """Take the lock, or know that someone keeps it: who only asks who holds it lets go at once."""
+    """Take the lock, retrying shortly, because a reader only has it for an instant."""
     for _ in range(_TRIES):
         if _try_lock(descriptor, path):
+            trace.event("lock", path)
             return True
         time.sleep(_POLL_SECONDS)
+    trace.event("held", path, "by", _holder(descriptor))
     return False
 
 
@@ -66,32 +69,33 @@ def _write_holder(descriptor: int, path: Path, holder: str) -> None:
 
 
 @contextlib.contextmanager
-def store_lock(layout: Layout, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[None]:
-    """Hold the right to write plan and records; for milliseconds, never while an agent or a person thinks.
+def store_lock(paths: Paths, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[None]:
+    """Take the lock for writing plan and records, for milliseconds, never while an agent or a person works.
 
-    Raises LockedError when it cannot be had within ``patience`` seconds.
+    Raises LockedError after ``patience`` seconds.
     """
-    path = layout.private / "store.lock"
+    path = paths.private / "store.lock"
     with _opened(path) as descriptor:
-        deadline = time.monotonic() + patience
+        began = time.monotonic()
         while not _try_lock(descriptor, path):
-            if time.monotonic() > deadline:
+            if time.monotonic() > began + patience:
                 raise LockedError(
                     f"{path} is held by another process",
                     hint="if a git-blackbird hangs, stop it and repeat the command",
                 )
             time.sleep(_POLL_SECONDS)
+        trace.event("lock", path, "after", time.monotonic() - began)
         yield
 
 
 @contextlib.contextmanager
-def approval_lock(layout: Layout, run_id: RunId) -> Iterator[int]:
-    """Hold the right to commit an approved change in this worktree, for as long as the user's hooks take.
+def approval_lock(paths: Paths, run_id: RunId) -> Iterator[int]:
+    """Take the lock for committing an approved change, for as long as the user's hooks run.
 
-    Gives the descriptor that holds it: who is handed that holds the right as well. Raises LockedError at
-    once when another process holds it.
+    Yields its descriptor, with which a child process inherits the lock. Raises LockedError at once if another
+    process has it.
     """
-    path = _approval_path(layout)
+    path = _approval_path(paths)
     with _opened(path) as descriptor:
         if not _lock_soon(descriptor, path):
             raise LockedError(
@@ -102,14 +106,14 @@ def approval_lock(layout: Layout, run_id: RunId) -> Iterator[int]:
         yield descriptor
 
 
-def run_being_approved(layout: Layout) -> RunId | None:
-    """Name the run whose approval is being committed right now."""
-    with _looked_at(_approval_path(layout)) as descriptor:
+def approval_in_progress(paths: Paths) -> RunId | None:
+    """Return the run whose approval is being committed right now."""
+    with _open_unlocked(_approval_path(paths)) as descriptor:
         return None if descriptor is None else _approved_run(descriptor)
 
 
-def _approval_path(layout: Layout) -> Path:
-    return layout.private / "approval.lock"
+def _approval_path(paths: Paths) -> Path:
+    return paths.private / "approval.lock"
 
 
 def _approved_run(descriptor: int) -> RunId | None:
@@ -119,19 +123,19 @@ def _approved_run(descriptor: int) -> RunId | None:
         return None
 
 
-class Session(NamedTuple):
-    """A conversation with a provider, which knows it by ``name``."""
+class AgentSession(NamedTuple):
+    """A conversation with a provider, identified by ``name``."""
 
     provider: str
     name: str
 
 
 @contextlib.contextmanager
-def session_lock(folder: Path, session: Session, holder: str) -> Iterator[None]:
-    """Hold a session: of two that go on in one at the same time, an agent may silently forget one.
+def session_lock(folder: Path, session: AgentSession, holder: str) -> Iterator[None]:
+    """Lock a session: if two processes continue the same one, an agent may silently forget one of them.
 
-    ``holder`` is what others are told. The file goes away with the lock. Raises LockedError at once when
-    another process holds it, UnusableError when the file cannot be written.
+    Others see ``holder``. The file is removed with the lock. Raises LockedError at once if another process
+    has it, UnusableError if the file cannot be written.
     """
     from hashlib import sha256  # noqa: PLC0415  # readers hold no session
 
@@ -140,12 +144,12 @@ def session_lock(folder: Path, session: Session, holder: str) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         descriptor = stack.enter_context(_opened(path))
         while (free := _try_lock(descriptor, path)) and not _is_at(path, descriptor):
-            # Its last holder removed it just now: what counts is the file that others find.
+            # Its last holder has just removed it: only a file that others can find counts.
             descriptor = stack.enter_context(_opened(path))
         if not free:
-            said = os.pread(descriptor, 4096, 0).decode(errors="replace")
+            content = os.pread(descriptor, 4096, 0).decode(errors="replace")
             raise LockedError(
-                f"session {session.name} of {session.provider} is in use: {said or 'it is just starting'}",
+                f"session {session.name} of {session.provider} is in use: {content or 'it is just starting'}",
                 hint="wait for it; a copy of a worktree shares its sessions",
             )
         stack.callback(_remove, path)
@@ -154,9 +158,9 @@ def session_lock(folder: Path, session: Session, holder: str) -> Iterator[None]:
 
 
 def _remove(path: Path) -> None:
-    """Remove a session's lock, and its folders where nothing else is kept in them."""
+    """Remove the file of a session lock, and its folders if they are empty."""
     path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # something is
+    with contextlib.suppress(OSError):  # not empty
         path.parent.rmdir()
         path.parent.parent.rmdir()
 
@@ -168,15 +172,15 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def controller_holder(layout: Layout) -> str | None:
-    """Say who holds the controller lock; None when nobody does."""
-    with _looked_at(lock_path(layout)) as descriptor:
+def controller_holder(paths: Paths) -> str | None:
+    """Return the holder of the controller lock, or None."""
+    with _open_unlocked(lock_path(paths)) as descriptor:
         return None if descriptor is None else _holder(descriptor)
 
 
 @contextlib.contextmanager
-def _looked_at(path: Path) -> Iterator[int | None]:
-    """Open a lock's file to read who holds it; None when nobody does."""
+def _open_unlocked(path: Path) -> Iterator[int | None]:
+    """Open a lock file to read its holder; None if nobody has the lock."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -200,6 +204,7 @@ def _opened(path: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+        trace.event("unlock", path)
 
 
 def _unusable(path: Path, error: OSError) -> UnusableError:
@@ -210,16 +215,16 @@ def _unusable(path: Path, error: OSError) -> UnusableError:
 def _open(path: Path) -> int:
     for _ in range(_TRIES):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Who lets a session go may be removing the folder just now.
+        # A process that releases a session may be removing the folder right now.
         with contextlib.suppress(FileNotFoundError):
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
 def _try_lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> bool:
-    """Take the lock if nobody holds it.
+    """Take the lock if it is free, and return whether it was.
 
-    Raises LocksUnsupportedError, and UnusableError when it is refused for another reason.
+    Raises LocksUnsupportedError, and UnusableError if it is refused for another reason.
     """
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -233,7 +238,7 @@ def _try_lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> bool:
 
 def _is_held(descriptor: int, path: Path) -> bool:
     try:
-        # A shared lock, so that two who ask do not take each other for the holder.
+        # A shared lock, so that two readers do not take each other for the holder.
         return not _try_lock(descriptor, path, fcntl.LOCK_SH)
     except LocksUnsupportedError:
         return False
@@ -241,12 +246,12 @@ def _is_held(descriptor: int, path: Path) -> bool:
 
 def _holder(descriptor: int) -> str:
     try:
-        said = json.loads(os.pread(descriptor, 4096, 0))
-        return f"{said['command']} (process {said['pid']}) since {str(said['since'])[:19]}Z"
+        content = json.loads(os.pread(descriptor, 4096, 0))
+        return f"{content['command']} (process {content['pid']}) since {str(content['since'])[:19]}Z"
     except (ValueError, KeyError, TypeError):
         return "a process that is just starting"
 
 
-def lock_path(layout: Layout) -> Path:
-    """Give the controller lock's file, for messages."""
-    return layout.private / "controller.lock"
+def lock_path(paths: Paths) -> Path:
+    """Return the controller lock's file, for messages."""
+    return paths.private / "controller.lock"

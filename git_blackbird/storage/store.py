@@ -3,32 +3,30 @@
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.history import NO_HISTORY, History, RecordFault
-from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.plan import Plan
-from git_blackbird.model.provenance import UnconfirmedRecord
-from git_blackbird.model.review import Feedback
-from git_blackbird.model.run import Run
-from git_blackbird.model.system_faults import is_exhausted
-from git_blackbird.storage.atomic import SaveError, copy_private, move_aside, sweep_temporaries, write_atomic
-from git_blackbird.storage.feedback import FeedbackFiles, SavedFeedback
-from git_blackbird.storage.layout import Layout
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.entities.history import History, SavedFeedback
+from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.atomic import SaveError, move_aside, sweep_temporaries, write_atomic, write_private
+from git_blackbird.storage.feedback import FeedbackStore
+from git_blackbird.storage.files import OutsideError, load_inside
 from git_blackbird.storage.ledger import Ledger, WatchEnd
 from git_blackbird.storage.locks import (
     STORE_PATIENCE_SECONDS,
+    approval_in_progress,
     controller_holder,
-    run_being_approved,
     store_lock,
 )
-from git_blackbird.storage.plan_format import parse_plan, render_plan
-from git_blackbird.storage.reading import OutsideError, load_inside
-from git_blackbird.storage.records import Records, nothing, record_path, render_record
+from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.plan_file import parse_plan, render_plan, require_unique_keys
+from git_blackbird.storage.records import RunStore, noop, record_path, render_record
 
 BROKEN_BY_AGENT = (
     "this happened while an agent was working: the plan is restored at the end of its run, "
@@ -36,150 +34,164 @@ BROKEN_BY_AGENT = (
 )
 
 
-class Image(NamedTuple):
-    """Plan, records and what parent reviews left owed, as they stand at one moment."""
-
-    plan: Plan
-    histories: Mapping[TaskId, History]
-    feedback: Mapping[TaskId, Feedback] = MappingProxyType({})
-    feedback_faults: tuple[RecordFault, ...] = ()
-    feedback_unconfirmed: tuple[UnconfirmedRecord, ...] = ()
-
-    def history(self, task_id: TaskId) -> History:
-        """Give the runs of one task, none when it has none."""
-        return self.histories.get(task_id, NO_HISTORY)
-
-
 class Store:
     """Reads take no lock; a transaction holds the store lock for its milliseconds. Threads may share one."""
 
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-        self.ledger = Ledger(layout)
-        self.records = Records(layout, self.ledger)
-        self.feedback = FeedbackFiles(layout, self.ledger)
+    def __init__(self, paths: Paths) -> None:
+        self.paths = paths
+        self.ledger = Ledger(paths)
+        self.records = RunStore(paths, self.ledger)
+        self.feedback = FeedbackStore(paths, self.ledger)
         self._parsed: tuple[bytes, Plan] | None = None
+        self._unique_keys = b""
 
     def plan_bytes(self) -> bytes | None:
-        """Give the plan file as it lies there; None when there is none.
+        """Return the plan file as it lies there; None when there is none.
 
         Raises UnusableError when it cannot be read.
         """
         try:
             known = self._parsed[0] if self._parsed is not None else b""
-            return load_inside(self.layout.state_root, self.layout.plan, known)
+            return load_inside(self.paths.state_root, self.paths.plan, known)
         except FileNotFoundError:
-            if not self.layout.plan.is_symlink():
+            if not self.paths.plan.is_symlink():
                 return None
             raise UnusableError(
-                f"{self.layout.plan} is a symbolic link to nothing",
+                f"{self.paths.plan} is a symbolic link to nothing",
                 hint="remove the link, or make its target",
             ) from None
         except OutsideError as error:
             # Nothing is read or written there: a cloned repository may have chosen the place.
             raise UnusableError(
-                f"{self.layout.plan} is a link to {error.where}, which is outside the worktree",
+                f"{self.paths.plan} is a link to {error.where}, which is outside the worktree",
                 hint="links out of the worktree are not followed: put the plan itself in the link's place, "
                 "or keep it elsewhere in the worktree",
             ) from error
         except OSError as error:
-            raise UnusableError(f"cannot read {self.layout.plan}: {error.strerror}") from error
+            raise UnusableError(f"cannot read {self.paths.plan}: {error.strerror}") from error
 
     def plan(self) -> Plan:
-        """Give the plan.
+        """Return the plan.
 
         Raises UnusableError when there is none, InvalidPlanError with all faults when it is not valid.
         """
+        return self._load_plan()[1]
+
+    def editable_plan(self) -> Plan:
+        """Return the plan, no key of which stands twice in an object: a save would lose one.
+
+        Raises as ``plan`` does.
+        """
+        data, plan = self._load_plan()
+        if data is not self._unique_keys:
+            require_unique_keys(data, str(self.paths.plan))
+            self._unique_keys = data
+        return plan
+
+    def _load_plan(self) -> tuple[bytes, Plan]:
         try:
-            return self._plan()
+            return self._parse_plan()
         except UnusableError as error:
-            if self.layout.known_plan.exists():
+            if self.paths.known_plan.exists():
                 error.hint = BROKEN_BY_AGENT
             raise
 
-    def _plan(self) -> Plan:
+    def _parse_plan(self) -> tuple[bytes, Plan]:
         data = self.plan_bytes()
         if data is None:
             raise UnusableError(
-                f"plan file not found: {self.layout.plan}",
+                f"plan file not found: {self.paths.plan}",
                 hint="`git blackbird init` makes one to start from",
             )
         # Another thread may read an older plan meanwhile: what is given must be what was read here.
         parsed = self._parsed
         if parsed is None or parsed[0] != data:
-            parsed = self._parsed = (data, parse_plan(data, str(self.layout.plan)))
-        return parsed[1]
+            parsed = self._parsed = (data, parse_plan(data, str(self.paths.plan)))
+        return parsed
 
     def remember_parsed(self, data: bytes, plan: Plan) -> None:
         """Know that these bytes are this plan: they need not be parsed while they lie there."""
         self._parsed = (data, plan)
+        self._unique_keys = data
 
-    def image(self, between: Callable[[], object] = nothing) -> Image:
-        """Give plan, records and feedback together; ``between`` two folders of records may wait."""
+    def state(self, *, is_gated: bool, between: Callable[[], object] = noop) -> PlanState:
+        """Read plan, records and feedback; ``between`` may wait between two folders of records."""
         plan, histories = self.plan(), self.records.histories(between)
-        return Image(plan, histories, *self.feedback.load_all())
+        return PlanState(plan, histories, self.feedback.load_all(), is_gated)
+
+    def state_of(self, plan: Plan, task_ids: Container[TaskId], *, is_gated: bool) -> PlanState:
+        """Read the records of parents and of these tasks alone, and feedback."""
+        histories = self.records.histories_of(plan, task_ids)
+        return PlanState(plan, histories, self.feedback.load_all(), is_gated)
 
     @contextlib.contextmanager
-    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator["Transaction"]:
+    def transaction(
+        self, patience: float = STORE_PATIENCE_SECONDS, *, is_gated: bool = False
+    ) -> Iterator["Transaction"]:
         """Hold the store lock; what others changed is read again inside, so nothing of theirs is lost.
 
-        Raises LockedError when it cannot be had within ``patience`` seconds.
+        ``is_gated``: whether parents are reviewed, for the state that is read inside. Raises LockedError when
+        the lock cannot be had within ``patience`` seconds.
         """
-        with store_lock(self.layout, patience):
-            yield Transaction(self)
+        with store_lock(self.paths, patience):
+            yield Transaction(self, is_gated=is_gated)
 
 
 class Transaction:
-    """Writing, while the store lock is held."""
+    """Writing, while the store lock is held; plan and feedback are read once, and again after a write."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, is_gated: bool) -> None:
         self._store = store
+        self._is_gated = is_gated
+        self._plan: Plan | None = None
+        self._feedback: SavedFeedback | None = None
 
-    def image(self) -> Image:
-        """Give plan and records as they are under the lock."""
-        return self._store.image()
+    def state(self) -> PlanState:
+        """Return the state as it is under the lock."""
+        histories = self._store.records.histories()
+        return PlanState(self.plan(), histories, self.saved_feedback(), self._is_gated)
 
-    def image_of(self, *task_ids: TaskId) -> Image:
-        """Give the same with the records of parents and of these tasks alone."""
-        plan = self.plan()
-        named = [task.id for task in plan.tasks.values() if task.children or task.id in task_ids]
-        return Image(plan, {name: self.history(name) for name in named}, self.feedback())
+    def state_of(self, *task_ids: TaskId) -> PlanState:
+        """Return the same with the records of parents and of these tasks alone."""
+        histories = self._store.records.histories_of(self.plan(), task_ids)
+        return PlanState(self.plan(), histories, self.saved_feedback(), self._is_gated)
 
     def plan(self) -> Plan:
-        """Give the plan as it is under the lock."""
-        return self._store.plan()
+        """Return the plan as it is under the lock."""
+        if self._plan is None:
+            self._plan = self._store.editable_plan()
+        return self._plan
 
     def history(self, task_id: TaskId) -> History:
-        """Give one task's runs as they are under the lock."""
+        """Return one task's runs as they are under the lock."""
         return self._store.records.history(task_id)
 
     def is_worked_on(self) -> bool:
         """Whether a program of ours runs agents in this worktree now."""
-        return controller_holder(self._store.layout) is not None
+        return controller_holder(self._store.paths) is not None
 
     def reviews(self, task_id: TaskId) -> History:
-        """Give the spec and code reviews of a task's changes as they are under the lock."""
+        """Return the spec and code reviews of a task's changes as they are under the lock."""
         return self._store.records.reviews(task_id)
 
-    def feedback(self) -> Mapping[TaskId, Feedback]:
-        """Give what the files of feedback say, as they are under the lock."""
-        return self.saved_feedback().owed
-
     def saved_feedback(self) -> SavedFeedback:
-        """Give the same with the files that are not used."""
-        return self._store.feedback.load_all()
+        """Return what the feedback files say, as they are under the lock."""
+        if self._feedback is None:
+            self._feedback = self._store.feedback.load_all()
+        return self._feedback
 
     def save_plan(self, plan: Plan) -> None:
         """Save the plan; the file is not touched when nothing changed.
 
         Raises SaveError.
         """
+        self._plan = None
         data = render_plan(plan)
         if data != self._store.plan_bytes():
-            write_atomic(self._store.layout, self._store.layout.plan, data)
+            write_atomic(self._store.paths, self._store.paths.plan, data)
             self._store.remember_parsed(data, plan)
-            if self._store.layout.known_plan.exists():
-                self.remember_plan()
+            if self._store.paths.known_plan.exists():
+                self.backup_plan()
 
     def change_plan(self, change: Callable[[Plan], Plan]) -> Plan:
         """Read, change and save the plan; gives what it became."""
@@ -194,15 +206,16 @@ class Transaction:
 
         Raises SaveError.
         """
-        path, data = record_path(self._store.layout, run), render_record(run)
+        path, data = record_path(self._store.paths, run), render_record(run)
         self._store.ledger.note(path, data)
-        write_atomic(self._store.layout, path, data, mode=0o600)
+        write_atomic(self._store.paths, path, data, mode=0o600)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save what a parent review left owed to a leaf; the file's creation time and unknown fields stay.
 
         Raises UnusableError, SaveError.
         """
+        self._feedback = None
         self._store.feedback.save(task_id, feedback)
 
     def drop_feedback(self, task_id: TaskId) -> None:
@@ -210,20 +223,21 @@ class Transaction:
 
         Raises UnusableError, SaveError.
         """
+        self._feedback = None
         self._store.feedback.drop(task_id)
 
-    def clear_way(self, run: Run) -> tuple[tuple[Path, Path], ...]:
+    def move_obstacles(self, run: Run) -> tuple[tuple[Path, Path], ...]:
         """Move aside what an agent put where folders for its record must be; gives old and new places.
 
         Raises SaveError.
         """
-        layout = self._store.layout
+        paths = self._store.paths
         moved: list[tuple[Path, Path]] = []
-        for folder in (layout.tmp, layout.task_runs(run.task_id)):
+        for folder in (paths.tmp, paths.task_runs(run.task_id)):
             try:
-                aside = layout.clear_way(folder, run.id)
+                aside = paths.move_obstacles(folder, run.id)
             except OSError as error:
-                raise SaveError(layout.record(run.task_id, run.id), error) from error
+                raise SaveError(paths.record(run.task_id, run.id), error) from error
             if aside is not None:
                 moved.append((aside.with_name(aside.name.removesuffix(f".set-aside-{run.id}")), aside))
         return tuple(moved)
@@ -233,13 +247,14 @@ class Transaction:
 
         Raises SaveError.
         """
-        self._store.ledger.begin(run.id, record_path(self._store.layout, run))
+        self._store.ledger.begin(run.id, record_path(self._store.paths, run))
 
     def end_watch(self) -> WatchEnd | None:
         """Find what something else wrote among the records since then; None where nobody watched.
 
         Raises SaveError.
         """
+        self._feedback = None
         return self._store.ledger.end()
 
     def confirm(self, path: Path) -> None:
@@ -247,35 +262,36 @@ class Transaction:
 
         Raises SaveError, OSError.
         """
+        self._feedback = None
         self._store.ledger.confirm(path)
 
-    def remember_plan(self) -> None:
+    def backup_plan(self) -> None:
         """Keep a copy of the plan that an agent cannot reach by mistake, for as long as one works."""
         data = self._store.plan_bytes()
         if data is not None:
-            copy_private(self._store.layout.known_plan, data)
-            copy_private(
-                self._store.layout.known_place, os.fsencode(os.path.realpath(self._store.layout.plan))
+            write_private(self._store.paths.known_plan, data)
+            write_private(
+                self._store.paths.known_place, os.fsencode(os.path.realpath(self._store.paths.plan))
             )
 
-    def known_plan(self) -> bytes | None:
-        """Give that copy; None when no agent works."""
+    def plan_backup(self) -> bytes | None:
+        """Return that copy; None when no agent works."""
         try:
-            return self._store.layout.known_plan.read_bytes()
+            return self._store.paths.known_plan.read_bytes()
         except FileNotFoundError:
             return None
 
-    def forget_plan(self) -> None:
+    def drop_plan_backup(self) -> None:
         """Remove that copy."""
-        self._store.layout.known_plan.unlink(missing_ok=True)
-        self._store.layout.known_place.unlink(missing_ok=True)
+        self._store.paths.known_plan.unlink(missing_ok=True)
+        self._store.paths.known_place.unlink(missing_ok=True)
 
     def plan_replacement(self) -> str | None:
         """Say what stands in the plan file's place when that is not the file, or the link, it was.
 
         None also where nothing stands there.
         """
-        plan = self._store.layout.plan
+        plan = self._store.paths.plan
         try:
             kind = plan.lstat().st_mode
         except FileNotFoundError:
@@ -288,9 +304,9 @@ class Transaction:
         return None if where == self._known_place() and plan.is_file() else f"a link to {where}"
 
     def _is_readable(self) -> bool:
-        layout = self._store.layout
+        paths = self._store.paths
         try:
-            load_inside(layout.state_root, layout.plan)
+            load_inside(paths.state_root, paths.plan)
         except OSError as error:
             if is_exhausted(error):
                 raise
@@ -299,46 +315,47 @@ class Transaction:
 
     def _known_place(self) -> str | None:
         try:
-            return os.fsdecode(self._store.layout.known_place.read_bytes())
+            return os.fsdecode(self._store.paths.known_place.read_bytes())
         except FileNotFoundError:
             return None
 
     def plan_bytes(self) -> bytes | None:
-        """Give the plan file as it lies there; None when there is none."""
+        """Return the plan file as it lies there; None when there is none."""
         return self._store.plan_bytes()
 
     def plan_if_there(self) -> Plan | None:
-        """Give the plan; None when the file is gone.
+        """Return the plan; None when the file is gone.
 
         Raises InvalidPlanError.
         """
-        return None if self._store.plan_bytes() is None else self._store.plan()
+        return None if self._store.plan_bytes() is None else self.plan()
 
     def restore_plan(self, data: bytes) -> None:
         """Put ``data`` in the plan file's place.
 
         Raises SaveError.
         """
-        write_atomic(self._store.layout, self._store.layout.plan, data)
+        self._plan = None
+        write_atomic(self._store.paths, self._store.paths.plan, data)
 
-    def set_plan_aside(self, run_id: RunId, replacement: bytes) -> Path:
+    def quarantine_plan(self, run_id: RunId, replacement: bytes) -> Path:
         """Keep the plan file under another name and put ``replacement`` in its place; gives that name.
 
         What replaced the file is moved as it is: nothing is written through a link of an agent's. Raises
         SaveError.
         """
-        aside = self._store.layout.state / f"plan-set-aside-{run_id}.json"
+        aside = self._store.paths.state / f"plan-set-aside-{run_id}.json"
         if self.plan_replacement() is None:
-            write_atomic(self._store.layout, aside, self._store.plan_bytes() or b"")
+            write_atomic(self._store.paths, aside, self._store.plan_bytes() or b"")
         else:
-            move_aside(self._store.layout, self._store.layout.plan, aside)
+            move_aside(self._store.paths, self._store.paths.plan, aside)
         self.restore_plan(replacement)
         return aside
 
-    def run_being_approved(self) -> RunId | None:
+    def approval_in_progress(self) -> RunId | None:
         """Name the run whose approval is being committed, which takes longer than this lock is held."""
-        return run_being_approved(self._store.layout)
+        return approval_in_progress(self._store.paths)
 
     def sweep(self) -> int:
         """Remove what crashed saves left behind; gives how many files."""
-        return sweep_temporaries(self._store.layout)
+        return sweep_temporaries(self._store.paths)

@@ -1,1 +1,1 @@
-"""Textual: the same controller, another face. Only what opens it imports it."""
+"""The full-screen application, with Textual, on the same controller as the commands."""

@@ -2,47 +2,45 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.types import IgnoreReturnCallbackType
 
-from git_blackbird.tui.deeds import DEEDS, Deed
-
-if TYPE_CHECKING:
-    from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.actions import ACTIONS, Action
+from git_blackbird.tui.context import AppContext
 
 
-class DeedProvider(Provider):
-    """Finds actions that can be done here and now."""
+class ActionProvider(Provider):
+    """Finds the actions that are possible now."""
 
     async def discover(self) -> Hits:
-        """Give all of them."""
-        for deed, perform in self._possible():
-            yield DiscoveryHit(_title(deed), perform, help=self._help(deed))
+        """Yield all of them."""
+        for action, perform in self._possible():
+            yield DiscoveryHit(_title(action), perform, help=self._help(action))
 
     async def search(self, query: str) -> Hits:
-        """Give those that match."""
+        """Yield those that match."""
         matcher = self.matcher(query)
-        for deed, perform in self._possible():
-            # Who types the name of an action means that one.
-            score = max(2 * matcher.match(deed.label), matcher.match(_title(deed)))
+        for action, perform in self._possible():
+            # A match in the label outranks one in the description.
+            score = max(2 * matcher.match(action.label), matcher.match(_title(action)))
             if score > 0:
-                yield Hit(score, matcher.highlight(_title(deed)), perform, help=self._help(deed))
+                yield Hit(score, matcher.highlight(_title(action)), perform, help=self._help(action))
 
-    def _possible(self) -> Iterator[tuple[Deed, IgnoreReturnCallbackType]]:
-        for deed in DEEDS:
-            if self._blackbird.is_possible(deed.action):
-                yield deed, partial(self.app.run_action, deed.action)
+    def _possible(self) -> Iterator[tuple[Action, IgnoreReturnCallbackType]]:
+        for action in ACTIONS:
+            if self._context.is_possible(action.action):
+                yield action, partial(self.app.run_action, action.action)
 
     @property
-    def _blackbird(self) -> "BlackbirdApp":
-        return cast("BlackbirdApp", self.app)
+    def _context(self) -> AppContext:
+        return cast(AppContext, self.app)
 
-    def _help(self, deed: Deed) -> str:
-        task = self._blackbird.current
-        return deed.command(None if task is None else task.id) or "about the screen alone"
+    def _help(self, action: Action) -> str:
+        task = self._context.current
+        return action.command(None if task is None else task.id) or "only for the screen"
 
 
-def _title(deed: Deed) -> str:
-    return f"{deed.label}: {deed.says}"
+def _title(action: Action) -> str:
+    return f"{action.label}: {action.description}"

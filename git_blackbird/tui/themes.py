@@ -1,4 +1,4 @@
-"""How the screen looks. No terminal is asked for its colours: it may not answer."""
+"""The themes of the screen. The terminal is not asked for its colours: it may not answer."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -11,8 +11,8 @@ from textual.filter import LineFilter
 from textual.reactive import Reactive
 from textual.theme import Theme
 
-from git_blackbird.controller.looks import color_wanted
-from git_blackbird.controller.workspace import Workspace
+from git_blackbird.controller.core.git_access import color_wanted
+from git_blackbird.controller.core.workspace import Workspace
 
 DARK = Theme(
     name="blackbird-dark",
@@ -58,22 +58,22 @@ LIGHT = Theme(
 )
 _OURS = {theme.name: theme for theme in (DARK, LIGHT)}
 _WITHOUT_COLORS = "ansi-dark"
-# What is simple has sixteen colours, or none that are known.
+# Terminals with sixteen colours, or an unknown number.
 _SIMPLE = frozenset({None, "standard"})
 _BLACKS = frozenset({0, 8})
 _LIGHT_BACKGROUNDS = frozenset({"7", *map(str, range(9, 16))})
 
 
-class _WithoutColors(LineFilter):
-    """Takes colours away; what stands out by its background does so by reverse."""
+class MonochromeFilter(LineFilter):
+    """Removes colours; a coloured background becomes reverse video."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Give the same without them."""
+        """Return the segments without colours."""
         del background
         return [Segment(text, style and _plain(style), control) for text, style, control in segments]
 
 
-_PLAIN = _WithoutColors()
+_PLAIN = MonochromeFilter()
 
 
 @lru_cache(1024)
@@ -81,43 +81,43 @@ def _plain(style: Style) -> Style:
     ground = style.bgcolor
     stands_out = ground is not None and not ground.is_default and ground.number not in _BLACKS
     plain = style.without_color + Style(reverse=bool(style.reverse) or stands_out)
-    # What a click there means.
+    # What a click does.
     return plain + Style.from_meta(style.meta) if style.meta else plain
 
 
 class ThemedApp(App[None]):
-    """Has colours where they are wanted; without them, everything is told by words, bold and reverse."""
+    """Has colours where they are wanted; words, bold and reverse say everything without them."""
 
-    # What most people see is there from the start: a change costs reading all styles again.
+    # The most common theme from the start: changing it means parsing all styles again.
     theme: Reactive[str] = Reactive(DARK.name)
 
+    _themed: Workspace | None = None
+
     def get_theme(self, theme_name: str) -> Theme | None:
-        """Find a theme, ours first: it is looked up for everything that is drawn."""
+        """Find a theme, ours first: this is called for everything that is drawn."""
         return _OURS.get(theme_name) or super().get_theme(theme_name)
 
-    _worn: Workspace | None = None
-
-    def wear(self, workspace: Workspace) -> None:
-        """Look as ``tui.theme`` and git's ``color.ui`` say; nothing to do where it was worn last."""
-        if workspace is self._worn:
+    def apply_theme(self, workspace: Workspace) -> None:
+        """Apply ``tui.theme`` and git's ``color.ui``, unless it was this workspace last time."""
+        if workspace is self._themed:
             return
-        self._worn = workspace
+        self._themed = workspace
         for theme in _OURS.values():
             self.register_theme(theme)
-        self.no_color = not color_wanted(workspace.world, is_tty=True)
-        chosen, environ = workspace.settings.text("tui.theme") or "auto", workspace.world.environ
+        self.no_color = not color_wanted(workspace.environment, is_tty=True)
+        chosen, environ = workspace.settings.text("tui.theme") or "auto", workspace.environment.environ
         is_simple = self.console.color_system in _SIMPLE
         name = _WITHOUT_COLORS if self.no_color else theme_name(chosen, environ, is_simple=is_simple)
         if name != self.theme:
             self.theme = name
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Take all colours away, not only what makes them differ."""
+        """Remove all colours; Textual's own filter leaves shades of grey."""
         return (_PLAIN,) if self.no_color else super().get_line_filters()
 
 
 def theme_name(chosen: str, environ: Mapping[str, str], *, is_simple: bool) -> str:
-    """Give the theme of a choice of ``tui.theme``; ``is_simple`` is a terminal of sixteen colours or none."""
+    """Return the theme for a value of ``tui.theme``; ``is_simple``: at most sixteen colours."""
     light = environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
     if chosen == "ansi" or (chosen == "auto" and is_simple):
         return "ansi-light" if light else "ansi-dark"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, TMP_FOLDER, child_environ
-from git_blackbird.agents.logs import cut_saved
-from git_blackbird.agents.protocol import Agent, Assignment, JsonObject, Launch, OutputReader
-from git_blackbird.agents.runner import Ended, HeldChild, Limits, LogFiles, hold
-from git_blackbird.model.conversation import Progress, Reading
+from git_blackbird.agents.process.launch import GatedProcess, Limits, LogFiles, ProcessResult, spawn_gated
+from git_blackbird.agents.process.logs import cut_saved
+from git_blackbird.agents.protocol import Agent, JsonObject, LaunchSpec, OutputParser, RunRequest
+from git_blackbird.model.entities.agent_io import AgentResult, Progress
 
 # Processes are found by this id: tests that run side by side must not stop each other's.
 RUN_ID = f"{os.getpid():016x}"
@@ -28,8 +28,8 @@ class Ear:
         self.heard += len(data)
         return ()
 
-    def finish(self, exit_code: int | None, stderr_tail: str) -> Reading:
-        return Reading(succeeded=exit_code == 0, final_text=stderr_tail)
+    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
+        return AgentResult(succeeded=exit_code == 0, final_text=stderr_tail)
 
 
 class Bin(list[bytes]):
@@ -66,7 +66,7 @@ class Stage:
     def logs(self) -> LogFiles:
         return LogFiles(self.root / "logs/run.stdout", self.root / "logs/run.stderr", self.max_bytes)
 
-    def hold(self, launch: Launch, **variables: str) -> HeldChild:
+    def hold(self, launch: LaunchSpec, **variables: str) -> GatedProcess:
         work = self.work
         environ = child_environ(
             {**os.environ, **variables},
@@ -75,11 +75,11 @@ class Stage:
             tmp_dir=work / TMP_FOLDER,
             extra=launch.environ,
         )
-        return hold(launch, cwd=self.tree, environ=environ, logs=self.logs, work_dir=work)
+        return spawn_gated(launch, cwd=self.tree, environ=environ, logs=self.logs, work_dir=work)
 
     async def follow(
-        self, child: HeldChild, reader: OutputReader | None = None, hurry: asyncio.Event | None = None
-    ) -> Ended:
+        self, child: GatedProcess, reader: OutputParser | None = None, hurry: asyncio.Event | None = None
+    ) -> ProcessResult:
         return await child.follow(
             reader or Ear(),
             self.limits,
@@ -88,18 +88,18 @@ class Stage:
             hurry=hurry or asyncio.Event(),
         )
 
-    def run_shell(self, script: str, reader: OutputReader | None = None, stdin: bytes = b"") -> Ended:
-        child = self.hold(Launch(argv=("/bin/sh", "-c", script), stdin=stdin))
+    def run_shell(self, script: str, reader: OutputParser | None = None, stdin: bytes = b"") -> ProcessResult:
+        child = self.hold(LaunchSpec(argv=("/bin/sh", "-c", script), stdin=stdin))
         child.open_gate()
         ended = asyncio.run(self.follow(child, reader))
         for path in (self.logs.stdout, self.logs.stderr):
             cut_saved(path, self.max_bytes)
         return ended
 
-    def run_agent(self, agent: Agent, assignment: Assignment, **variables: str) -> Ended:
+    def run_agent(self, agent: Agent, assignment: RunRequest, **variables: str) -> ProcessResult:
         child = self.hold(agent.launch(assignment, os.environ), **variables)
         child.open_gate()
-        return asyncio.run(self.follow(child, agent.reader(assignment)))
+        return asyncio.run(self.follow(child, agent.parser(assignment)))
 
 
 def assign(
@@ -113,9 +113,9 @@ def assign(
     schema: JsonObject | None = None,
     read_only: bool = False,
     scratch: str = "",
-) -> Assignment:
+) -> RunRequest:
     pack = {"schemaVersion": 1, "task": {"id": "t1", "title": "T", "prompt": prompt}, **(context or {})}
-    return Assignment(
+    return RunRequest(
         task_id="t1",
         run_id=RUN_ID,
         session=session,

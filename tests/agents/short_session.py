@@ -59,7 +59,7 @@ def hold_session(program: Program, folder: Path) -> dict[str, Any]:
         written = sorted(path.name for path in stage.tree.glob("*.txt"))
     return {
         "version": agent.probe(os.environ),
-        "obstacle": inspection.obstacle,
+        "obstacle": inspection.blocked_reason,
         "texts": [ended.reading.final_text for ended in (first, second)],
         "errors": [ended.reading.error for ended in (first, second, third)],
         "verdict": third.reading.final_text,

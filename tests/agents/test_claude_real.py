@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents import processes
-from git_blackbird.agents.claude import ClaudeAgent
-from git_blackbird.agents.protocol import Agent, AgentSettings, Assignment
-from git_blackbird.agents.runner import EndCause, Ended
+from git_blackbird.agents.claude.agent import ClaudeAgent
+from git_blackbird.agents.process import signals
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.protocol import Agent, AgentSettings, RunRequest
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.conversation import ProgressKind, Reading, Refusal, Usage
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind, Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CLAUDE, OLD_CLAUDE, Program
 from tests.standin.real import DIALECTS, load, model_of, real, short_folder
@@ -54,7 +54,7 @@ def stage() -> Iterator[Stage]:
         yield Stage(folder)
 
 
-def read(stage: Stage, agent: Agent, assignment: Assignment) -> Reading:
+def read(stage: Stage, agent: Agent, assignment: RunRequest) -> AgentResult:
     return stage.run_agent(agent, assignment).reading
 
 
@@ -69,7 +69,7 @@ def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_p
     temporary.mkdir()
     environ = {**os.environ, "TMPDIR": str(temporary)}
     found = agent.inspect(environ)
-    assert (found.obstacle, found.version) == (None, agent.probe(environ))
+    assert (found.blocked_reason, found.version) == (None, agent.probe(environ))
     assert list(temporary.iterdir()) == []
 
 
@@ -134,20 +134,20 @@ def test_a_prompt_like_a_command_of_its_own_reaches_the_model(
 @pytest.mark.parametrize(
     ("reply", "refusal", "error"),
     [
-        (Reply("bad key", status=401), Refusal.NOT_LOGGED_IN, "401 bad key"),
-        (Reply("slow down", status=429), Refusal.USAGE_LIMIT, "(429) · slow down"),
-        (Reply("model: nope", status=404), Refusal.UNKNOWN_MODEL, "issue with the selected model"),
-        (Reply("Overloaded", status=529), Refusal.OUTAGE, "Overloaded"),
+        (Reply("bad key", status=401), AgentFailure.NOT_LOGGED_IN, "401 bad key"),
+        (Reply("slow down", status=429), AgentFailure.USAGE_LIMIT, "(429) · slow down"),
+        (Reply("model: nope", status=404), AgentFailure.UNKNOWN_MODEL, "issue with the selected model"),
+        (Reply("Overloaded", status=529), AgentFailure.OUTAGE, "Overloaded"),
         (
             Reply("prompt is too long: 210000 tokens > 200000 maximum", status=400),
-            Refusal.PROMPT_TOO_LONG,
+            AgentFailure.PROMPT_TOO_LONG,
             "Prompt is too long",
         ),
     ],
     ids=["login", "limit", "model", "overloaded", "long"],
 )
 def test_what_the_server_refuses_is_known_and_no_failure_of_the_task(
-    model: StandIn, stage: Stage, agent: Agent, reply: Reply, refusal: Refusal, error: str
+    model: StandIn, stage: Stage, agent: Agent, reply: Reply, refusal: AgentFailure, error: str
 ) -> None:
     model.tell(*[reply] * 5)
     reading = read(stage, agent, assign("Go"))
@@ -166,7 +166,7 @@ def test_a_subscribers_limit_names_when_it_is_over(
     at = (int(time.time()) // 3600 + 3) * 3600
     model.tell(*[SPEECH.usage_limit(at)] * 3)
     reading = read(stage, agent, assign("Go"))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.USAGE_LIMIT)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.USAGE_LIMIT)
     named = f"{datetime.fromtimestamp(at).astimezone():%I%p}".lstrip("0").lower()
     assert f"resets {named}" in (reading.refusal_hint or "") + (reading.error or "")
 
@@ -182,13 +182,13 @@ def test_a_prompt_that_is_too_long_to_ask_at_all_is_a_refusal(
     model: StandIn, stage: Stage, agent: Agent
 ) -> None:
     reading = read(stage, agent, assign("x " * 2_000_000))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.PROMPT_TOO_LONG)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.PROMPT_TOO_LONG)
     assert model.requests == []
 
 
 def test_a_prompt_that_is_too_long_to_read_is_a_refusal(model: StandIn, stage: Stage, agent: Agent) -> None:
     reading = read(stage, agent, assign("x " * 5_500_000))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.PROMPT_TOO_LONG)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.PROMPT_TOO_LONG)
     assert "exceeds 10MB" in (reading.error or "")
     assert model.requests == []
 
@@ -198,7 +198,7 @@ def test_a_server_that_is_not_there_is_an_outage(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     reading = read(stage, agent, assign("Go"))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.OUTAGE)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.OUTAGE)
 
 
 def test_an_agent_that_is_not_logged_in_refuses(
@@ -207,14 +207,14 @@ def test_an_agent_that_is_not_logged_in_refuses(
     for name in SPEECH.key:
         monkeypatch.delenv(name)
     reading = read(stage, agent, assign("Go"))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.NOT_LOGGED_IN)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.NOT_LOGGED_IN)
     assert reading.error == "Not logged in · Please run /login"
     assert model.requests == []
 
 
 def test_a_session_that_it_does_not_know_is_a_refusal(model: StandIn, stage: Stage, agent: Agent) -> None:
     reading = read(stage, agent, assign("Go on", resume=True))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.SESSION_UNKNOWN)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.SESSION_UNKNOWN)
     assert reading.error == f"No conversation found with session ID: {FIRST}"
 
 
@@ -223,7 +223,7 @@ def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: Stand
     # It ends with a guess of what was meant.
     reading = read(stage, load(program, claude_args=("--session-idd",)), assign("Go"))
     assert not reading.succeeded
-    assert reading.refusal in {Refusal.REFUSED, Refusal.TOO_OLD}
+    assert reading.refusal in {AgentFailure.REFUSED, AgentFailure.TOO_OLD}
     assert "unknown option '--session-idd'" in (reading.error or "")
 
 
@@ -243,9 +243,9 @@ def test_bypassing_as_root_without_a_sandbox_is_named(model: StandIn, stage: Sta
     launch = agent.launch(assign("Go"), {})
     child = stage.hold(replace(launch, environ={**launch.environ, "IS_SANDBOX": "0"}))
     child.open_gate()
-    ended = asyncio.run(stage.follow(child, agent.reader(assign("Go"))))
+    ended = asyncio.run(stage.follow(child, agent.parser(assign("Go"))))
     if "IS_SANDBOX" in launch.environ:
-        assert ended.reading.refusal is Refusal.FORBIDDEN
+        assert ended.reading.refusal is AgentFailure.FORBIDDEN
     else:
         assert ended.reading.succeeded
 
@@ -256,21 +256,21 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
 ) -> None:
     model.tell(Reply(tools=(SPEECH.shell("touch busy; sleep 600"),)))
     ended = interrupted(stage, agent)
-    assert ended.cause is EndCause.INTERRUPTED
+    assert ended.cause is ExitCause.INTERRUPTED
     assert (ended.reading.succeeded, ended.reading.session) == (False, FIRST)
     assert ended.exit_code != -signal.SIGKILL
-    assert processes.marked(RUN_ID) == []
+    assert signals.marked(RUN_ID) == []
     model.tell("Went on.")
     reading = read(stage, agent, assign("Go on.", resume=True))
     assert (reading.succeeded, reading.session, reading.final_text) == (True, FIRST, "Went on.")
     assert any("Make it" in prompt for prompt in model.prompts())
 
 
-def interrupted(stage: Stage, agent: Agent) -> Ended:
-    async def scenario() -> Ended | None:
+def interrupted(stage: Stage, agent: Agent) -> ProcessResult:
+    async def scenario() -> ProcessResult | None:
         child = stage.hold(agent.launch(assign("Make it"), {}))
         child.open_gate()
-        task = asyncio.create_task(stage.follow(child, agent.reader(assign("Make it"))))
+        task = asyncio.create_task(stage.follow(child, agent.parser(assign("Make it"))))
         await until((stage.tree / "busy").exists)
         task.cancel()
         await asyncio.wait([task])

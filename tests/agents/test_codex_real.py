@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents import processes
-from git_blackbird.agents.protocol import Agent, AgentSettings, Assignment
+from git_blackbird.agents.process import signals
+from git_blackbird.agents.process.launch import ExitCause, GatedProcess, ProcessResult
+from git_blackbird.agents.protocol import Agent, AgentSettings, RunRequest
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.agents.runner import EndCause, Ended, HeldChild
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.conversation import ProgressKind, Reading, Refusal, Usage
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind, Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CODEX, Program
 from tests.standin.openai import CACHED_TOKENS, KEY_VARIABLE
@@ -56,15 +56,15 @@ def stage(tmp_path: Path) -> Stage:
     return stage
 
 
-def begin(prompt: str) -> Assignment:
+def begin(prompt: str) -> RunRequest:
     return assign(prompt, session=None)
 
 
-def go_on(prompt: str, before: Reading) -> Assignment:
+def go_on(prompt: str, before: AgentResult) -> RunRequest:
     return assign(prompt, session=before.session, resume=True, previous_totals=before.raw_totals)
 
 
-def read(stage: Stage, agent: Agent, assignment: Assignment) -> Reading:
+def read(stage: Stage, agent: Agent, assignment: RunRequest) -> AgentResult:
     return stage.run_agent(agent, assignment).reading
 
 
@@ -81,7 +81,7 @@ def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_p
     temporary.mkdir()
     environ = {**os.environ, "TMPDIR": str(temporary)}
     found = agent.inspect(environ)
-    assert (found.obstacle, found.version) == (None, agent.probe(environ))
+    assert (found.blocked_reason, found.version) == (None, agent.probe(environ))
     assert list(temporary.iterdir()) == []
 
 
@@ -164,27 +164,27 @@ UNSUPPORTED = {"detail": "The 'gpt-9' model is not supported when using Codex wi
 @pytest.mark.parametrize(
     ("reply", "refusal", "error"),
     [
-        (Reply("bad key", status=401), Refusal.NOT_LOGGED_IN, "bad key"),
-        (Reply("slow down", status=429), Refusal.USAGE_LIMIT, "429 Too Many Requests"),
+        (Reply("bad key", status=401), AgentFailure.NOT_LOGGED_IN, "bad key"),
+        (Reply("slow down", status=429), AgentFailure.USAGE_LIMIT, "429 Too Many Requests"),
         (
             Reply("The model `gpt-9` does not exist or you do not have access to it.", status=404),
-            Refusal.UNKNOWN_MODEL,
+            AgentFailure.UNKNOWN_MODEL,
             "gpt-9",
         ),
-        (Reply(status=400, body=UNSUPPORTED), Refusal.UNKNOWN_MODEL, "not supported"),
-        (Reply(failure=("insufficient_quota", "Used up")), Refusal.USAGE_LIMIT, "Quota exceeded"),
+        (Reply(status=400, body=UNSUPPORTED), AgentFailure.UNKNOWN_MODEL, "not supported"),
+        (Reply(failure=("insufficient_quota", "Used up")), AgentFailure.USAGE_LIMIT, "Quota exceeded"),
         (
             Reply(failure=("context_length_exceeded", "Too long")),
-            Refusal.PROMPT_TOO_LONG,
+            AgentFailure.PROMPT_TOO_LONG,
             "ran out of room",
         ),
-        (Reply("oops", status=500), Refusal.OUTAGE, "high demand"),
-        (Reply(dropped=True), Refusal.OUTAGE, "stream disconnected"),
+        (Reply("oops", status=500), AgentFailure.OUTAGE, "high demand"),
+        (Reply(dropped=True), AgentFailure.OUTAGE, "stream disconnected"),
     ],
     ids=["login", "limit", "model", "unsupported", "quota", "room", "broken", "dropped"],
 )
 def test_what_the_server_refuses_is_known_and_no_failure_of_the_task(
-    model: StandIn, stage: Stage, agent: Agent, reply: Reply, refusal: Refusal, error: str
+    model: StandIn, stage: Stage, agent: Agent, reply: Reply, refusal: AgentFailure, error: str
 ) -> None:
     model.tell(*[reply] * 5)
     reading = read(stage, agent, begin("Go"))
@@ -197,7 +197,7 @@ def test_a_subscribers_limit_names_when_it_is_over(model: StandIn, stage: Stage,
     at = int(time.time()) + 7200
     model.tell(*[SPEECH.usage_limit(at)] * 3)
     reading = read(stage, agent, begin("Go"))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.USAGE_LIMIT)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.USAGE_LIMIT)
     named = f"{datetime.fromtimestamp(at).astimezone():%I:%M %p}".lstrip("0")
     assert named in (reading.refusal_hint or "") + (reading.error or "")
 
@@ -208,7 +208,7 @@ def test_a_server_that_is_not_there_is_waited_for_aloud(
     config = tmp_path / "config" / "config.toml"
     config.write_text(config.read_text().replace(model.url, "http://127.0.0.1:9"))
 
-    async def scenario() -> Ended | None:
+    async def scenario() -> ProcessResult | None:
         child, work = start(stage, agent, begin("Go"))
         await until(lambda: any("waiting for network" in step.text for step in stage.progress))
         work.cancel()
@@ -217,7 +217,7 @@ def test_a_server_that_is_not_there_is_waited_for_aloud(
 
     ended = asyncio.run(scenario())
     assert ended is not None
-    assert (ended.cause, ended.reading.session is None) == (EndCause.INTERRUPTED, False)
+    assert (ended.cause, ended.reading.session is None) == (ExitCause.INTERRUPTED, False)
 
 
 def test_an_agent_without_a_key_refuses(
@@ -225,7 +225,7 @@ def test_an_agent_without_a_key_refuses(
 ) -> None:
     monkeypatch.delenv(KEY_VARIABLE)
     reading = read(stage, agent, begin("Go"))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.NOT_LOGGED_IN)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.NOT_LOGGED_IN)
     assert KEY_VARIABLE in (reading.error or "")
 
 
@@ -233,14 +233,14 @@ def test_a_prompt_that_is_too_long_to_ask_at_all_is_a_refusal(
     model: StandIn, stage: Stage, agent: Agent
 ) -> None:
     reading = read(stage, agent, begin("x" * 1_048_577))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.PROMPT_TOO_LONG)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.PROMPT_TOO_LONG)
     assert "exceeds the maximum length" in (reading.error or "")
     assert model.requests == []
 
 
 def test_a_session_that_it_does_not_know_is_a_refusal(model: StandIn, stage: Stage, agent: Agent) -> None:
     reading = read(stage, agent, assign("Go on", session=UNKNOWN, resume=True))
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.SESSION_UNKNOWN)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.SESSION_UNKNOWN)
     assert UNKNOWN in (reading.error or "")
     assert model.requests == []
 
@@ -253,7 +253,7 @@ def test_a_session_that_is_none_is_never_asked_for(agent: Agent) -> None:
 def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: StandIn, stage: Stage) -> None:
     reading = read(stage, load(program, codex_args=("--full-auto",)), begin("Go"))
     assert not reading.succeeded
-    assert reading.refusal in {Refusal.REFUSED, Refusal.TOO_OLD}
+    assert reading.refusal in {AgentFailure.REFUSED, AgentFailure.TOO_OLD}
     assert "unexpected argument '--full-auto'" in (reading.error or "")
 
 
@@ -287,25 +287,27 @@ def test_a_session_that_works_elsewhere_is_a_refusal(
     git(other.tree, "init", "-q")
     model.tell(Reply("Late.", delay=60))
 
-    async def scenario() -> Reading:
+    async def scenario() -> AgentResult:
         waiting = len(model.requests)
         _, work = start(stage, agent, go_on("Go on", first))
         await until(lambda: len(model.requests) > waiting)
         second = other.hold(agent.launch(go_on("Me too", first), os.environ))
         second.open_gate()
-        ended = await other.follow(second, agent.reader(go_on("Me too", first)))
+        ended = await other.follow(second, agent.parser(go_on("Me too", first)))
         work.cancel()
         await asyncio.wait([work])
         return ended.reading
 
     reading = asyncio.run(scenario())
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.SESSION_BUSY)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.SESSION_BUSY)
 
 
-def start(stage: Stage, agent: Agent, assignment: Assignment) -> tuple[HeldChild, asyncio.Task[Ended]]:
+def start(
+    stage: Stage, agent: Agent, assignment: RunRequest
+) -> tuple[GatedProcess, asyncio.Task[ProcessResult]]:
     child = stage.hold(agent.launch(assignment, os.environ))
     child.open_gate()
-    return child, asyncio.create_task(stage.follow(child, agent.reader(assignment)))
+    return child, asyncio.create_task(stage.follow(child, agent.parser(assignment)))
 
 
 @needs_proc
@@ -316,7 +318,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     agent = load(program, codex_sandbox=sandbox)
     model.tell(Reply(tools=(SPEECH.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
-    async def scenario() -> Ended | None:
+    async def scenario() -> ProcessResult | None:
         child, work = start(stage, agent, begin("Make it"))
         await until((stage.tree / "busy").exists)
         work.cancel()
@@ -325,9 +327,9 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
 
     ended = asyncio.run(scenario())
     assert ended is not None
-    assert (ended.cause, ended.reading.succeeded) == (EndCause.INTERRUPTED, False)
+    assert (ended.cause, ended.reading.succeeded) == (ExitCause.INTERRUPTED, False)
     assert ended.exit_code != -signal.SIGKILL
-    assert processes.marked(RUN_ID) == []
+    assert signals.marked(RUN_ID) == []
     model.tell("Went on.")
     reading = read(stage, agent, go_on("Go on.", ended.reading))
     assert (reading.succeeded, reading.session) == (True, ended.reading.session)
@@ -343,7 +345,7 @@ def test_a_killed_wrapper_leaves_nothing_running(
     agent = load(program, codex_sandbox=sandbox)
     model.tell(Reply(tools=(SPEECH.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
-    async def scenario() -> Ended:
+    async def scenario() -> ProcessResult:
         child, work = start(stage, agent, begin("Make it"))
         await until((stage.tree / "busy").exists)
         os.kill(child.pid, signal.SIGKILL)
@@ -352,6 +354,6 @@ def test_a_killed_wrapper_leaves_nothing_running(
     ended = asyncio.run(scenario())
     assert (ended.exit_code, ended.reading.succeeded) == (-signal.SIGKILL, False)
     assert ended.leftovers_stopped > 0
-    assert processes.marked(RUN_ID) == []
+    assert signals.marked(RUN_ID) == []
     first = json.loads(stage.logs.stdout.read_text().splitlines()[0])
     assert ended.reading.session == first["thread_id"]

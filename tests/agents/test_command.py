@@ -6,7 +6,7 @@ import pytest
 from git_blackbird.agents.command import CommandAgent
 from git_blackbird.agents.protocol import AgentSettings
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.conversation import Progress, ProgressKind, Question, Reading, Refusal
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Question
 from tests.agents.running import Stage, assign
 
 SESSION = "5e551011-0000-4000-8000-000000000001"
@@ -21,13 +21,13 @@ def command(text: str | None) -> CommandAgent:
     return CommandAgent(AgentSettings(command=text))
 
 
-def run(stage: Stage, text: str, *, resume: bool = False) -> Reading:
+def run(stage: Stage, text: str, *, resume: bool = False) -> AgentResult:
     return stage.run_agent(command(text), assign("Wörk", resume=resume)).reading
 
 
 def test_it_gets_the_context_pack_as_one_line_of_json(stage: Stage) -> None:
     reading = run(stage, 'cat > got.json; echo "$BLACKBIRD_SESSION_ID ${BLACKBIRD_RESUME-none}"')
-    assert reading == Reading(succeeded=True, session=SESSION, final_text=f"{SESSION} none")
+    assert reading == AgentResult(succeeded=True, session=SESSION, final_text=f"{SESSION} none")
     told = (stage.tree / "got.json").read_bytes()
     assert told.endswith(b"}\n")
     assert told.count(b"\n") == 1
@@ -84,7 +84,7 @@ def test_a_killed_command_asks_nothing(stage: Stage) -> None:
 
 def test_w28_a_program_that_is_not_there_is_a_refusal(stage: Stage) -> None:
     reading = run(stage, "no-such-program-here --now")
-    assert (reading.succeeded, reading.refusal) == (False, Refusal.MISSING)
+    assert (reading.succeeded, reading.refusal) == (False, AgentFailure.MISSING)
     assert reading.error == "cannot find the program 'no-such-program-here' of the agent's command"
 
 
@@ -103,12 +103,12 @@ def test_w28_a_missing_program_is_refused_before_anything_starts() -> None:
 def test_what_it_may_review_is_said() -> None:
     environ = {"PATH": "/bin:/usr/bin"}
     assert command("cat").inspect(environ).reviews == (
-        "runs with your permissions, in a throw-away checkout of what is to be reviewed; "
+        "runs with your permissions, in a throwaway checkout of what is to be reviewed; "
         "cannot review parents: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
     )
     honouring = CommandAgent(AgentSettings(command="cat", command_schema=True))
     assert honouring.inspect(environ).reviews == (
-        "runs with your permissions, in a throw-away checkout of what is to be reviewed"
+        "runs with your permissions, in a throwaway checkout of what is to be reviewed"
     )
 
 

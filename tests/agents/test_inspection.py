@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.claude import ClaudeAgent
-from git_blackbird.agents.codex import CodexAgent
-from git_blackbird.agents.programs import ask
+from git_blackbird.agents.claude.agent import ClaudeAgent
+from git_blackbird.agents.codex.agent import CodexAgent
+from git_blackbird.agents.probe import ask
 from git_blackbird.agents.protocol import Agent, AgentSettings
 from git_blackbird.errors import AgentUnavailableError
 from tests.agents.running import until
@@ -67,7 +67,7 @@ def test_claude_is_found_with_its_login(bin_dir: Path) -> None:
     environ = program(bin_dir, "claude", {"--help": printing(CLAUDE_HELP), "auth status": printing(status)})
     agent = ClaudeAgent(AgentSettings(claude_permission_mode="acceptEdits"))
     found = agent.inspect(environ | {"ANTHROPIC_API_KEY": "secret"})
-    assert (found.program, found.version, found.obstacle, found.hint) == (
+    assert (found.program, found.version, found.blocked_reason, found.hint) == (
         str(bin_dir / "claude"),
         "2.1.0",
         None,
@@ -104,7 +104,7 @@ def test_an_old_claude_is_never_given_a_command_that_it_would_take_for_a_prompt(
     old = CLAUDE_HELP.replace("--session-id <u> ", "").replace("  auth ", "  other ")
     environ = program(bin_dir, "claude", {"--help": printing(old)})
     found = ClaudeAgent(AgentSettings()).inspect(environ)
-    assert found.obstacle == "claude 2.1.0 does not know --session-id"
+    assert found.blocked_reason == "claude 2.1.0 does not know --session-id"
     assert found.hint == "update it: claude update, or npm install -g @anthropic-ai/claude-code@latest"
     assert (found.version, found.login) == ("2.1.0", "unknown")
     assert asked(bin_dir) == ["--version", "--help"]
@@ -114,7 +114,7 @@ def test_a_program_that_is_too_old_to_review_can_do_all_else(bin_dir: Path) -> N
     claude = CLAUDE_HELP.replace("--tools ", "--toolset ").replace("--strict-mcp-config ", "")
     environ = program(bin_dir, "claude", {"--help": printing(claude)})
     found = ClaudeAgent(AgentSettings()).inspect(environ)
-    assert found.obstacle is None
+    assert found.blocked_reason is None
     assert found.remarks[1] == (
         "it cannot review: claude 2.1.0 does not know --tools, --strict-mcp-config; "
         "update it: claude update, or npm install -g @anthropic-ai/claude-code@latest"
@@ -123,7 +123,7 @@ def test_a_program_that_is_too_old_to_review_can_do_all_else(bin_dir: Path) -> N
     found = CodexAgent(AgentSettings()).inspect(
         program(bin_dir, "codex", {"exec --help": printing(codex), "login status": "true"})
     )
-    assert found.obstacle is None
+    assert found.blocked_reason is None
     assert found.remarks[-1] == (
         "it cannot review: codex 2.1.0 does not know --ephemeral; "
         "update it: npm install -g @openai/codex@latest"
@@ -133,7 +133,7 @@ def test_a_program_that_is_too_old_to_review_can_do_all_else(bin_dir: Path) -> N
 def test_the_model_flag_is_needed_where_a_model_is_set(bin_dir: Path) -> None:
     environ = program(bin_dir, "claude", {"--help": printing(CLAUDE_HELP)})
     found = ClaudeAgent(AgentSettings(claude_model="opus")).inspect(environ)
-    assert found.obstacle == "claude 2.1.0 does not know --model"
+    assert found.blocked_reason == "claude 2.1.0 does not know --model"
 
 
 def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
@@ -143,7 +143,7 @@ def test_codex_is_found_with_its_login(bin_dir: Path) -> None:
         {"exec --help": printing(CODEX_HELP), "login status": "echo Not logged in >&2; exit 1"},
     )
     found = CodexAgent(AgentSettings()).inspect(environ | {"CODEX_API_KEY": "secret"})
-    assert (found.program, found.version, found.obstacle) == (str(bin_dir / "codex"), "2.1.0", None)
+    assert (found.program, found.version, found.blocked_reason) == (str(bin_dir / "codex"), "2.1.0", None)
     assert found.login == "Not logged in; CODEX_API_KEY is set"
     assert found.powers == (
         "write in the worktree, but not in its .git, and in a temporary folder; no network"
@@ -174,7 +174,7 @@ def test_what_keeps_codex_from_being_started(
 ) -> None:
     environ = program(bin_dir, "codex", {"exec --help": printing(help_text)})
     found = CodexAgent(settings).inspect(environ)
-    assert (found.obstacle, found.login) == (obstacle, "unknown")
+    assert (found.blocked_reason, found.login) == (obstacle, "unknown")
     assert found.hint
 
 
@@ -193,7 +193,7 @@ def test_a_sandbox_given_twice_is_refused_before_anything_starts(bin_dir: Path) 
 def test_a_program_that_is_not_there_has_an_obstacle_and_no_login(agent: Agent, bin_dir: Path) -> None:
     found = agent.inspect({"PATH": str(bin_dir)})
     assert (found.program, found.version, found.login) == (None, "", None)
-    assert found.obstacle == f"cannot find the program '{agent.name}'"
+    assert found.blocked_reason == f"cannot find the program '{agent.name}'"
     assert found.hint is not None
     assert found.powers
     with pytest.raises(AgentUnavailableError, match=f"cannot find the program '{agent.name}'"):
@@ -204,12 +204,12 @@ def test_a_program_that_fails_says_why(bin_dir: Path) -> None:
     environ = program(bin_dir, "claude")
     (bin_dir / "claude").write_text("#!/bin/sh\necho noise >&2\necho 'Error: no GLIBC' >&2\nexit 1\n")
     found = ClaudeAgent(AgentSettings()).inspect(environ)
-    assert (found.obstacle, found.hint) == (
+    assert (found.blocked_reason, found.hint) == (
         "'claude --version' failed: Error: no GLIBC",
         CLAUDE_INSTALL,
     )
     (bin_dir / "claude").write_text("no program")
-    assert "failed" in (ClaudeAgent(AgentSettings()).inspect(environ).obstacle or "")
+    assert "failed" in (ClaudeAgent(AgentSettings()).inspect(environ).blocked_reason or "")
 
 
 def test_a_program_is_asked_with_nothing_of_ours(bin_dir: Path) -> None:

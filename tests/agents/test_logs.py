@@ -4,11 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.command import CommandReader
-from git_blackbird.agents.demo import DemoAgent
-from git_blackbird.agents.logs import FollowedLog, LogFiles, count_beyond, cut_saved, open_log, read_saved
+from git_blackbird.agents.command import CommandParser
+from git_blackbird.agents.demo.agent import DemoAgent
+from git_blackbird.agents.process.logs import (
+    LogFiles,
+    TailedLog,
+    count_beyond,
+    cut_saved,
+    open_log,
+    read_saved,
+)
 from git_blackbird.agents.protocol import AgentSettings
-from git_blackbird.storage.saved_streams import SavedStream
+from git_blackbird.storage.logs import LogReader
 from tests.agents.running import MEGABYTE, Stage, assign
 
 
@@ -17,8 +24,8 @@ def test_the_saved_log_says_what_the_live_one_said(tmp_path: Path) -> None:
     demo = DemoAgent(AgentSettings())
     assignment = assign("write a one\nsay Done with it.")
     live = stage.run_agent(demo, assignment)
-    assert read_saved(demo.reader(assignment), stage.logs, 0) == live.reading
-    unknown = read_saved(demo.reader(assignment), stage.logs, None)
+    assert read_saved(demo.parser(assignment), stage.logs, 0) == live.reading
+    unknown = read_saved(demo.parser(assignment), stage.logs, None)
     assert (unknown.succeeded, unknown.session, unknown.final_text) == (
         False,
         assignment.session,
@@ -28,7 +35,7 @@ def test_the_saved_log_says_what_the_live_one_said(tmp_path: Path) -> None:
 
 def test_a_saved_log_that_is_gone_reads_as_an_empty_one(tmp_path: Path) -> None:
     files = LogFiles(tmp_path / "out", tmp_path / "err", 10)
-    reading = read_saved(CommandReader(assign(), "cat"), files, 0)
+    reading = read_saved(CommandParser(assign(), "cat"), files, 0)
     assert (reading.succeeded, reading.final_text) == (True, "")
 
 
@@ -43,7 +50,7 @@ def test_a_log_is_never_written_through_a_link(tmp_path: Path) -> None:
 def test_what_is_far_behind_and_over_the_bound_is_passed_over_but_counted(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.touch()
-    log = FollowedLog(path, MEGABYTE)
+    log = TailedLog(path, MEGABYTE)
     path.write_bytes(b"a" * 20 * MEGABYTE + b"the end")
     pieces = []
     while piece := log.read():
@@ -65,7 +72,7 @@ def test_what_is_far_behind_and_over_the_bound_is_passed_over_but_counted(tmp_pa
 def test_a_log_takes_no_more_room_than_its_bound_while_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.touch()
-    log = FollowedLog(path, MEGABYTE)
+    log = TailedLog(path, MEGABYTE)
     with path.open("ab") as stream:
         for number in range(40):
             stream.write(b"%07d\n" % number * (MEGABYTE // 8))
@@ -76,7 +83,7 @@ def test_a_log_takes_no_more_room_than_its_bound_while_it_is_written(tmp_path: P
     assert found.st_size == 40 * MEGABYTE
     assert found.st_blocks * 512 <= 4 * MEGABYTE
     # Whoever follows it from another process reads over what was given back.
-    shown = b"".join(SavedStream(path).pieces())
+    shown = b"".join(LogReader(path).pieces())
     assert {b"0000000", b"0000039"} <= set(shown.split(b"\n"))
     assert b"\0" not in shown
     log.close()
@@ -86,7 +93,7 @@ def test_a_log_takes_no_more_room_than_its_bound_while_it_is_written(tmp_path: P
 def test_after_a_crash_the_end_is_read_and_the_log_accounts_for_all_of_it(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.touch()
-    log = FollowedLog(path, MEGABYTE)
+    log = TailedLog(path, MEGABYTE)
     with path.open("ab") as stream:
         for _ in range(20):
             stream.write(b"x" * (MEGABYTE - 1) + b"\n")
@@ -96,7 +103,7 @@ def test_after_a_crash_the_end_is_read_and_the_log_accounts_for_all_of_it(tmp_pa
         stream.write(b"the last words")
     # Nobody closes it. A bound that was raised meanwhile keeps nothing that is not there any more.
     files = LogFiles(path, tmp_path / "err", MEGABYTE)
-    assert read_saved(CommandReader(assign(), "cat"), files, 0).final_text.endswith("the last words")
+    assert read_saved(CommandParser(assign(), "cat"), files, 0).final_text.endswith("the last words")
     assert count_beyond(path, 10 * MEGABYTE) == count_beyond(path, MEGABYTE) == 19 * MEGABYTE + 14
     cut_saved(path, 10 * MEGABYTE)
     assert path.stat().st_size == MEGABYTE
@@ -108,11 +115,11 @@ def test_where_a_file_may_not_grow_the_log_is_cut_instead(tmp_path: Path) -> Non
     script = """
 import resource, sys
 from pathlib import Path
-from git_blackbird.agents.logs import FollowedLog
+from git_blackbird.agents.process.logs import TailedLog
 resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 20, 8 << 20))
 path = Path(sys.argv[1])
 path.touch()
-log = FollowedLog(path, 1 << 20)
+log = TailedLog(path, 1 << 20)
 for _ in range(40):
     with path.open("ab") as stream:
         stream.write(b"x" * (1 << 20))

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.notify import Notification, start_notification
+from git_blackbird.agents.notify import NotifyProcess, start_notification
 
 PATIENCE_SECONDS = 60.0
 
 
-def ended(notification: Notification) -> str | None:
+def ended(notification: NotifyProcess) -> str | None:
     """Wait for the end and give what is wrong with it."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while notification.is_running:
@@ -20,7 +20,7 @@ def ended(notification: Notification) -> str | None:
     return notification.fault
 
 
-def start(command: str, cwd: Path, *, seconds: float = PATIENCE_SECONDS, **variables: str) -> Notification:
+def start(command: str, cwd: Path, *, seconds: float = PATIENCE_SECONDS, **variables: str) -> NotifyProcess:
     return start_notification(command, cwd=cwd, environ={**os.environ, **variables}, seconds=seconds)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.protocol import Agent, Assignment
-from git_blackbird.messages.review_answer import parse_review_answer
-from git_blackbird.messages.review_schema import build_review_schema
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Task
+from git_blackbird.agents.protocol import Agent, RunRequest
+from git_blackbird.messages.incoming.review_answer import parse_review_answer
+from git_blackbird.messages.incoming.review_schema import build_review_schema
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.plan import new_task
 from tests.agents.running import Stage, assign
 from tests.standin.install import CLAUDE, OLD_CLAUDE, Program
 from tests.standin.real import load, model_of, needs_sandbox, real, short_folder
@@ -21,7 +21,7 @@ from tests.support import commit, git, write
 
 CHILDREN = (TaskId("b"), TaskId("a"))
 SCHEMA = build_review_schema(CHILDREN)
-PARENT = Task(TaskId("p"), "P", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", children=CHILDREN)
+PARENT = replace(new_task(TaskId("p"), "P", "2026-01-01T00:00:00Z"), children=CHILDREN)
 FAILS: dict[str, Any] = {
     "passed": False,
     "resumeTaskIds": ["a"],
@@ -69,7 +69,7 @@ def stage() -> Iterator[Stage]:
         yield stage
 
 
-def review(stage: Stage, prompt: str = "Review it.") -> Assignment:
+def review(stage: Stage, prompt: str = "Review it.") -> RunRequest:
     session = "5e551011-0000-4000-8000-000000000001"
     return assign(
         prompt,
@@ -81,14 +81,14 @@ def review(stage: Stage, prompt: str = "Review it.") -> Assignment:
     )
 
 
-def standing(stage: Stage) -> tuple[str, ...]:
-    """Give all that a reviewer could have changed in the repository."""
+def state(stage: Stage) -> tuple[str, ...]:
+    """Return all that a reviewer could have changed in the repository."""
     listed = (("status", "--porcelain", "--ignored"), ("for-each-ref",), ("config", "--local", "--list"))
     return tuple(git(stage.tree, *words) for words in listed)
 
 
 def told(model: StandIn) -> str:
-    """Give all that the model was ever told."""
+    """Return all that the model was ever told."""
     return json.dumps(model.requests)
 
 
@@ -134,7 +134,7 @@ WRITING = (
 
 @needs_sandbox
 def test_a_reviewer_writes_nothing(model: StandIn, stage: Stage, agent: Agent) -> None:
-    before = standing(stage)
+    before = state(stage)
     edits: list[ToolCall] = [model.dialect.writes(stage.tree / "edit.txt", "no\n")]
     for call in [*edits, *map(model.dialect.shell, WRITING)]:
         model.tell(Reply(tools=(call,)))
@@ -142,7 +142,7 @@ def test_a_reviewer_writes_nothing(model: StandIn, stage: Stage, agent: Agent) -
     reading = stage.run_agent(agent, review(stage)).reading
     assert (reading.succeeded, reading.blocked) == (True, None)
     assert len(model.requests) == len(WRITING) + 2
-    assert standing(stage) == before
+    assert state(stage) == before
     assert (stage.tree / "a.txt").read_text() == "two\n"
 
 
@@ -173,7 +173,7 @@ def test_w31_prose_is_no_answer(program: Program, model: StandIn, stage: Stage, 
     reading = stage.run_agent(agent, review(stage)).reading
     if program.agent == "claude":
         assert (reading.succeeded, reading.refusal) == (False, None)
-        assert reading.error == "answered in prose, not in the form that was asked for"
+        assert reading.error == "answered in prose, not in the required format"
     else:
         # To this program the form is the server's affair: who reads the answer must look at it.
         assert (reading.succeeded, reading.final_text) == (True, "I like it.")

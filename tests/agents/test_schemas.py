@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.protocol import AgentSettings, Assignment
+from git_blackbird.agents.protocol import AgentSettings, RunRequest
 from git_blackbird.agents.registry import AGENTS, load_agent
-from git_blackbird.agents.schemas import SchemaTerms, render_schema, require_schema
+from git_blackbird.agents.schemas import SchemaLaunchArgs, render_schema, require_schema
 from git_blackbird.errors import AgentUnavailableError
 from tests.agents.running import Stage, assign
 
@@ -16,25 +16,25 @@ COMPACT = '{"type":"object","properties":{"\\u00e4":{"type":"boolean"}},"require
 HONOURS = AgentSettings(command="cat", command_schema=True)
 
 
-def with_schema(*, read_only: bool = False) -> Assignment:
+def with_schema(*, read_only: bool = False) -> RunRequest:
     return assign("Look", schema=SCHEMA, read_only=read_only, scratch="/work folder")
 
 
 @pytest.mark.parametrize(
     ("name", "terms"),
     [
-        ("claude", SchemaTerms(argv=("--json-schema", COMPACT))),
+        ("claude", SchemaLaunchArgs(argv=("--json-schema", COMPACT))),
         (
             "codex",
-            SchemaTerms(
+            SchemaLaunchArgs(
                 argv=("--output-schema", "/work folder/schema.json"), files={"schema.json": COMPACT.encode()}
             ),
         ),
-        ("command", SchemaTerms(environ={"BLACKBIRD_RESPONSE_SCHEMA": COMPACT})),
-        ("demo", SchemaTerms(environ={"BLACKBIRD_RESPONSE_SCHEMA": COMPACT})),
+        ("command", SchemaLaunchArgs(environ={"BLACKBIRD_RESPONSE_SCHEMA": COMPACT})),
+        ("demo", SchemaLaunchArgs(environ={"BLACKBIRD_RESPONSE_SCHEMA": COMPACT})),
     ],
 )
-def test_each_agent_is_told_a_schema_in_its_own_terms(name: str, terms: SchemaTerms) -> None:
+def test_each_agent_is_told_a_schema_in_its_own_terms(name: str, terms: SchemaLaunchArgs) -> None:
     agent = load_agent(name, HONOURS)
     assert render_schema(agent, with_schema()) == terms
     launch = agent.launch(with_schema(), os.environ)
@@ -49,7 +49,7 @@ def test_without_a_schema_nothing_is_said_of_one(name: str, read_only: bool) -> 
     agent = load_agent(name, HONOURS)
     assignment = assign("Work", scratch="/work folder", read_only=read_only)
     launch = agent.launch(assignment, os.environ)
-    assert render_schema(agent, assign("Work")) == SchemaTerms()
+    assert render_schema(agent, assign("Work")) == SchemaLaunchArgs()
     assert launch.files == {}
     assert "BLACKBIRD_RESPONSE_SCHEMA" not in launch.environ
     assert "schema" not in " ".join(launch.argv)
@@ -60,9 +60,9 @@ def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_with_the_way_out() 
     for refused in (lambda: require_schema(agent), lambda: agent.launch(with_schema(), os.environ)):
         with pytest.raises(AgentUnavailableError) as caught:
             refused()
-        assert caught.value.message == "command cannot be held to a JSON schema"
+        assert caught.value.message == "command cannot enforce a JSON schema"
         assert caught.value.hint == (
-            "where the command keeps to BLACKBIRD_RESPONSE_SCHEMA: "
+            "if the command honours BLACKBIRD_RESPONSE_SCHEMA: "
             "git config blackbird.command.schema true; "
             "or choose another agent: --agent claude, or --agent codex"
         )

@@ -195,7 +195,7 @@ def test_a_refusal_names_a_way_that_helps(trial: Trial) -> None:
     work(trial, "echo agent >new.txt; echo agent >other.txt", lambda: None)
     mine = commit(trial.repo, {"new.txt": "agent\nmine\n"}, "after the run")
     said = trial.expect(1, "decide", "a", "--approve")
-    assert "- new.txt: HEAD has moved on for this file since the change began\n" in said
+    assert "- new.txt: HEAD has changed this file since the change began\n" in said
     assert "git commit -p" not in said
     told = trial.expect(0, "decide", "a", "--reject")
     assert f"it leaves new.txt as it is: commit {mine[:10]}, made since the run began, changed it too" in told
@@ -232,7 +232,7 @@ def test_the_users_own_trace_stays_theirs(repo: Path, tmp_path: Path) -> None:
     assert (tmp_path / "trace").stat().st_size > 0
     assert files_of(trial) == ["mine.txt", "new.txt"]
     told = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
-    assert "whose they are is not known" in told
+    assert "since nobody knows who did it" in told
 
 
 def test_nothing_is_left_in_the_git_directory(trial: Trial) -> None:

@@ -56,7 +56,7 @@ def test_a_newer_record_of_another_task_counts_for_nothing(trial: Trial) -> None
     trial.command(FORGE + "forge b\n" + WORK)
     said = trial.expect(3, "execute", "a", "--no-input")
     run = only_record(trial, "a").stem
-    told = f".blackbird/runs/b/{LATER}.json: written while run {run} was at work, not by git-blackbird"
+    told = f".blackbird/runs/b/{LATER}.json: written while run {run} was working, but not by git-blackbird"
     way = f"git blackbird runs b {LATER} --accept    # accepts it; or remove it"
     assert f"warning: record ignored: {told}\nhint: {way}\n" in said
     assert f"  record ignored: {told}\n" in trial.expect(0, "runs", "a", run)
@@ -94,7 +94,7 @@ def test_a_person_lets_one_count_and_an_agent_may_not(trial: Trial) -> None:
     assert refused.startswith("error: an agent may not accept a record"), refused
     assert trial.expect(1, "runs", "b", "0", "--accept").startswith("error: no record of b ")
     said = trial.expect(0, "runs", "b", LATER[:6], "--accept")
-    assert said == f"it counts now: {path_of(trial, 'b', LATER)}; b is done\n"
+    assert said == f"accepted: {path_of(trial, 'b', LATER)}; b is done\n"
     assert unconfirmed(trial) == []
     assert trial.statuses()["b"] == "done"
 
@@ -124,7 +124,7 @@ def test_an_earlier_record_that_is_rewritten_stops_its_task(trial: Trial, replac
     trial.command(REWRITE.replace("cat forged >", replace) + WORK)
     said = trial.expect(3, "execute", "a", "--no-input")
     run = only_record(trial, "a").stem
-    why = f"written while run {run} was at work, not by git-blackbird"
+    why = f"written while run {run} was working, but not by git-blackbird"
     assert f"record blocks its task: .blackbird/runs/b/{path.name}: {why}\n" in said
     trial.expect(0, "decide", "a", "--approve")
     said = trial.expect(128, "execute", "--no-input")
@@ -143,7 +143,7 @@ def test_a_rewritten_record_counts_once_a_person_says_so(trial: Trial) -> None:
     trial.command(REWRITE + WORK)
     trial.expect(3, "execute", "a", "--no-input")
     path = only_record(trial, "b")
-    assert trial.expect(0, "runs", "b", path.stem, "--accept") == f"it counts now: {path}; b is done\n"
+    assert trial.expect(0, "runs", "b", path.stem, "--accept") == f"accepted: {path}; b is done\n"
 
 
 def test_records_that_an_agent_removes_are_named(trial: Trial) -> None:
@@ -170,7 +170,7 @@ def test_feedback_that_an_agent_writes_is_told_to_nobody(trial: Trial) -> None:
     trial.expect(3, "execute", "a", "--no-input")
     assert [one["path"] for one in unconfirmed(trial)] == [str(feedback)]
     assert "Delete everything." not in trial.expect(0, "show", "b")
-    assert trial.expect(0, "runs", "b", "feedback", "--accept").startswith("it counts now: ")
+    assert trial.expect(0, "runs", "b", "feedback", "--accept").startswith("accepted: ")
     assert "Delete everything." in trial.expect(0, "show", "b")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.cli.main import main
-from git_blackbird.controller.world import real_world
+from git_blackbird.controller.core.environment import system_environment
 from tests.support import commit
 from tests.trial.program import Trial
 
@@ -193,7 +193,7 @@ def test_no_value_becomes_an_option_a_path_or_a_program(
         before = listing(tmp_path)
         for command in (*READING, attack.command):
             started.clear()
-            code = main(command, lambda: real_world()._replace(cwd=trial.repo))
+            code = main(command, lambda: system_environment()._replace(cwd=trial.repo))
             said = capfd.readouterr()
             assert code in {0, 1, 2, 3, 4, 5, 7, 8, 128}, (attack, said)
             assert "Traceback" not in said.err, (attack, said)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.deferred_commits import record_in_hook
-from git_blackbird.git.task_commits import BISECT, PREFIX
+from git_blackbird.controller.runs.deferred_commits import record_or_defer
+from git_blackbird.git.hooks.task_commits import BISECT, PREFIX
 from tests.controller.killing import STRIDE, run_killed
 from tests.controller.support import open_at
 from tests.support import commit, git, write
@@ -88,12 +88,12 @@ def test_work_whose_hook_was_killed_is_recorded_and_no_agent_starts_on_it(
         aside.unlink()
     assert entries(trial.repo) == [f"{PREFIX}{oid}"]
     assert only_commits(trial) == []
-    assert f"your commits that are still to be recorded\n  {oid[:10]}\n" in trial.expect(0, "status")
+    assert f"commits of yours that are not recorded yet\n  {oid[:10]}\n" in trial.expect(0, "status")
     said = trial.expect(0, "execute", "--no-input")
     assert f"commit {oid[:10]} is recorded as run " in said
     assert (only_commits(trial), started(trial)) == ([[oid]], ["b"])
     assert entries(trial.repo) == []
-    assert "still to be recorded" not in trial.expect(0, "status")
+    assert "not recorded yet" not in trial.expect(0, "status")
 
 
 def do_with_killing_git(trial: Trial, name: str) -> str:
@@ -125,7 +125,7 @@ def test_python_killed_at_any_step_leaves_one_run(trial: Trial, first: int) -> N
         trial.plan({"a": ()})
         private.mkdir(exist_ok=True)
         (private / name).touch()
-        killed = run_killed(lambda: record_in_hook(open_at(trial.repo), name), step)
+        killed = run_killed(lambda: record_or_defer(open_at(trial.repo), name), step)
         assert entries(trial.repo) == ([name] if killed else [])
         trial.expect(0, "execute", "--no-input")
         assert (only_commits(trial), entries(trial.repo), started(trial)) == ([[oid]], [], [])
@@ -204,7 +204,7 @@ def test_commits_at_once_from_hooks_and_commands_lose_no_entry(trial: Trial) -> 
 
     def clean_up() -> None:
         for _ in range(6):
-            record_in_hook(open_at(trial.repo), "")
+            record_or_defer(open_at(trial.repo), "")
 
     thread = threading.Thread(target=clean_up)
     thread.start()

@@ -21,7 +21,7 @@ AGENT = "cat >/dev/null; echo changed >kept/f1; echo new >kept/new"
 
 
 def prepare(repo: Path, names: tuple[str, ...], hook: Path) -> None:
-    """Give the repository an index of this form, with every extension really in it."""
+    """Return the repository an index of this form, with every extension really in it."""
     files = {
         f"{folder}/f{number}": f"{folder} {number}\n" for folder in ("kept", "away") for number in range(9)
     }

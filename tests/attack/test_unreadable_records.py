@@ -96,7 +96,7 @@ def test_a_decision_elsewhere_is_named_beside_it(trial: Trial) -> None:
 def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     path = record(trial)
     said = trial.expect(0, "status")
-    assert f"  a  A: a record of it cannot be used\n      {way_out(path)}\n" in said
+    assert f"  a  A: one of its records cannot be used\n      {way_out(path)}\n" in said
     assert "  c  waits for a\n" in said
     status = json.loads(trial.expect(0, "status", "--json").splitlines()[0])["data"]
     command, _, says = way_out(path).partition("    # ")
@@ -107,7 +107,7 @@ def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
         "what": WHY,
         "command": command,
         "template": None,
-        "says": says,
+        "help": says,
     }
     assert unreadable in status["due"]
     assert status["blocked"] == {"c": ["a"]}
@@ -115,8 +115,8 @@ def test_readers_name_it_and_promise_nothing_of_its_task(trial: Trial) -> None:
     assert f"due\tunreadable\ta\t-\t{command}\n" in said
     said = trial.expect(0, "show", "a")
     assert (
-        f"not ready\n  its status is waiting_user, not todo\n  a record of it cannot be used: {path}: {WHY}\n"
-        in said
+        f"not ready\n  its status is waiting_user, not todo\n"
+        f"  one of its records cannot be used: {path}: {WHY}\n" in said
     )
     shown = json.loads(trial.expect(0, "show", "c", "--json").splitlines()[0])["data"]
     assert "a record of its dependency a cannot be used" in shown["reasons"]

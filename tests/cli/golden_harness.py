@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.cli.main import main
-from git_blackbird.controller.world import World
-from git_blackbird.model.plan import Plan, Task
-from git_blackbird.model.run import Run
-from git_blackbird.storage.layout import Layout
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.run import Run
+from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -54,8 +54,8 @@ class Program:
     clock: "itertools.count[int]" = field(default_factory=lambda: itertools.count(FIRST_MOMENT, MILLISECOND))
     bits: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
-    def world(self) -> World:
-        return World(self.environ, self.cwd, lambda: next(self.clock), self._random_bits)
+    def environment(self) -> Environment:
+        return Environment(self.environ, self.cwd, lambda: next(self.clock), self._random_bits)
 
     def _random_bits(self, bits: int) -> int:
         number = next(self.bits)
@@ -69,7 +69,7 @@ class Program:
         before = self.environ
         self.environ = {**before, **variables}
         self.capture.readouterr()
-        code = main(args, self.world)
+        code = main(args, self.environment)
         self.environ = before
         out, err = self.capture.readouterr()
         told = "".join(f"{name}={shlex.quote(value)} " for name, value in variables.items())
@@ -115,7 +115,7 @@ def program(
 
 
 def store_at(repo: Path) -> Store:
-    return Store(Layout(repo, repo / ".git" / "blackbird"))
+    return Store(Paths(repo, repo / ".git" / "blackbird"))
 
 
 def save(repo: Path, tasks: Sequence[Task], runs: Sequence[Run] = ()) -> None:

@@ -1,11 +1,11 @@
 """Tasks and records made by hand, for what readers show."""
 
+from dataclasses import replace
 from typing import Any
 
-from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.recorded import parse_part
-from git_blackbird.model.run import RECORDER, Run, RunStatus
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.plan import Status, Task, new_task
+from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
 
 STAMP = "2026-01-01T00:00:00Z"
 FIRST_RUN = "019b7c4e52000001"
@@ -21,11 +21,8 @@ def task(
     children: tuple[str, ...] = (),
     prompt: str = "",
 ) -> Task:
-    return Task(
-        id=TaskId(task_id),
-        title=title or f"Task {task_id}",
-        created_at=STAMP,
-        updated_at=STAMP,
+    return replace(
+        new_task(TaskId(task_id), title or f"Task {task_id}", STAMP),
         status=status,
         deps=tuple(map(TaskId, deps)),
         parent=None if parent is None else TaskId(parent),
@@ -43,4 +40,4 @@ def run(task_id: str, run_id: str = FIRST_RUN, status: RunStatus = RunStatus.SUC
         "recorder": RECORDER,
         **fields,
     }
-    return parse_part(Run, {"id": RunId(run_id), "taskId": task_id, "status": status, **told})
+    return Run.from_value({"id": RunId(run_id), "taskId": task_id, "status": status, **told})

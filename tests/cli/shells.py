@@ -14,10 +14,11 @@ from typing import Protocol
 
 import pexpect
 
-from git_blackbird.cli.completion_command import SCRIPTS
-from tests.cli.completion_table import SCRIPTS as FOLDER
+from git_blackbird.cli.commands import completion
+from git_blackbird.cli.commands.completion import SCRIPTS
 
 ROOT = Path(__file__).parents[2]
+FOLDER = Path(completion.__file__).parents[1] / "completions"
 PATIENCE_SECONDS = 60.0
 _BASH_COMPLETION = Path("/usr/share/bash-completion/bash_completion")
 _DUMP = "\x14"
@@ -80,7 +81,7 @@ class Shell(Protocol):
     """A shell that completes lines."""
 
     def complete(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """Give for each line the words that fit behind it, sorted."""
+        """Return for each line the words that fit behind it, sorted."""
         ...
 
 
@@ -133,10 +134,10 @@ class Typed:
 
 
 def _added(line: str, seen: str) -> list[str]:
-    """Give the words that completion put in the place of the last word of a line."""
+    """Return the words that completion put in the place of the last word of a line."""
     before = line[: line.rindex(" ") + 1]
     assert seen.startswith(before), seen
-    words = sorted(shlex.split(seen.removeprefix(before)))
+    words = sorted(word.rstrip("/") for word in shlex.split(seen.removeprefix(before)))
     return [] if words == shlex.split(line.removeprefix(before)) else words
 
 
@@ -158,11 +159,11 @@ class Fish:
             capture_output=True,
             text=True,
             check=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=4 * PATIENCE_SECONDS,
         )
         assert said.stderr == ""
         for offered in said.stdout.split(f"{_END}\n")[:-1]:
-            yield sorted(one.partition("\t")[0] for one in offered.splitlines())
+            yield sorted(one.partition("\t")[0].rstrip("/") for one in offered.splitlines())
 
 
 def bash(repo: Path, installed: Path) -> Shell:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents import demo_agent
+from git_blackbird.agents.demo import program as demo_program
 from tests.cli.golden_harness import Program, program
 from tests.standin import install
 from tests.standin.real import model_of, path_of, real
@@ -63,7 +63,7 @@ def folder(program: Program, repo: Path) -> Path:
     program.environ["PATH"] = str(folder)
     # Who runs the tests, and where, is not what they are about.
     as_root = "; as root, IS_SANDBOX=1 tells it that this is a sandbox"
-    program.hidden = {**program.hidden, str(Path(demo_agent.__file__).parent): "$PACKAGE", as_root: ""}
+    program.hidden = {**program.hidden, str(Path(demo_program.__file__).parent): "$PACKAGE", as_root: ""}
     return folder
 
 
@@ -156,6 +156,6 @@ def test_a_real_program_is_asked_and_no_model(
         assert program.run("agent", name, "--json") == 0
         said = json.loads(program.transcript[-3])["data"]
     assert (said["version"], said["program"]) == (real_program.version, path_of(real_program))
-    assert (said["canStart"], said["obstacle"]) == (True, None)
+    assert (said["canStart"], said["blockedReason"]) == (True, None)
     assert said["login"]
     assert model.requests == []

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.cli.json_face import describe_checkpoint
-from git_blackbird.messages.checkpoint_text import Line, Tone, render_checkpoint
-from git_blackbird.messages.event_text import render_event
-from git_blackbird.model.change import Summary
-from git_blackbird.model.checkpoint import ApprovalCommit, Checkpoint, CommitOutlook
-from git_blackbird.model.events import Decided
-from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.run import DecisionState, Run, RunStatus
+from git_blackbird.cli.schema.events import CheckpointReached
+from git_blackbird.messages.display.checkpoint import Style, StyledLine, render_checkpoint
+from git_blackbird.messages.display.events import render_event
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.change import Summary
+from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
+from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
+from git_blackbird.model.views.events import Decided
 from tests.cli.golden_harness import Program, program
 from tests.cli.terminal import (
     CTRL_C,
@@ -80,7 +80,7 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
         "hint: or commit by hand, and approve without a commit: "
         "git -c blackbird.execution.commit=never blackbird decide a --approve\n"
         "hint: or have the agent fix it: git blackbird decide a --request-changes"
-        "    # sends what the hook said\n"
+        "    # sends what the hook printed\n"
     )
     assert done.returncode == 0
 
@@ -103,7 +103,10 @@ def test_what_the_hook_said_is_sent_to_the_agent_from_line_mode(gated: Path) -> 
     put_plan(gated, leaf("a", "write x.txt 1\non-feedback write x.txt 2"))
     hook(gated, "pre-commit", REFUSING_ONCE)
     done = run(gated, "execute", told="1\n3\n\n1\n")
-    assert "A blank first line asks for what the hook said.\n\nasked for what the hook said\n" in done.stdout
+    assert (
+        "A blank first line asks for what the hook printed.\n\nasked for what the hook printed\n"
+        in done.stdout
+    )
     assert "\nA hook refused the commit:\n  x.txt: bad style\n" in done.stdout
     assert done.returncode == 0
     assert git(gated, "show", "HEAD:x.txt") == "2"
@@ -253,24 +256,25 @@ RUN = Run(
 PLAIN = render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None))
 
 
-def shown(outlook: CommitOutlook | None) -> list[Line]:
+def shown(outlook: CommitPreview | None) -> list[StyledLine]:
     return render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None, commit=outlook))[len(PLAIN) :]
 
 
 def test_a_checkpoint_says_what_approving_means() -> None:
     refusal = "Cannot commit this change yet:"
     assert shown(None) == []
-    assert shown(CommitOutlook(2, None)) == [Line("Approving commits 2 paths on a detached HEAD", Tone.FAINT)]
-    assert shown(CommitOutlook(0, "main")) == [
-        Line("Approving commits nothing: all of the change is in HEAD already", Tone.FAINT)
+    assert shown(CommitPreview(2, None)) == [
+        StyledLine("Approving commits 2 paths on a detached HEAD", Style.FAINT)
     ]
-    assert shown(CommitOutlook(1, "main", ("a\x1b[31m: why", "a merge is in progress"))) == [
-        Line(refusal, Tone.WARNING),
-        Line("  a: why", Tone.WARNING),
-        Line("  a merge is in progress", Tone.WARNING),
+    assert shown(CommitPreview(0, "main")) == [
+        StyledLine("Approving commits nothing: HEAD already has the whole change", Style.FAINT)
     ]
-    told = describe_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None))
-    assert told["commit"] is None
+    assert shown(CommitPreview(1, "main", ("a\x1b[31m: why", "a merge is in progress"))) == [
+        StyledLine(refusal, Style.WARNING),
+        StyledLine("  a: why", Style.WARNING),
+        StyledLine("  a merge is in progress", Style.WARNING),
+    ]
+    assert CheckpointReached.of(Checkpoint(leaf("a"), RUN, Summary(), None)).commit is None
 
 
 def test_a_decision_says_what_it_committed() -> None:
@@ -322,7 +326,9 @@ def test_commits_are_listed_and_traced_back(program: Program, repo: Path) -> Non
     program.run("show")
     program.remark("a commit that is gone")
     with open_at(repo).store.transaction() as transaction:
-        transaction.save_run(first.with_fields(commits=tuple(f"{n:040x}" for n in range(12, 0, -1))))
+        transaction.save_run(
+            first.with_fields(RunFields(commits=tuple(f"{n:040x}" for n in range(12, 0, -1))))
+        )
     program.run("show", "a")
     program.check("commits")
 

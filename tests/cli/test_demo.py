@@ -5,12 +5,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState
+from git_blackbird.model.entities.findings import FollowUp
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState, RunStatus
+from git_blackbird.model.rules.review_rounds import BY_REVIEWERS, merged_of
 from tests.cli.golden_harness import Program, program
 from tests.cli.review_order import in_order
 from tests.cli.terminal import CTRL_S, ENTER, PATIENCE_SECONDS, PROGRAM, Terminal, program_environ
@@ -79,18 +80,37 @@ def test_by_itself_it_finishes_on_a_fresh_machine_beside_another_repository_and_
     assert git(there, "log", "--format=%an <%ae>") == "git-blackbird demo <demo@example.invalid>"
     assert "sys.argv[1:]" in (there / "greet.py").read_text()
     assert (there / "docs/tone.txt").read_text() == "friendly\n"
-    states = [one.decision_state for one in runs_of(there, "greet")]
-    assert states == [DecisionState.CHANGES_REQUESTED, DecisionState.APPROVED_CONTINUE]
     assert "Called without a name" in (there / "docs/usage.md").read_text()
-    assert_tells_everything([json.loads(line) for line in done.stdout.splitlines()])
+    assert_shows_everything(there)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    names = {line.get("event", line.get("command")) for line in lines}
+    assert {"run_started", "checkpoint", "questions", "decided", "stop", "status"} <= names
 
 
-def assert_tells_everything(lines: list[dict[str, Any]]) -> None:
-    """Check what programs are told of a demo that did everything."""
-    names = [line.get("event", line.get("command")) for line in lines]
-    assert {"run_started", "checkpoint", "questions", "decided", "stop", "findings"} <= set(names)
-    (findings,) = [line["findings"] for line in lines if line.get("event") == "findings"]
-    assert [one["holds"] for one in findings] == [True] * 7
+def assert_shows_everything(repo: Path) -> None:
+    """Check that the records hold each thing that the demo is there to show."""
+    runs = {task_id: runs_of(repo, task_id) for task_id in (*LEAVES, "guide")}
+    greet, changed = runs["greet"]
+    assert (greet.decision_state, greet.requested_by) == (DecisionState.CHANGES_REQUESTED, None)
+    assert (changed.decision_state, changed.resumes) == (DecisionState.APPROVED_CONTINUE, greet.id)
+    release, fixed = runs["release"]
+    merged = merged_of(fixed)
+    assert (release.requested_by, fixed.resumes) == (BY_REVIEWERS, release.id)
+    assert merged is not None
+    assert merged.action is FollowUp.PROCEED
+    asked, answered = runs["guide-faq"]
+    assert (asked.status, answered.resumes) == (RunStatus.WAITING_USER, asked.id)
+    assert [(answer.id, answer.value) for answer in answered.answers or ()] == [("tone", "friendly")]
+    failed, again = runs["check"]
+    assert (failed.status, failed.decision_state) == (RunStatus.FAILED, DecisionState.REJECTED)
+    assert (again.status, again.resumes) == (RunStatus.SUCCESS, None)
+    assert [run.parent_review_passed for run in runs["guide"]] == [False, True]
+    usage, described = runs["guide-usage"]
+    assert (runs["guide"][0].parent_review_resume_task_ids, described.resumes) == (("guide-usage",), usage.id)
+    for first, later in ((greet, changed), (release, fixed), (asked, answered), (usage, described)):
+        assert first.provider_session_ref == later.provider_session_ref
+    assert failed.provider_session_ref != again.provider_session_ref
+    assert not [run for task_runs in runs.values() for run in task_runs if run.is_pending]
 
 
 def test_with_nobody_there_it_stops_and_what_git_is_configured_to_do_stays_out_of_it(

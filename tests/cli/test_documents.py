@@ -1,5 +1,6 @@
 """The documents say what the program does: commands, options, keys, exit codes."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,13 +10,15 @@ import click
 import pytest
 
 from git_blackbird import __version__
-from git_blackbird.cli.registry import COMMANDS, cli
+from git_blackbird.cli.syntax.registry import COMMANDS, cli
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.keys import KEYS, Key, Kind
+from git_blackbird.model.config.keys import KEYS, ConfigKey, ValueType
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN = (ROOT / "man/git-blackbird.1").read_text()
-README = (ROOT / "README.md").read_text()
+DOCS = ROOT / "docs"
+CONFIGURATION = (DOCS / "configuration.md").read_text()
+README_LIMIT_BYTES = 12_000
 COMMON = {"--json", "--no-input", "-h", "--help"}
 
 
@@ -60,17 +63,21 @@ def test_the_manual_has_every_option(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_the_readme_has_every_command(name: str) -> None:
-    assert f"| `git blackbird {name}" in README
+def test_the_page_of_commands_has_every_command(name: str) -> None:
+    assert f"| `git blackbird {name}" in (DOCS / "commands.md").read_text()
 
 
 def test_the_manual_has_every_exit_code() -> None:
     assert sorted(map(int, tagged(section("EXIT STATUS")))) == sorted(map(int, ExitCode))
 
 
-def test_the_readme_has_every_exit_code() -> None:
-    table = README.partition("### Exit codes")[2].partition("###")[0]
-    assert [int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)] == sorted(ExitCode)
+def test_the_page_of_exit_codes_has_every_exit_code() -> None:
+    page = (DOCS / "exit-codes.md").read_text()
+    assert set(map(int, re.findall(r"^\| (\d+) \|", page, re.MULTILINE))) == set(ExitCode)
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_bytes()) <= README_LIMIT_BYTES
 
 
 def test_the_manual_has_every_key() -> None:
@@ -78,23 +85,23 @@ def test_the_manual_has_every_key() -> None:
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.name)
-def test_keys_have_their_defaults_ranges_and_trust_in_the_documents(key: Key) -> None:
+def test_keys_have_their_defaults_ranges_and_trust_in_the_documents(key: ConfigKey) -> None:
     entry = re.search(rf"^\.B {re.escape(key.name)}\n((?:[^.].*\n)+)", MAN.replace("\\-", "-"), re.MULTILINE)
     assert entry is not None
     said = " ".join(entry[1].split())
-    row = next(line for line in README.splitlines() if line.startswith(f"| `{key.name}`"))
+    row = next(line for line in CONFIGURATION.splitlines() if line.startswith(f"| `{key.name}`"))
     assert f"default: {default_text(key)}." in said
     assert row.endswith(f"| {default_text(key)} |")
     assert ("Never counts from the project file" in said) == ("not from the project file" in row)
     assert ("Never counts from the project file" in said) == (not key.clone_safe)
-    if key.kind is Kind.INTEGER:
-        assert f"from {key.low} to {key.high};" in said
-        assert f"| {key.low} to {key.high} |" in row
+    if key.kind is ValueType.INTEGER:
+        assert f"from {key.min} to {key.max};" in said
+        assert f"| {key.min} to {key.max} |" in row
     for word in (*key.choices, *filter(None, [key.environment])):
         assert word in said
 
 
-def default_text(key: Key) -> str:
+def default_text(key: ConfigKey) -> str:
     if key.default is None:
         return "unset"
     if key.default == ():
@@ -121,36 +128,53 @@ def test_the_manual_has_no_fault() -> None:
 @pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed")
 def test_the_manual_renders_without_a_warning() -> None:
     command = ["man", "--warnings=w", "-l", str(ROOT / "man/git-blackbird.1")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environ = {**os.environ, "MANWIDTH": "80"}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     if "option" in done.stderr:
         pytest.skip("this man is not man-db")
     assert done.stderr == ""
     assert "GIT-BLACKBIRD(1)" in done.stdout
+    assert re.findall(r"^.*\w[-\N{HYPHEN}]$", done.stdout, flags=re.MULTILINE) == []
+
+
+def test_the_manual_has_its_examples_first() -> None:
+    assert MAN.index(".SH EXAMPLES") < MAN.index(".SH COMMANDS")
 
 
 OF_OTHER_PROGRAMS = {
-    *("--git", "--mirror", "--check", "--version", "--session-id", "--resume"),
+    *("--git", "--mirror", "--check", "--version", "--session-id", "--resume", "--end-of-options"),
     *("--setting-sources", "--allowedTools", "--max-budget-usd", "--full-auto"),
 }
-DOCUMENTS = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "docs/deviations.md",
-    "docs/json.md",
-    "docs/porcelain.md",
-]
+DOCUMENTS = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *DOCS.glob("*.md")))
+
+
+def anchors(document: Path) -> set[str]:
+    """The fragments that links to the headings of a page use."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_lead_somewhere(name: str) -> None:
     document = ROOT / name
-    links = re.findall(r"\]\(([^)#]+)\)", document.read_text())
-    missing = [link for link in links if "://" not in link and not (document.parent / link).exists()]
-    assert not missing
+    for link in re.findall(r"\]\(([^)]+)\)", document.read_text()):
+        path, _, anchor = link.partition("#")
+        target = document.parent / path if path else document
+        assert "://" in link or target.exists(), link
+        assert not anchor or anchor in anchors(target), link
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_options_in_the_documents_exist(name: str) -> None:
     known = COMMON.union(OF_OTHER_PROGRAMS, *map(options_of, COMMANDS))
     assert set(re.findall(r"(?<![\w-])--[a-z][a-zA-Z-]+", (ROOT / name).read_text())) <= known
+
+
+def test_the_map_of_the_packages_names_files_that_exist() -> None:
+    """Paths in CONTRIBUTING are below the top, the package or a sub-package; NAME stands for any name."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`(\w[\w./-]*/[\w.-]*|\w+\.(?:py|md))`", text))
+    package = ROOT / "git_blackbird"
+    places = (ROOT, package, *(folder for folder in package.rglob("*") if folder.is_dir()))
+    lost = {path for path in named if "NAME" not in path and not any((top / path).exists() for top in places)}
+    assert lost == set()

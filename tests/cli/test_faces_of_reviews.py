@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.run import DecisionState
+from git_blackbird.model.entities.run import DecisionState
 from tests.cli.terminal import CTRL_S, ENTER, Terminal
 from tests.cli.test_faces_lines import run
 from tests.controller.support import configure, leaf, put_plan, runs_of
@@ -103,14 +103,14 @@ def test_programs_are_told_of_both_reviews(reviewed: Path) -> None:
     (checkpoint,) = (one for one in events if one["event"] == "checkpoint")
     assert checkpoint["review"] == second["review"]
     assert checkpoint["reasons"] == second["reasons"]
-    assert "[Spec Critical] x.txt:1" in checkpoint["suggestion"]
+    assert "[Spec Critical] x.txt:1" in checkpoint["suggestedRequest"]
     assert checkpoint["choices"][-1] == {
         "choice": "review_again",
         "label": "Review again",
         "command": "git blackbird review run a",
         "template": None,
-        "says": "has the change reviewed again",
-        "obstacle": None,
+        "help": "has the change reviewed again",
+        "blockedReason": None,
     }
     ended = [one for one in events if one["event"] == "run_ended" and one["type"] == "spec_review"]
     assert [one["reviewResult"]["verdict"] for one in ended] == ["ISSUES", "ISSUES"]

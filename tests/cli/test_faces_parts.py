@@ -13,40 +13,40 @@ from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from git_blackbird.cli.agent_output import AgentOutput
-from git_blackbird.cli.json_face import describe
-from git_blackbird.cli.path_completer import PathCompleter
-from git_blackbird.cli.writer import MAX_BACKLOG, Writer
-from git_blackbird.controller.viewing import full_diff, paths_of
-from git_blackbird.messages.amounts import render_path
-from git_blackbird.messages.checkpoint_text import render_checkpoint
-from git_blackbird.messages.clean_stream import CleanStream
-from git_blackbird.messages.event_text import render_event
-from git_blackbird.model.change import (
-    Between,
+from git_blackbird.cli.schema.events import event_of
+from git_blackbird.cli.ui.agent_output import AgentOutput
+from git_blackbird.cli.ui.path_completer import PathCompleter
+from git_blackbird.cli.ui.writer import MAX_BACKLOG, Writer
+from git_blackbird.controller.queries.diff import full_diff, paths_of
+from git_blackbird.messages.display.checkpoint import render_checkpoint
+from git_blackbird.messages.display.events import render_event
+from git_blackbird.messages.display.format import render_path
+from git_blackbird.messages.display.stream_sanitizer import StreamSanitizer
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Usage
+from git_blackbird.model.entities.change import (
     FileChange,
     FileStatus,
-    LeftOut,
+    InterleavedEdit,
+    SkippedPath,
     Snippet,
     Summary,
     Totals,
     TreePair,
 )
-from git_blackbird.model.checkpoint import Checkpoint, SinceRequest
-from git_blackbird.model.conversation import Progress, ProgressKind, Usage
-from git_blackbird.model.events import (
+from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType, TerminalReason
+from git_blackbird.model.views.checkpoint import Checkpoint, SinceRequest
+from git_blackbird.model.views.events import (
     Decided,
     Event,
+    Level,
     Notice,
     RunEnded,
-    RunPrinted,
-    RunProgressed,
+    RunOutput,
+    RunProgress,
     RunStarted,
-    Weight,
 )
-from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
-from git_blackbird.model.text import clean
 from tests.controller.support import STAMP, leaf, open_at
 from tests.support import commit, git, write
 
@@ -78,15 +78,17 @@ def test_a_checkpoint_says_everything_there_is_to_say() -> None:
         ),
         totals=Totals(files=30, additions=300, deletions=4),
         cut=("files: 5 of 30 files are shown",),
-        left_out=(LeftOut(path="big.bin", reason="larger than 50 MB"),),
-        between=(Between(path="b.py", task="z", run="1" * 16),),
+        left_out=(SkippedPath(path="big.bin", reason="larger than 50 MB"),),
+        between=(InterleavedEdit(path="b.py", task="z", run="1" * 16),),
     )
     run = RUN.with_fields(
-        status=RunStatus.FAILED,
-        error="exit status 7",
-        result="one\ntwo\nthree\nfour\nfive",
-        plan_changes=("task x was added",),
-        notes=("1 process(es) the agent left behind were stopped",),
+        RunFields(
+            status=RunStatus.FAILED,
+            error="exit status 7",
+            result="one\ntwo\nthree\nfour\nfive",
+            plan_changes=("task x was added",),
+            notes=("1 process(es) the agent left behind were stopped",),
+        )
     )
     shown = checkpoint(run, summary, moved=("b.py",), runs=3, cost_usd=0.034)
     assert lines(shown) == EVERYTHING
@@ -169,17 +171,19 @@ def test_nothing_in_a_checkpoint_steers_the_terminal() -> None:
         snippets=(Snippet(file=EVIL, snippet=EVIL),),
         changes=(FileChange(status=FileStatus.ADDED, path=EVIL, old_path=EVIL),),
         cut=(EVIL,),
-        left_out=(LeftOut(path=EVIL, reason=EVIL),),
+        left_out=(SkippedPath(path=EVIL, reason=EVIL),),
         minimal=EVIL,
     )
-    run = RUN.with_fields(provider=EVIL, error=EVIL, result=EVIL, plan_changes=(EVIL,), notes=(EVIL,))
+    run = RUN.with_fields(
+        RunFields(provider=EVIL, error=EVIL, result=EVIL, plan_changes=(EVIL,), notes=(EVIL,))
+    )
     shown = lines(checkpoint(run, summary, moved=(EVIL,)))
-    assert clean(shown) == shown
+    assert strip_controls(shown) == shown
 
 
 def test_a_choice_that_cannot_be_made_says_why() -> None:
-    shown = checkpoint(RUN, Summary(), no_request="no session")
-    obstacles = [shown.obstacle(offer.choice) for offer in shown.offers()]
+    shown = checkpoint(RUN, Summary(), request_blocked_reason="no session")
+    obstacles = [shown.blocked_reason(offer.choice) for offer in shown.offers()]
     assert obstacles == [None, None, "no session", None, "there is no pair of snapshots to compare"]
     assert [shown.is_possible(offer.choice) for offer in shown.offers()] == [True, True, False, True, False]
 
@@ -198,11 +202,13 @@ def test_paths_are_one_harmless_line(path: str, shown: str) -> None:
     assert render_path(path) == shown
 
 
-REVIEW = RUN.with_fields(run_type=RunType.REVIEW)
+REVIEW = RUN.with_fields(RunFields(run_type=RunType.REVIEW))
 FAILING = REVIEW.with_fields(
-    parent_review_passed=False,
-    parent_review_resume_task_ids=(TaskId("b"), TaskId("c")),
-    parent_review_feedback=f"Too\n  short.{EVIL} {'x' * 300}",
+    RunFields(
+        parent_review_passed=False,
+        parent_review_resume_task_ids=(TaskId("b"), TaskId("c")),
+        parent_review_feedback=f"Too\n  short.{EVIL} {'x' * 300}",
+    )
 )
 CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x", "y", "z"))
 
@@ -213,25 +219,39 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         (RunStarted(TaskId("a"), "T", RUN.id, "claude", None, 1), f"starting a (run {RUN.id}, claude)"),
         (RunStarted(TaskId("a"), "T", RUN.id, "claude", RUN.id, 1), f"resuming a (run {RUN.id}, claude)"),
         (
-            RunEnded(RUN.with_fields(review_summary=CHANGED, cost_usd=0.031), "T", 41.9),
+            RunEnded(RUN.with_fields(RunFields(review_summary=CHANGED, cost_usd=0.031)), "T", 41.9),
             "completed a: 3 files, +12 -4, $0.03, 41s",
         ),
-        (RunEnded(RUN.with_fields(review_summary=Summary()), "T", 3725), "completed a: no changes, 1h02m"),
         (
-            RunEnded(RUN.with_fields(status=RunStatus.FAILED, error="exit status 7"), "T", 65),
+            RunEnded(RUN.with_fields(RunFields(review_summary=Summary())), "T", 3725),
+            "completed a: no changes, 1h02m",
+        ),
+        (
+            RunEnded(RUN.with_fields(RunFields(status=RunStatus.FAILED, error="exit status 7")), "T", 65),
             "failed a: exit status 7",
         ),
-        (RunEnded(RUN.with_fields(status=RunStatus.WAITING_USER), "T", 1), "a is waiting for user input"),
-        (RunEnded(RUN.with_fields(status=RunStatus.PAUSED), "T", 1), "a is paused"),
+        (
+            RunEnded(RUN.with_fields(RunFields(status=RunStatus.WAITING_USER)), "T", 1),
+            "a is waiting for user input",
+        ),
+        (RunEnded(RUN.with_fields(RunFields(status=RunStatus.PAUSED)), "T", 1), "a is paused"),
         (
             RunEnded(
-                RUN.with_fields(status=RunStatus.PAUSED, terminal_reason=TerminalReason.WALL_LIMIT), "T", 1
+                RUN.with_fields(
+                    RunFields(status=RunStatus.PAUSED, terminal_reason=TerminalReason.WALL_LIMIT)
+                ),
+                "T",
+                1,
             ),
             "a is paused: it reached its time limit",
         ),
         (
             RunEnded(
-                RUN.with_fields(status=RunStatus.PAUSED, terminal_reason=TerminalReason.IDLE_LIMIT), "T", 1
+                RUN.with_fields(
+                    RunFields(status=RunStatus.PAUSED, terminal_reason=TerminalReason.IDLE_LIMIT)
+                ),
+                "T",
+                1,
             ),
             "a is paused: it printed nothing for too long",
         ),
@@ -248,7 +268,7 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
             f"running parent review for a (run {RUN.id}, claude)",
         ),
         (
-            RunEnded(REVIEW.with_fields(parent_review_passed=True, cost_usd=0.5), "T", 3),
+            RunEnded(REVIEW.with_fields(RunFields(parent_review_passed=True, cost_usd=0.5)), "T", 3),
             "parent review passed for a: $0.50, 3s",
         ),
         (
@@ -256,20 +276,20 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
             f"parent review failed for a\nresume tasks: b, c\nfeedback: Too short.red\ufffd {'x' * 182}...",
         ),
         (
-            RunEnded(REVIEW.with_fields(status=RunStatus.FAILED, error=f"it asked{EVIL}"), "T", 3),
+            RunEnded(REVIEW.with_fields(RunFields(status=RunStatus.FAILED, error=f"it asked{EVIL}")), "T", 3),
             "no verdict on a: it askedred\ufffd",
         ),
         (RunEnded(REVIEW, "T", 3), "no verdict on a: it gave no verdict"),
         (
-            RunEnded(REVIEW.with_fields(error="logged out", superseded_by="unavailable"), "T", 3),
+            RunEnded(REVIEW.with_fields(RunFields(error="logged out", superseded_by="unavailable")), "T", 3),
             "could not review a: logged out",
         ),
         (
-            RunEnded(FAILING.with_fields(superseded_by="plan-changed"), "T", 3),
-            "the review of a does not count: what it is about has changed meanwhile",
+            RunEnded(FAILING.with_fields(RunFields(superseded_by="plan-changed")), "T", 3),
+            "the review of a does not count: the work it reviewed has changed since",
         ),
-        (Notice(Weight.WARNING, "odd", "do this\nor that"), "warning: odd\nhint: do this\nhint: or that"),
-        (Notice(Weight.INFO, "so it is"), "so it is"),
+        (Notice(Level.WARNING, "odd", "do this\nor that"), "warning: odd\nhint: do this\nhint: or that"),
+        (Notice(Level.INFO, "so it is"), "so it is"),
     ],
 )
 def test_every_event_is_a_line(event: Event, text: str) -> None:
@@ -302,17 +322,17 @@ PIECES = st.lists(
 def test_cleaning_is_the_same_however_output_is_cut(pieces: list[bytes], cuts: list[int]) -> None:
     data = b"".join(pieces)
     ends = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
-    whole, cut_up = CleanStream(), CleanStream()
+    whole, cut_up = StreamSanitizer(), StreamSanitizer()
     expected = whole.feed(data) + whole.finish()
     shown = "".join(cut_up.feed(data[start:end]) for start, end in itertools.pairwise(ends))
     shown += cut_up.finish()
     assert shown == expected
-    assert clean(shown) == shown
+    assert strip_controls(shown) == shown
     assert not shown or shown.endswith("\n")
 
 
 def test_a_sequence_that_never_ends_is_not_held_for_ever() -> None:
-    stream = CleanStream()
+    stream = StreamSanitizer()
     shown = "".join(stream.feed(b"\x1b]0;" + b"x" * 5000) for _ in range(3))
     assert len(shown) > 5000
     assert "\x1b" not in shown
@@ -395,11 +415,11 @@ def test_steps_are_dropped_as_what_is_printed_and_that_is_said(capfd: pytest.Cap
     writer.perform(wait)
     writer.put("x" * (MAX_BACKLOG + 1))
     shown.follow(Progress(ProgressKind.READS, "lost"))
-    shown.show(RunPrinted(TaskId("a"), RUN.id, b"an event stream", is_plain=False))
+    shown.show(RunOutput(TaskId("a"), RUN.id, b"an event stream", is_plain=False))
     gate.set()
     asyncio.run(writer.drained())
     shown.follow(Progress(ProgressKind.READS, "seen", Usage(input_tokens=10)))
-    shown.finish(RUN.with_fields(usage=Usage(input_tokens=20, output_tokens=1)))
+    shown.finish(RUN.with_fields(RunFields(usage=Usage(input_tokens=20, output_tokens=1))))
     writer.close()
     assert capfd.readouterr().out.lstrip("x") == (
         "\n[14 bytes are not shown: the screen could not keep up]\n  reads  seen\n  spent  21 tokens\n"
@@ -408,17 +428,16 @@ def test_steps_are_dropped_as_what_is_printed_and_that_is_said(capfd: pytest.Cap
 
 def test_a_json_step_tells_what_was_spent() -> None:
     step = Progress(ProgressKind.SPENDS, "", Usage(input_tokens=10, output_tokens=2, cached_tokens=4), 0.5)
-    assert describe(RunProgressed(TaskId("a"), RUN.id, step)) == (
-        "progress",
-        {
-            "task": "a",
-            "run": RUN.id,
-            "kind": "spends",
-            "text": "",
-            "usage": {"input_tokens": 10, "output_tokens": 2, "cached_tokens": 4},
-            "costUsd": 0.5,
-        },
-    )
+    event = event_of(RunProgress(TaskId("a"), RUN.id, step))
+    assert event.event == "progress"
+    assert event.to_json() == {
+        "task": "a",
+        "run": RUN.id,
+        "kind": "spends",
+        "text": "",
+        "usage": {"input_tokens": 10, "output_tokens": 2, "cached_tokens": 4},
+        "costUsd": 0.5,
+    }
 
 
 def test_what_goes_wrong_in_a_writer_is_told_at_its_end(capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.requests import execute_loop
-from git_blackbird.controller.workspace import open_workspace
-from git_blackbird.controller.world import real_world
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.run import DecisionState, Run, RunStatus
+from git_blackbird.controller.core.environment import system_environment
+from git_blackbird.controller.core.workspace import open_workspace
+from git_blackbird.controller.engine.run_commands import execute_loop
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
 from tests.cli.terminal import (
     ALT_ENTER,
     CTRL_C,
@@ -53,7 +53,7 @@ def pending(demo_repo: Path) -> Path:
 
 def execute_now(repo: Path) -> None:
     """Execute in this process with nobody here, by the real clock: the program goes on from there."""
-    workspace = open_workspace(real_world()._replace(cwd=repo))
+    workspace = open_workspace(system_environment()._replace(cwd=repo))
     stop = run_to_stop(workspace, execute_loop(workspace, Person(), (), None))
     assert stop.exit_code == 3
 

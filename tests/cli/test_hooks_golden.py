@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.hook_text import Caller, Place, render_hook
+from git_blackbird.git.hooks.script import HookCommand, Location, render_hook
 from tests.cli.golden_harness import Program, program
 from tests.cli.terminal import CTRL_C, ENTER, Terminal
 from tests.support import git, write
@@ -67,7 +67,7 @@ def test_hooks(program: Program, repo: Path) -> None:
 def test_hooks_elsewhere(program: Program, repo: Path) -> None:
     hook = repo / ".git" / "hooks" / "post-commit"
     program.remark("installed by a program that is gone")
-    put(hook, render_hook(Caller(Path("/gone/python"), Path("/gone/hook.py")), Place()))
+    put(hook, render_hook(HookCommand(Path("/gone/python"), Path("/gone/hook.py")), Location()))
     program.run("hooks")
     program.run("hooks", "install")
     program.run("hooks", "uninstall")

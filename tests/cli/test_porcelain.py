@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.processes import identity
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.agents.process.signals import identity
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState, RunStatus
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
 from tests.cli.terminal import PROGRAM, program_environ

@@ -5,12 +5,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from git_blackbird.agents.processes import identity
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState, RunStatus
-from git_blackbird.storage.layout import Layout
+from git_blackbird.agents.process.signals import identity
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.storage.locks import controller_lock
+from git_blackbird.storage.paths import Paths
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
 from tests.support import commit, git, write
@@ -303,7 +303,7 @@ def test_what_runs(program: Program, repo: Path) -> None:
     program.remark("nobody holds the lock: a is an orphan, b is lost")
     program.run("status")
     program.run("runs", "b", "--follow")
-    with controller_lock(Layout(repo, repo / ".git" / "blackbird"), "execute", "2026-01-02T03:00:00Z"):
+    with controller_lock(Paths(repo, repo / ".git" / "blackbird"), "execute", "2026-01-02T03:00:00Z"):
         program.remark("an execute works here")
         program.run("status")
         program.run("status", "--json")

@@ -1,21 +1,23 @@
 """Readers are light and harmless; logs are followed, paged and cleaned; the newest runs are found."""
 
+import ast
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pexpect
 import pytest
 
-from git_blackbird.agents.processes import identity
-from git_blackbird.model.run import RunStatus, StreamCut
-from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.newest import load_newest
+from git_blackbird.agents.process.signals import identity
+from git_blackbird.model.entities.run import RunStatus, TruncatedBytes
+from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.recent_records import load_recent
 from tests.cli.golden_harness import FIRST_MOMENT, Program, program, save, store_at
 from tests.cli.plans import FIRST_RUN, run, task
 from tests.support import commit, write
@@ -29,8 +31,8 @@ PLAIN = {"provider": "command"}
 LISTING = """
 import sys
 from git_blackbird.cli.main import main
-from git_blackbird.controller.world import real_world
-code = main(sys.argv[1:], real_world)
+from git_blackbird.controller.core.environment import system_environment
+code = main(sys.argv[1:], system_environment)
 found = [name for name in {heavy} if name in sys.modules]
 print("LOADED", found)
 sys.exit(code)
@@ -68,17 +70,26 @@ def start(repo: Path, *args: str) -> subprocess.Popen[str]:
 def test_readers_load_nothing_heavy(repo: Path, args: list[str]) -> None:
     own: dict[str, Any] = {"pid": os.getpid(), "process_identity": "x"}
     tasks = [task("t1"), task("p", children=("kid",)), task("kid", parent="p")]
-    save(repo, tasks, [run("t1"), run("t1", "019b7c4e52000009", RunStatus.RUNNING, **own)])
+    save(repo, tasks, [run("t1")])
+    assert loaded(repo, args, (*HEAVY, "psutil")) == []
+    save(repo, tasks, [run("t1", "019b7c4e52000009", RunStatus.RUNNING, **own)])
+    assert loaded(repo, args, HEAVY) == []
+
+
+def loaded(repo: Path, args: Sequence[str], modules: Sequence[str]) -> list[str]:
+    """Name those of these modules that a command loads."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-c", LISTING.format(heavy=HEAVY), *args],
+        [sys.executable, "-c", LISTING.format(heavy=modules), *args],
         cwd=repo,
         env=environ,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines()[-1] == "LOADED []"
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("LOADED ")
+    return list(ast.literal_eval(last.removeprefix("LOADED ")))
 
 
 def test_readers_write_nothing(program: Program, repo: Path) -> None:
@@ -130,7 +141,7 @@ def test_w32_control_bytes_of_an_agent_reach_no_terminal(program: Program, repo:
 
 
 def test_a_log_says_what_was_not_kept(program: Program, repo: Path) -> None:
-    save(repo, [task("t1")], [run("t1", not_kept=StreamCut(stdout=123, stderr=0))])
+    save(repo, [task("t1")], [run("t1", not_kept=TruncatedBytes(stdout=123, stderr=0))])
     write(repo, {f"{LOG}.stdout": "kept", f"{LOG}.stderr": ""})
     assert program.run("runs", "t1", FIRST_RUN[:12], "--log") == 0
     assert program.text() == (
@@ -169,7 +180,7 @@ def test_a_live_run_is_followed_until_its_record_is_closed(repo: Path) -> None:
         out, err = follower.communicate(timeout=60)
         agent.kill()
     assert out == "later redan error\n\n"
-    assert err == f"run {FIRST_RUN} is over: success (git blackbird runs t1 {FIRST_RUN})\n"
+    assert err == f"run {FIRST_RUN} has ended: success (git blackbird runs t1 {FIRST_RUN})\n"
     assert follower.returncode == 0
 
 
@@ -223,7 +234,7 @@ def test_colour_follows_git_and_a_terminal(repo: Path) -> None:
 
 
 def test_the_newest_runs_are_found_without_reading_the_others(repo: Path) -> None:
-    layout = Layout(repo, repo / ".git" / "blackbird")
+    paths = Paths(repo, repo / ".git" / "blackbird")
     now = FIRST_MOMENT + 10**12
     started = time.time_ns()
     runs = []
@@ -233,14 +244,14 @@ def test_the_newest_runs_are_found_without_reading_the_others(repo: Path) -> Non
         stamp = f"2026-01-02T03:{index + 4:02d}:05Z"
         runs.append(run(f"t{index % 7}", run_id, startedAt=stamp, completedAt=stamp))
     save(repo, [], runs)
-    for path in layout.runs.rglob("*"):
+    for path in paths.runs.rglob("*"):
         os.utime(path, ns=(started, started))
-    (layout.runs / "t1" / f"{runs[1].id}.json").write_text("not read: it is old")
-    (layout.runs / "t2" / f"{runs[29].id}.json.tmp").write_text("no record")
-    found, faults, _ = load_newest(layout, 20, now)
+    (paths.runs / "t1" / f"{runs[1].id}.json").write_text("not read: it is old")
+    (paths.runs / "t2" / f"{runs[29].id}.json.tmp").write_text("no record")
+    found, faults, _ = load_recent(paths, 20, now)
     assert [one.id for one in found] == [one.id for one in reversed(runs[10:])]
     assert not faults
-    everything, faults, _ = load_newest(layout, 100, now)
+    everything, faults, _ = load_recent(paths, 100, now)
     assert (len(everything), len(faults)) == (29, 1)
 
 

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.cli.tables import width_of
-from git_blackbird.cli.transcript import Transcript, fold
-from git_blackbird.messages.figures import Meter, Spent, render_spent
-from git_blackbird.model.conversation import Progress, ProgressKind, Usage
-from git_blackbird.model.ids import RunId
-from git_blackbird.model.text import clean
+from git_blackbird.cli.render.tables import width_of
+from git_blackbird.cli.render.transcript import ProgressLog, wrap
+from git_blackbird.messages.display.usage import UsageCost, UsageMeter, render_spent
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Usage
 
 EVIL = "\x1b]0;title\x07\x1b[31mred\x1b[0m\u202e\x07 \ud800 \x9b2K\r\n\x1b[2J end\x1b"
 
@@ -19,7 +19,7 @@ def usage(tokens: int) -> Usage:
 
 
 def shown(*steps: Progress, columns: int | None = None) -> str:
-    transcript = Transcript(colored=False)
+    transcript = ProgressLog(colored=False)
     return "".join(transcript.render(step, columns) for step in steps)
 
 
@@ -48,7 +48,7 @@ def test_each_step_is_a_block_and_a_message_is_whole() -> None:
 
 
 def test_figures_are_said_when_they_have_grown_much_and_at_the_end() -> None:
-    transcript = Transcript(colored=False)
+    transcript = ProgressLog(colored=False)
     told = [
         transcript.render(Progress(ProgressKind.READS, "a", usage(tokens), tokens / 1_000_000))
         for tokens in range(5_000, 100_000, 5_000)
@@ -60,7 +60,7 @@ def test_figures_are_said_when_they_have_grown_much_and_at_the_end() -> None:
 
 
 def test_figures_that_were_said_last_are_not_said_again_and_belong_to_one_run() -> None:
-    transcript = Transcript(colored=False)
+    transcript = ProgressLog(colored=False)
     first = transcript.render(Progress(ProgressKind.SPENDS, "", usage(50_000), 0.5))
     assert first == "  spent  50.0k tokens, $0.50\n"
     assert transcript.finish(usage(50_000), 0.5) == ""
@@ -76,7 +76,7 @@ def test_long_lines_are_folded_below_their_text() -> None:
 
 
 def test_only_what_is_not_the_agents_own_is_dim() -> None:
-    transcript = Transcript(colored=True)
+    transcript = ProgressLog(colored=True)
     step = Progress(ProgressKind.READS, "a.py", usage(20_000))
     assert transcript.render(step) == ("  \x1b[2mreads\x1b[0m  a.py\n\x1b[2m  spent  20.0k tokens\x1b[0m\n")
     assert transcript.remark("so it is") == "\x1b[2m  [so it is]\x1b[0m\n"
@@ -86,7 +86,7 @@ def test_only_what_is_not_the_agents_own_is_dim() -> None:
 def test_nothing_in_a_step_steers_a_terminal(kind: ProgressKind) -> None:
     for columns in (None, 40):
         block = shown(Progress(kind, EVIL * 10), columns=columns)
-        assert clean(block) == block
+        assert strip_controls(block) == block
         assert block.encode().decode() == block
 
 
@@ -102,7 +102,7 @@ def test_a_message_that_is_cut_says_so() -> None:
 
 @given(st.text(alphabet="ab 漢\u0301\t.", max_size=200), st.integers(20, 60))
 def test_folding_loses_nothing_but_spaces_and_fits(line: str, columns: int) -> None:
-    parts = list(fold(line, columns))
+    parts = list(wrap(line, columns))
     assert "".join("".join(parts).split()) == "".join(line.split())
     assert all(width_of(part) <= columns for part in parts)
 
@@ -110,27 +110,27 @@ def test_folding_loses_nothing_but_spaces_and_fits(line: str, columns: int) -> N
 @pytest.mark.parametrize(
     ("spent", "text"),
     [
-        (Spent(), ""),
-        (Spent(999), "999 tokens"),
-        (Spent(1_000), "1.0k tokens"),
-        (Spent(999_999), "999.9k tokens"),
-        (Spent(12_345_678, 1.25), "12.3M tokens, $1.25"),
-        (Spent(0, 0.0004), "$0.0004"),
-        (Spent(-5, -1.0), ""),
-        (Spent(10**4000, 1e300), "1000.0G tokens, $1000000000000.00"),
+        (UsageCost(), ""),
+        (UsageCost(999), "999 tokens"),
+        (UsageCost(1_000), "1.0k tokens"),
+        (UsageCost(999_999), "999.9k tokens"),
+        (UsageCost(12_345_678, 1.25), "12.3M tokens, $1.25"),
+        (UsageCost(0, 0.0004), "$0.0004"),
+        (UsageCost(-5, -1.0), ""),
+        (UsageCost(10**4000, 1e300), "1000.0G tokens, $1000000000000.00"),
     ],
 )
-def test_figures_take_a_few_characters(spent: Spent, text: str) -> None:
+def test_figures_take_a_few_characters(spent: UsageCost, text: str) -> None:
     assert render_spent(spent) == text
 
 
 def test_a_meter_counts_every_run_once_by_its_newest_figures() -> None:
-    meter = Meter()
+    meter = UsageMeter()
     first, second = RunId("1" * 16), RunId("2" * 16)
     meter.tell(first, usage(100), None)
     meter.tell(first, usage(300), 0.25)
     meter.tell(first, None, None)
-    assert meter.spent == Spent(300, 0.25)
+    assert meter.spent == UsageCost(300, 0.25)
     meter.tell(first, usage(310), 0.5)
     meter.tell(second, usage(40), None)
-    assert meter.spent == Spent(350, 0.5)
+    assert meter.spent == UsageCost(350, 0.5)

@@ -5,34 +5,34 @@ import itertools
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from git_blackbird.controller.agents import chosen_agent
-from git_blackbird.controller.consent import Consent
-from git_blackbird.controller.face import Face, LeftOpen
-from git_blackbird.controller.holding import hold_controller
-from git_blackbird.controller.loop import Loop, Opening
-from git_blackbird.controller.requests import execute_loop
-from git_blackbird.controller.workspace import Workspace, open_workspace
-from git_blackbird.controller.world import World
-from git_blackbird.model.agent_rights import RightsQuestion
-from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision, Reply
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.events import Event, Notice
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.run import DecisionState, Run
-from git_blackbird.model.settings import Given, Layer
-from git_blackbird.model.stop import Stop
+from git_blackbird.controller.core.agents import chosen_agent
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.locks import hold_controller
+from git_blackbird.controller.core.ui import Unanswered, UserInterface
+from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.engine.consent import Consent
+from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.run_commands import execute_loop
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.config.settings import Layer, RawSetting
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.entities.decision import Decision, Reply
+from git_blackbird.model.entities.plan import Plan, Status, Task, new_task
+from git_blackbird.model.entities.run import DecisionState, Run
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, Notice
+from git_blackbird.model.views.stop import Stop
 from tests.support import git
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
 REJECT = Decision(DecisionState.REJECTED)
 STAMP = "2026-01-01T00:00:00Z"
-Prepare = Callable[[Workspace, Face], tuple[Loop, Opening]]
+Prepare = Callable[[Workspace, UserInterface], tuple[Loop, FirstStep]]
 
 
 def changes(text: str) -> Decision:
@@ -43,8 +43,8 @@ def changes(text: str) -> Decision:
 class Person:
     """A face that replies from a list, and is not here when the list is empty."""
 
-    decisions: list[Reply | LeftOpen] = field(default_factory=list)
-    answers: list[Mapping[str, str] | LeftOpen] = field(default_factory=list)
+    decisions: list[Reply | Unanswered] = field(default_factory=list)
+    answers: list[Mapping[str, str] | Unanswered] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     checkpoints: list[Checkpoint] = field(default_factory=list)
     agreements: list[RightsQuestion] = field(default_factory=list)
@@ -56,14 +56,14 @@ class Person:
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
-    ) -> Mapping[str, str] | LeftOpen | None:
+    ) -> Mapping[str, str] | Unanswered | None:
         return self.answers.pop(0) if self.answers else None
 
     async def agree(self, question: RightsQuestion) -> bool | None:
         self.agreements.append(question)
         return self.agrees
 
-    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         self.checkpoints.append(checkpoint)
         return self.decisions.pop(0) if self.decisions else None
 
@@ -72,11 +72,8 @@ class Person:
 
 
 def leaf(task_id: str, prompt: str = "", *, deps: Sequence[str] = (), parent: str | None = None) -> Task:
-    return Task(
-        id=TaskId(task_id),
-        title=f"Task {task_id}",
-        created_at=STAMP,
-        updated_at=STAMP,
+    return replace(
+        new_task(TaskId(task_id), f"Task {task_id}", STAMP),
         prompt=prompt,
         deps=tuple(map(TaskId, deps)),
         parent=None if parent is None else TaskId(parent),
@@ -84,22 +81,19 @@ def leaf(task_id: str, prompt: str = "", *, deps: Sequence[str] = (), parent: st
 
 
 def parent_of(task_id: str, children: Sequence[str]) -> Task:
-    return Task(
-        id=TaskId(task_id),
-        title=f"Task {task_id}",
-        created_at=STAMP,
-        updated_at=STAMP,
+    return replace(
+        new_task(TaskId(task_id), f"Task {task_id}", STAMP),
         children=tuple(map(TaskId, children)),
     )
 
 
-def make_world(cwd: Path, **environ: str) -> World:
+def make_world(cwd: Path, **environ: str) -> Environment:
     """A world whose clock steps a second at each look, far enough on to be after everything stored.
 
     Ids stay random: agents of two tests at once must not be taken for one another's.
     """
     ticks = itertools.count(1_800_000_000 + _offset(cwd))
-    return World(
+    return Environment(
         {**os.environ, **environ},
         cwd,
         lambda: next(ticks) * 1_000_000_000,
@@ -133,43 +127,45 @@ def configure(repo: Path, **values: str) -> None:
 
 def agree_to_agent(repo: Path) -> None:
     """Agree, as a person would once, to what the configured agent may do without a stop after each task."""
-    no_stop = Given("execution.stopAfterEachTask", False, Layer.FLAG, "a test")
+    no_stop = RawSetting("execution.stopAfterEachTask", False, Layer.FLAG, "a test")
     workspace = open_workspace(make_world(repo), [no_stop])
     asyncio.run(Consent(workspace, Person()).require(chosen_agent(workspace)))
 
 
 def run_to_stop(
-    workspace: Workspace, prepared: tuple[Loop, Opening], watch: Callable[[Loop], None] | None = None
+    workspace: Workspace, prepared: tuple[Loop, FirstStep], watch: Callable[[Loop], None] | None = None
 ) -> Stop:
-    loop, opening = prepared
+    loop, first_step = prepared
 
     async def run() -> Stop:
         if watch is not None:
             watch(loop)
-        return await loop.run(opening)
+        return await loop.run(first_step)
 
     with hold_controller(workspace, "test"):
         return asyncio.run(run())
 
 
-def with_no_screen(workspace: Workspace, face: Face, prepare: Prepare) -> Stop:
-    return run_to_stop(workspace, prepare(workspace, face))
+def with_no_screen(workspace: Workspace, ui: UserInterface, prepare: Prepare) -> Stop:
+    return run_to_stop(workspace, prepare(workspace, ui))
 
 
-stage: Callable[[Workspace, Face, Prepare], Stop] = with_no_screen
+stage: Callable[[Workspace, UserInterface, Prepare], Stop] = with_no_screen
 """What brings a loop and a face together. The same stories are told once more where it is another."""
 
 
-def perform(workspace: Workspace, face: Face, prepare: Prepare) -> Stop:
+def perform(workspace: Workspace, ui: UserInterface, prepare: Prepare) -> Stop:
     """Run a loop to its stop, with a face to it."""
-    return stage(workspace, face, prepare)
+    return stage(workspace, ui, prepare)
 
 
-def execute(repo: Path, person: Face | None = None, *task_ids: str, limit: int | None = None) -> Stop:
+def execute(
+    repo: Path, person: UserInterface | None = None, *task_ids: str, limit: int | None = None
+) -> Stop:
     return perform(
         open_at(repo),
         person or Person(),
-        lambda workspace, face: execute_loop(workspace, face, task_ids, limit),
+        lambda workspace, ui: execute_loop(workspace, ui, task_ids, limit),
     )
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from git_blackbird.agents.protocol import AgentSettings
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.controller.requests import restart_loop
-from git_blackbird.messages.rights_text import render_rights
-from git_blackbird.model.plan import Status
-from git_blackbird.model.stop import StopReason
+from git_blackbird.controller.engine.run_commands import restart_loop
+from git_blackbird.messages.display.agent_rights import render_rights
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     APPROVE,
     Person,
@@ -89,7 +89,7 @@ def test_no_to_a_restart_gives_up_no_run(planned: Path) -> None:
     perform(
         open_at(planned),
         Person(agrees=False),
-        lambda workspace, face: restart_loop(workspace, face, "a", None),
+        lambda workspace, ui: restart_loop(workspace, ui, "a", None),
     )
     (run,) = runs_of(planned, "a")
     assert (status(planned, "a"), run.superseded_at) == (Status.FAILED, None)
@@ -123,7 +123,7 @@ def test_the_demo_agent_is_never_asked_about(planned: Path) -> None:
 @pytest.mark.parametrize("content", ["", "[]", '{"agreed": 1}', '{"agreed": [1]}', "\0"])
 def test_a_file_that_nobody_can_read_agrees_to_nothing(planned: Path, content: str) -> None:
     execute(planned, Person(), limit=1)
-    kept = open_at(planned).layout.agreements
+    kept = open_at(planned).paths.agreements
     assert list(json.loads(kept.read_bytes())) == ["agreed"]
     kept.write_text(content)
     person = Person()

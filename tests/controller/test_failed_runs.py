@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.decide import record_decision
-from git_blackbird.controller.overview import build_overview
-from git_blackbird.controller.plan_edits import NewTask, add_task
-from git_blackbird.controller.requests import ResumeRequest, resume_loop
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.engine.run_commands import ResumeRequest, resume_loop
+from git_blackbird.controller.plan.edit import NewTask, add_task
+from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.event_text import render_event
-from git_blackbird.model.choices import Retry
-from git_blackbird.model.events import Decided
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState, RunStatus
-from git_blackbird.model.stop import StopReason
+from git_blackbird.messages.display.events import render_event
+from git_blackbird.model.entities.decision import Retry
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState, RunStatus
+from git_blackbird.model.views.events import Decided
+from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     APPROVE,
     REJECT,
@@ -72,7 +72,7 @@ def test_nobody_is_offered_to_approve_it_as_if_it_had_not_failed(gated: Path) ->
     ]
     assert stop.next_steps == (
         "git blackbird restart a    # starts the task again in a new session",
-        "git blackbird decide a --request-changes -m TEXT    # has the agent change it, as TEXT says",
+        "git blackbird decide a --request-changes -m TEXT    # sends TEXT to the agent",
         "git blackbird decide a --approve    # accepts what it did; the task is done",
         "git blackbird decide a --reject    # fails the task; your files stay as they are",
         "git blackbird runs a --diff    # shows the change",
@@ -85,12 +85,12 @@ def test_wherever_it_is_named_starting_it_again_comes_first(gated: Path) -> None
         "git blackbird restart a    # or accept it as it is with decide --approve, "
         "or --request-changes -m TEXT, or --reject"
     )
-    (owed,) = build_overview(open_at(gated)).owed
+    (owed,) = build_overview(open_at(gated)).pending
     assert owed.command == again
     for act in (
         lambda: execute(gated, None, "a"),
         lambda: perform(
-            open_at(gated), Person(), lambda workspace, face: resume_loop(workspace, face, ResumeRequest("a"))
+            open_at(gated), Person(), lambda workspace, ui: resume_loop(workspace, ui, ResumeRequest("a"))
         ),
         lambda: add_task(open_at(gated), NewTask(title="B", id="b2", parent="a")),
     ):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents import processes
-from git_blackbird.controller.status_changes import set_status
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import ReviewState, Run, RunStatus, TerminalReason
+from git_blackbird.agents.process import signals
+from git_blackbird.controller.plan.status_changes import set_status
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
 from tests.controller.support import Person, configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
 
@@ -39,7 +39,7 @@ def ends(repo: Path) -> list[tuple[RunStatus, TerminalReason | None]]:
 
 
 def kill_while_both_review(repo: Path, *command: str) -> list[Run]:
-    """Give the records of the two reviewers, who are still at work; the next ones will not wait."""
+    """Return the records of the two reviewers, who are still at work; the next ones will not wait."""
     put_plan(repo, leaf("a", f"{CLEAR}\nspec-sleep 600\ncode-sleep 600"))
     program = subprocess.Popen(
         [sys.executable, "-m", "git_blackbird", *command],
@@ -57,7 +57,7 @@ def kill_while_both_review(repo: Path, *command: str) -> list[Run]:
     program.wait()
     put_plan(repo, leaf("a", CLEAR))
     left = reviews(repo)
-    assert all(processes.marked(one.id) for one in left)
+    assert all(signals.marked(one.id) for one in left)
     return left
 
 
@@ -72,7 +72,7 @@ def assert_both_are_closed(repo: Path, left: list[Run], person: Person, *, again
         )
     ]
     assert person.notices() == told
-    assert [processes.marked(one.id) for one in left] == [[], []]
+    assert [signals.marked(one.id) for one in left] == [[], []]
     assert ends(repo)[:2] == [LOST] * 2
 
 
@@ -86,7 +86,7 @@ def test_both_are_stopped_and_the_next_execute_reviews_again_once(demo: Path) ->
     (done,) = runs_of(demo, "a")
     assert done.review_state is ReviewState.DONE
     assert done == run.with_fields(
-        review_state=done.review_state, review_round=1, merged_review=done.merged_review
+        RunFields(review_state=done.review_state, review_round=1, merged_review=done.merged_review)
     )
     assert execute(demo).text == "every task is done"
     assert len(reviews(demo)) == 4

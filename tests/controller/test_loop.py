@@ -8,24 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.decide import record_decision
-from git_blackbird.controller.face import LeftOpen
-from git_blackbird.controller.forecast import forecast
-from git_blackbird.controller.loop import Loop
-from git_blackbird.controller.plan_edits import NewTask, add_task, init_plan
-from git_blackbird.controller.requests import ResumeRequest, execute_loop, restart_loop, resume_loop
-from git_blackbird.controller.status_changes import reset_task, set_status
-from git_blackbird.controller.task_moves import Deletion, delete_task
+from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.engine.dry_run import forecast
+from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.engine.run_commands import (
+    ResumeRequest,
+    execute_loop,
+    restart_loop,
+    resume_loop,
+)
+from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
+from git_blackbird.controller.plan.move import DeleteRequest, delete_task
+from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import LockedError, RequestError, UnusableError
-from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision
-from git_blackbird.model.events import Decided, RunStarted
-from git_blackbird.model.graph import readiness
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState, Run, RunStatus, TerminalReason
-from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, TerminalReason
+from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Decided, RunStarted
+from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.storage.drafts import text_drafts
-from git_blackbird.storage.locks import Session, session_lock
+from git_blackbird.storage.locks import AgentSession, session_lock
 from tests.controller.support import (
     APPROVE,
     QUIT,
@@ -67,7 +72,7 @@ def command(repo: Path, script: str) -> None:
 def resume(repo: Path, task_id: str, person: Person | None = None, **request: object) -> Stop:
     wanted = ResumeRequest(task_id, **request)  # type: ignore[arg-type]
     return perform(
-        open_at(repo), person or Person(), lambda workspace, face: resume_loop(workspace, face, wanted)
+        open_at(repo), person or Person(), lambda workspace, ui: resume_loop(workspace, ui, wanted)
     )
 
 
@@ -75,7 +80,7 @@ def restart(repo: Path, task_id: str, message: str | None = None, person: Person
     return perform(
         open_at(repo),
         person or Person(),
-        lambda workspace, face: restart_loop(workspace, face, task_id, message),
+        lambda workspace, ui: restart_loop(workspace, ui, task_id, message),
     )
 
 
@@ -130,7 +135,7 @@ def test_nobody_here_leaves_the_decision_pending_and_starts_nothing_more(gated: 
 
 def test_w6_a_decision_left_open_is_asked_again_before_anything_starts(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
-    assert execute(gated, Person([LeftOpen()])).reason == StopReason.INTERRUPTED
+    assert execute(gated, Person([Unanswered()])).reason == StopReason.INTERRUPTED
     person = Person([APPROVE, APPROVE])
     assert execute(gated, person).reason == StopReason.COMPLETED
     assert [(one.task.id, one.run.task_id) for one in person.checkpoints] == [("a", "a"), ("b", "b")]
@@ -213,13 +218,13 @@ def test_words_for_a_task_that_waits_for_answers_are_kept(demo: Path) -> None:
     with pytest.raises(RequestError) as refused:
         resume(demo, "a", message="use the cheap one\n\nplease")
     command = "git blackbird resume a --answer db=VALUE -e"
-    assert refused.value.hint == f"{command}    # -e continues what -m said"
+    assert refused.value.hint == f"{command}    # -e continues the text of -m"
     with pytest.raises(RequestError):
         resume(demo, "a", message="and be quick")
-    assert [path.read_text() for _, path in text_drafts(open_at(demo).layout)] == [
+    assert [path.read_text() for _, path in text_drafts(open_at(demo).paths)] == [
         "use the cheap one\n\nplease\n\nand be quick"
     ]
-    stop = resume(demo, "a", Person(answers=[LeftOpen()]), message="and be quick")
+    stop = resume(demo, "a", Person(answers=[Unanswered()]), message="and be quick")
     assert (stop.exit_code, stop.next_steps) == (130, (refused.value.hint,))
     assert resume(demo, "a", Person(answers=[{"db": "2"}]), message="go on").reason == StopReason.COMPLETED
     last = runs_of(demo, "a")[-1]
@@ -254,7 +259,7 @@ def test_w8_changes_cannot_be_requested_without_a_session_and_nothing_is_lost(ga
     workspace = open_at(gated)
     with workspace.store.transaction() as transaction:
         run = transaction.history(leaf("a").id).runs[0]
-        transaction.save_run(run.with_fields(provider_session_ref=None))
+        transaction.save_run(run.with_fields(RunFields(provider_session_ref=None)))
     with pytest.raises(RequestError) as refused:
         record_decision(open_at(gated), "a", changes("louder"))
     assert run.id in refused.value.message
@@ -338,7 +343,7 @@ def test_a_copy_of_the_worktree_cannot_go_on_in_a_session_that_is_at_work(demo: 
     put_plan(demo, leaf("a", "fail 2"))
     execute(demo)
     (run,) = runs_of(demo, "a")
-    held = Session(run.provider, run.provider_session_ref or "")
+    held = AgentSession(run.provider, run.provider_session_ref or "")
     with session_lock(sealed / ".blackbird/sessions", held, "run 1 of a in /there"):
         with pytest.raises(LockedError) as refused:
             resume(demo, "a", message="again")
@@ -357,15 +362,17 @@ def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> N
         run = transaction.history(leaf("a").id).runs[0]
         transaction.save_run(
             run.with_fields(
-                provider="claude",
-                provider_session_ref="the last one",
-                decision_state=DecisionState.CHANGES_REQUESTED,
-                decision_feedback="more",
+                RunFields(
+                    provider="claude",
+                    provider_session_ref="the last one",
+                    decision_state=DecisionState.CHANGES_REQUESTED,
+                    decision_feedback="more",
+                )
             )
         )
     fake_claude(gated, "#!/bin/sh\necho 2.1.329\n")
     stop = execute(gated)
-    obstacle = f"'the last one' of run {run.id} is no session of claude"
+    obstacle = f"'the last one' of run {run.id} is not a session of claude"
     assert (stop.exit_code, stop.text) == (8, f"the change request on a cannot be delivered: {obstacle}")
     assert len(runs_of(gated, "a")) == 1
 
@@ -373,7 +380,7 @@ def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> N
 def test_w27_the_exit_code_tells_what_happened(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"), leaf("b", "fail 2"))
     assert execute(gated).exit_code == 3
-    assert execute(gated, Person([LeftOpen()])).exit_code == 130
+    assert execute(gated, Person([Unanswered()])).exit_code == 130
     assert execute(gated, Person([REJECT])).exit_code == 1
     assert execute(gated, Person([REJECT])).exit_code == 1
     assert execute(gated).exit_code == 0
@@ -440,10 +447,10 @@ def interrupting(moment: str, times: int = 1) -> type[Person]:
 
 def interrupted_run(repo: Path, times: int = 1) -> Stop:
     workspace = open_at(repo)
-    person = interrupting("RunProgressed", times)()
-    loop, opening = execute_loop(workspace, person, [], None)
+    person = interrupting("RunProgress", times)()
+    loop, first_step = execute_loop(workspace, person, [], None)
     person.loop = loop  # type: ignore[attr-defined]
-    return run_to_stop(workspace, (loop, opening))
+    return run_to_stop(workspace, (loop, first_step))
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -462,12 +469,12 @@ def test_w20_an_interrupted_run_is_paused_and_goes_on_in_its_session(demo: Path,
 
 def test_what_was_said_before_an_interruption_is_told_again(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"))
-    execute(gated, Person([changes("louder"), LeftOpen()]))
+    execute(gated, Person([changes("louder"), Unanswered()]))
     first, second = runs_of(gated, "a")
     workspace = open_at(gated)
     with workspace.store.transaction() as transaction:
-        cut = {"status": RunStatus.PAUSED, "decision_state": None, "decision_required": None}
-        transaction.save_run(second.with_fields(**cut))
+        cut = RunFields(status=RunStatus.PAUSED, decision_state=None, decision_required=None)
+        transaction.save_run(second.with_fields(cut))
     assert resume(gated, "a", Person([APPROVE])).reason == StopReason.COMPLETED
     third = runs_of(gated, "a")[2]
     assert third.context["feedback"] == "louder"
@@ -532,7 +539,7 @@ def test_a_decision_from_elsewhere_is_taken_by_the_execute_that_waits(gated: Pat
     class Away(Person):
         cancelled = 0
 
-        async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
+        async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
             self.checkpoints.append(checkpoint)
             try:
                 # What was recorded may be seen before we hear that it was.
@@ -552,8 +559,10 @@ def test_a_task_that_is_deleted_while_it_is_decided_on_is_said_to_be_that(gated:
     put_plan(gated, leaf("a", "write x 1"))
 
     class Away(Person):
-        async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
-            await asyncio.to_thread(delete_task, open_at(gated), Deletion(checkpoint.task.id, force=True))
+        async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
+            await asyncio.to_thread(
+                delete_task, open_at(gated), DeleteRequest(checkpoint.task.id, force=True)
+            )
             await asyncio.sleep(3600)
             raise AssertionError
 
@@ -568,7 +577,7 @@ def test_w21_an_id_that_leaves_its_folder_is_refused_everywhere(demo: Path) -> N
     with pytest.raises(UnusableError, match=r"the task id starts with '\.'"):
         execute(demo)
     with pytest.raises(UnusableError, match="cannot name a folder"):
-        open_at(demo).layout.task_runs(leaf("../x").id)
+        open_at(demo).paths.task_runs(leaf("../x").id)
 
 
 def test_w22_a_corrupt_record_is_named_and_the_others_are_read(gated: Path) -> None:
@@ -613,9 +622,10 @@ def test_w23_what_the_agent_changes_in_the_plan_is_shown_at_the_checkpoint(gated
 def test_what_others_change_in_the_plan_during_a_run_is_kept(demo: Path) -> None:
     put_plan(demo, leaf("a"))
     program = (
-        "import sys; from git_blackbird.cli.main import main; from git_blackbird.controller.world import "
+        "import sys; from git_blackbird.cli.main import main;"
+        "from git_blackbird.controller.core.environment import system_environment;"
+        "sys.exit(main(['add', '--id', 'b', '--title', 'B'], system_environment))"
     )
-    program += "real_world; sys.exit(main(['add', '--id', 'b', '--title', 'B'], real_world))"
     write(demo, {"add.py": program})
     add = f"PYTHONPATH={Path.cwd()} {sys.executable} add.py"
     command(demo, f"cat >/dev/null; test -e done || {add}; touch done")
@@ -665,7 +675,7 @@ def test_a_forecast_is_what_an_execute_starts(demo: Path) -> None:
 def test_a_request_that_was_heard_and_approved_is_not_owed_again(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"))
     execute(gated, Person([changes("louder"), APPROVE]))
-    assert set_status(open_at(gated), "a", Status.TODO).owed == ()
+    assert set_status(open_at(gated), "a", Status.TODO).pending == ()
     execute(gated, Person([APPROVE]))
     assert "feedback" not in runs_of(gated, "a")[2].context
 
@@ -728,9 +738,9 @@ def test_a_skipped_child_is_named_with_the_ways_on(demo: Path) -> None:
     put_plan(demo, parent_of("p", ["a"]), leaf("a", parent="p"), leaf("z", deps=["p"]))
     set_status(open_at(demo), "a", Status.SKIPPED)
     plan = open_at(demo).store.plan()
-    assert readiness(plan, plan.tasks[leaf("z").id]).ways_out == (
+    assert readiness(plan, plan.tasks[leaf("z").id]).hints == (
         "git blackbird set-status p done    # done without a",
-        "git blackbird set-status a todo    # do it after all",
+        "git blackbird set-status a todo    # it still has to be done",
     )
 
 
@@ -738,8 +748,8 @@ def test_the_first_interrupt_is_answered_at_once(demo: Path) -> None:
     put_plan(demo, leaf("a"))
     command(demo, "cat >/dev/null; echo working; sleep 600")
     workspace = open_at(demo)
-    person = interrupting("RunProgressed")()
-    loop, opening = execute_loop(workspace, person, [], None)
+    person = interrupting("RunProgress")()
+    loop, first_step = execute_loop(workspace, person, [], None)
     person.loop = loop  # type: ignore[attr-defined]
-    run_to_stop(workspace, (loop, opening))
+    run_to_stop(workspace, (loop, first_step))
     assert "pausing a; a second Ctrl+C kills its agent" in person.notices()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.model.commands import EXECUTE, CallOptions, task_command
+from git_blackbird.model.entities.cli_hints import EXECUTE, CallOptions, task_command
 from tests.cli.terminal import PROGRAM, program_environ
 from tests.controller.support import configure, leaf, put_plan
 from tests.support import commit
@@ -52,7 +52,7 @@ def test_several_ways_of_doing_one_thing_stand_together(planned: Path) -> None:
         "a decision is due on a",
         "next step, one of:",
         "  git blackbird decide a --approve    # approves it; the task is done",
-        "  git blackbird decide a --request-changes -m TEXT    # has the agent change it, as TEXT says",
+        "  git blackbird decide a --request-changes -m TEXT    # sends TEXT to the agent",
         "  git blackbird decide a --reject    # fails the task; your files stay as they are",
         "  git blackbird runs a --diff    # shows the change",
     ]
@@ -70,7 +70,7 @@ def test_a_program_can_run_each_command_as_it_stands(planned: Path) -> None:
     assert stop["steps"][1] == {
         "command": "git blackbird decide a --request-changes -F -",
         "template": "git blackbird decide a --request-changes -m TEXT",
-        "says": "has the agent change it, as TEXT says",
+        "help": "sends TEXT to the agent",
     }
     due = json.loads(run(planned, "status", "--json").stdout)["data"]["due"]
     assert [one["command"] for one in due] == [

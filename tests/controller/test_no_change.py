@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.loop import Loop
-from git_blackbird.controller.requests import ResumeRequest, execute_loop, resume_loop
-from git_blackbird.controller.status_changes import reset_task
-from git_blackbird.messages.checkpoint_text import render_checkpoint
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState, ReviewState
-from git_blackbird.model.stop import Stop, StopReason
+from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.engine.run_commands import ResumeRequest, execute_loop, resume_loop
+from git_blackbird.controller.plan.status_changes import reset_task
+from git_blackbird.messages.display.checkpoint import render_checkpoint
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState, ReviewState
+from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,
     Person,
@@ -41,7 +41,7 @@ def demo(repo: Path) -> Path:
 def resume(repo: Path, person: Person | None = None) -> Stop:
     wanted = ResumeRequest("a")
     return perform(
-        open_at(repo), person or Person(), lambda workspace, face: resume_loop(workspace, face, wanted)
+        open_at(repo), person or Person(), lambda workspace, ui: resume_loop(workspace, ui, wanted)
     )
 
 

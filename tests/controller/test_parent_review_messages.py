@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.controller.requests import ResumeRequest, resume_loop
-from git_blackbird.controller.reviews import review_obstacle
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.run import Run, RunType
-from git_blackbird.model.stop import StopReason
+from git_blackbird.controller.engine.review_commands import review_obstacle
+from git_blackbird.controller.engine.run_commands import ResumeRequest, resume_loop
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.run import Run, RunType
+from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     Person,
     configure,
@@ -59,7 +59,7 @@ def _runs(repo: Path, task_id: str) -> tuple[Run, ...]:
 
 def _resume(repo: Path, task_id: str) -> Run:
     request = ResumeRequest(TaskId(task_id))
-    perform(open_at(repo), Person(), lambda workspace, face: resume_loop(workspace, face, request))
+    perform(open_at(repo), Person(), lambda workspace, ui: resume_loop(workspace, ui, request))
     return _runs(repo, task_id)[-1]
 
 
@@ -88,6 +88,6 @@ def test_a_reviewer_is_told_the_whole_change_of_a_child(flagged: Path) -> None:
 def test_asking_whether_a_parent_can_be_reviewed_writes_no_object(flagged: Path) -> None:
     _resume(flagged, "a")
     before = git(flagged, "count-objects", "-v")
-    standing = open_at(flagged).standing()
-    assert review_obstacle(standing, standing.plan.tasks[TaskId("p")]) is None
+    state = open_at(flagged).plan_state()
+    assert review_obstacle(state, state.plan.tasks[TaskId("p")]) is None
     assert git(flagged, "count-objects", "-v") == before

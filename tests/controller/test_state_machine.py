@@ -25,48 +25,48 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from git_blackbird.controller.decide import record_decision
-from git_blackbird.controller.face import LeftOpen
-from git_blackbird.controller.holding import hold_controller
-from git_blackbird.controller.loop import Loop, Opening
-from git_blackbird.controller.repair import repair, running_records
-from git_blackbird.controller.requests import (
+from git_blackbird.controller.core.locks import hold_controller
+from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.recovery import recover, running_records
+from git_blackbird.controller.engine.review_commands import dismiss_review, review_loop
+from git_blackbird.controller.engine.run_commands import (
     ResumeRequest,
     execute_loop,
     restart_loop,
     resume_all_loop,
     resume_loop,
 )
-from git_blackbird.controller.reviews import dismiss_review, review_loop
-from git_blackbird.controller.status_changes import reset_task, set_status
+from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.decisions import Decide
-from git_blackbird.model.due import (
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.findings import FollowUp
+from git_blackbird.model.entities.history import completed_task, runs_in_change
+from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus, RunType
+from git_blackbird.model.rules.next_action import (
+    ApplyChangeRequest,
     AskPaused,
-    Call,
-    CarryOut,
-    Continue,
+    CallScope,
+    ContinueRun,
+    ParentReviewRequired,
     ReviewChange,
     ReviewParent,
-    ReviewsRequired,
-    next_due,
+    next_action,
 )
-from git_blackbird.model.events import Event, RunProgressed, RunStarted
-from git_blackbird.model.findings import Action
-from git_blackbird.model.gate import last_word, lets_go, present_review
-from git_blackbird.model.history import finished_the_task, since_done
-from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.owed_feedback import feedback_of
-from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.review import Feedback
-from git_blackbird.model.run import DecisionState, ReviewState, Run, RunStatus, RunType
-from git_blackbird.model.status import derive_leaves
-from git_blackbird.model.task_review import merged_of
-from git_blackbird.model.unreadable import may_start
-from git_blackbird.storage.store import Image
+from git_blackbird.model.rules.pending_decisions import PendingDecision
+from git_blackbird.model.rules.review_feedback import feedback_of
+from git_blackbird.model.rules.review_gate import allows_done, current_review, latest_verdict
+from git_blackbird.model.rules.review_rounds import merged_of
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.status import derive_leaves
+from git_blackbird.model.rules.unreadable import may_start
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from tests.controller.killing import run_killed
 from tests.controller.support import (
     APPROVE,
@@ -156,7 +156,15 @@ BEHAVIOURS = st.sampled_from(["pause", "ask", "ok", "fail", "lost", "away"])
 REPLIES = st.sampled_from(["changes", "nobody", "approve", "reject", "quit", "leave"])
 REPLIES_OF: dict[str, Decision] = {"approve": APPROVE, "changes": APPROVE, "quit": QUIT, "reject": REJECT}
 WAITING = frozenset({RunStatus.WAITING_USER, RunStatus.PAUSED})
-EARLIER = (Decide, CarryOut, ReviewChange, ReviewParent, ReviewsRequired, Continue, AskPaused)
+EARLIER = (
+    PendingDecision,
+    ApplyChangeRequest,
+    ReviewChange,
+    ReviewParent,
+    ParentReviewRequired,
+    ContinueRun,
+    AskPaused,
+)
 STUCK = frozenset({Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
 TASKS = st.sampled_from(["a", "a", "a", "b", "c", "p"])
 PARENTS = st.sampled_from(["p", "p", "q"])
@@ -166,13 +174,13 @@ VERDICTS = st.sampled_from(["pass", "first", "last", "all", "prose", "crash", "w
 STATUSES = st.sampled_from([Status.TODO, Status.DONE, Status.SKIPPED, Status.SKIPPED])
 
 
-def heard(image: Image, task_id: TaskId, review: str) -> bool:
+def heard(state: PlanState, task_id: TaskId, review: str) -> bool:
     """Whether a run that finished the task was told what this review said."""
     return any(
         (run.context.get("parentReviewFeedback") or {}).get("reviewRunId") == review
-        and finished_the_task(run)
+        and completed_task(run)
         and run.superseded_at is None
-        for run in image.history(task_id).own
+        for run in state.history(task_id).own
     )
 
 
@@ -242,20 +250,20 @@ class Player(Person):
             and self.plain
         ):
             self.machine.check_start()
-        if isinstance(event, RunProgressed) and "working" in event.progress.text and self.loop is not None:
+        if isinstance(event, RunProgress) and "working" in event.progress.text and self.loop is not None:
             asyncio.get_running_loop().call_soon(self.loop.interrupt)
 
-    async def decide(self, checkpoint: Checkpoint) -> Decision | LeftOpen | None:
-        if self.reply == "changes" and checkpoint.no_request is None and self.requests < 2:
+    async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
+        if self.reply == "changes" and checkpoint.request_blocked_reason is None and self.requests < 2:
             self.requests += 1
             return changes(self.machine.new_text())
-        return LeftOpen() if self.reply == "leave" else REPLIES_OF.get(self.reply)
+        return Unanswered() if self.reply == "leave" else REPLIES_OF.get(self.reply)
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
-    ) -> Mapping[str, str] | LeftOpen | None:
+    ) -> Mapping[str, str] | Unanswered | None:
         if self.reply in {"nobody", "leave"}:
-            return None if self.reply == "nobody" else LeftOpen()
+            return None if self.reply == "nobody" else Unanswered()
         self.machine.behave("ok")
         return {question.id: "x" for question in questions}
 
@@ -316,38 +324,37 @@ class Machine(RuleBasedStateMachine):
         self.texts += 1
         return f"wanted-{self.texts}."
 
-    def image(self) -> Image:
-        return open_at(self.repo).store.image()
+    def state(self) -> PlanState:
+        return open_at(self.repo).plan_state()
 
     def check_start(self) -> None:
         """No leaf starts while something earlier is due, nor before one that comes first in plan order."""
-        image = self.image()
-        self.check_plan_order(image)
-        earlier = next_due(open_at(self.repo).standing(image), Call())
+        state = self.state()
+        self.check_plan_order(state)
+        earlier = next_action(state, CallScope())
         assert not isinstance(earlier, EARLIER), earlier
-        self.check_parents(image)
+        self.check_parents(state)
 
-    def check_plan_order(self, image: Image) -> None:
-        standing = open_at(self.repo).standing(image)
-        for task in image.plan.leaves():
-            run = image.history(task.id).live
+    def check_plan_order(self, state: PlanState) -> None:
+        for task in state.plan.leaves():
+            run = state.history(task.id).live
             if run is not None and run.resumes is None:
                 return
-            assert not may_start(standing, task), task.id
+            assert not may_start(state, task), task.id
 
-    def check_parents(self, image: Image) -> None:
+    def check_parents(self, state: PlanState) -> None:
         """No dependent of an unreviewed parent ever starts."""
-        for task in image.plan.leaves():
-            latest = image.history(task.id).live
+        for task in state.plan.leaves():
+            latest = state.history(task.id).live
             if latest is None or latest.resumes is not None or self.was_open:
                 continue
-            for dep in (image.plan.tasks[dep] for dep in task.deps):
+            for dep in (state.plan.tasks[dep] for dep in task.deps):
                 if dep.children and dep.id not in self.set_by_hand:
-                    said = present_review(image.plan.tasks, dep, image.history(dep.id))
+                    said = current_review(state.plan.tasks, dep, state.history(dep.id))
                     assert said is not None
-                    assert lets_go(said)
+                    assert allows_done(said)
 
-    def play(self, player: Player, prepared: tuple[Loop, Opening]) -> None:
+    def play(self, player: Player, prepared: tuple[Loop, FirstStep]) -> None:
         player.loop = prepared[0]
         with contextlib.suppress(RequestError):
             run_to_stop(open_at(self.repo), prepared)
@@ -457,16 +464,16 @@ class Machine(RuleBasedStateMachine):
     def everything_is_whole(self) -> None:
         if not (self.repo / "blackbird.plan.json").exists():
             return
-        image = self.image()
-        for history in image.histories.values():
+        state = self.state()
+        for history in state.histories.values():
             assert not history.faults
-        self.nothing_owed_was_lost(image)
+        self.nothing_owed_was_lost(state)
         self.nothing_was_committed_twice()
-        self.verdicts_are_kept(image)
-        self.nothing_missing_approves(image)
+        self.verdicts_are_kept(state)
+        self.nothing_missing_approves(state)
         decided = {
             (str(run.id), str(run.decision_state))
-            for history in image.histories.values()
+            for history in state.histories.values()
             for run in history.runs
             # What reviewers ask for, and cannot be told, becomes a person's decision.
             if run.decision_state not in {None, DecisionState.PENDING} and run.requested_by is None
@@ -474,33 +481,33 @@ class Machine(RuleBasedStateMachine):
         assert self.decided <= decided
         self.decided = decided
 
-    def verdicts_are_kept(self, image: Image) -> None:
+    def verdicts_are_kept(self, state: PlanState) -> None:
         """A state of the children has one verdict, and what that left owed is owed until it was heard."""
         valid = [
             (str(run.task_id), run.parent_review_completion_signature)
-            for history in image.histories.values()
+            for history in state.histories.values()
             for run in history.runs
             if run.parent_review_passed is not None
         ]
         assert len(valid) - len(set(valid)) <= self.reviews_by_hand
-        feedback = open_at(self.repo).standing(image).feedback
+        feedback = state.feedback
         for task_id, one in feedback.items():
-            if image.plan.tasks[task_id].status == Status.DONE:
-                assert not heard(image, task_id, one.review_run_id)
-        for parent in (task for task in image.plan.tasks.values() if task.children):
-            said = last_word(image.history(parent.id))
-            if said is None or lets_go(said):
+            if state.plan.tasks[task_id].status == Status.DONE:
+                assert not heard(state, task_id, one.review_run_id)
+        for parent in (task for task in state.plan.tasks.values() if task.children):
+            said = latest_verdict(state.history(parent.id))
+            if said is None or allows_done(said):
                 continue
-            for task_id in feedback_of(image.plan, parent, said):
+            for task_id in feedback_of(state.plan, parent, said):
                 assert (
                     feedback.get(task_id) is not None
-                    or heard(image, task_id, said.id)
+                    or heard(state, task_id, said.id)
                     or task_id in self.set_by_hand
                 )
 
-    def nothing_missing_approves(self, image: Image) -> None:
+    def nothing_missing_approves(self, state: PlanState) -> None:
         """A change whose reviews are over is either clear, sent back, or for a person."""
-        for history in image.histories.values():
+        for history in state.histories.values():
             for run in history.own:
                 merged = merged_of(run)
                 if (
@@ -510,22 +517,22 @@ class Machine(RuleBasedStateMachine):
                 ):
                     continue
                 if run.decision_state is None:
-                    assert merged.action in {Action.PROCEED, Action.PROCEED_WITH_NOTES}
+                    assert merged.action in {FollowUp.PROCEED, FollowUp.PROCEED_WITH_NOTES}
                 if run.requested_by is not None:
-                    assert merged.action is Action.FIX_AND_REREVIEW
+                    assert merged.action is FollowUp.FIX_AND_REREVIEW
 
     def nothing_was_committed_twice(self) -> None:
         named = git(self.repo, "log", "--format=%(trailers:key=Blackbird-Run,valueonly,separator=)").split()
         assert len(named) == len(set(named))
 
-    def nothing_owed_was_lost(self, image: Image) -> None:
+    def nothing_owed_was_lost(self, state: PlanState) -> None:
         """Where a run finished its task, that run's agent heard everything said since the last time."""
-        for history in image.histories.values():
+        for history in state.histories.values():
             last = history.newest
-            if last is None or last.superseded_at is not None or not finished_the_task(last):
+            if last is None or last.superseded_at is not None or not completed_task(last):
                 continue
             told = last.prompt or str(last.context)
-            for run in since_done(history):
+            for run in runs_in_change(history):
                 if run.decision_state == DecisionState.CHANGES_REQUESTED:
                     assert (run.decision_feedback or "") in told
                 assert (run.message or "") in told
@@ -542,25 +549,25 @@ class Machine(RuleBasedStateMachine):
         self.opine("approves", "approves")
         for _ in range(40):
             self.repaired()
-            image = self.image()
-            if all(task.status == Status.DONE for task in image.plan.tasks.values()):
+            state = self.state()
+            if all(task.status == Status.DONE for task in state.plan.tasks.values()):
                 return
             self.execute("ok", "approve")
-            self.help_along(self.image())
+            self.help_along(self.state())
         raise AssertionError("stuck")
 
     def repaired(self) -> None:
         workspace = open_at(self.repo)
         with hold_controller(workspace, "test"):
-            repair(workspace, Person())
-        image = self.image()
-        assert derive_leaves(image.plan, image.histories) == {}
-        assert not list(running_records(image.histories))
+            recover(workspace, Person())
+        state = self.state()
+        assert derive_leaves(state.plan, state.histories) == {}
+        assert not list(running_records(state.histories))
 
-    def help_along(self, image: Image) -> None:
+    def help_along(self, state: PlanState) -> None:
         """Do the one thing a person owes each task that is not done."""
-        for task in image.plan.leaves():
-            latest = image.history(task.id).latest
+        for task in state.plan.leaves():
+            latest = state.history(task.id).latest
             if latest is not None and latest.status in WAITING:
                 asked = latest.status is RunStatus.WAITING_USER
                 self.resume(task.id, "ok", words=False, answer=asked)
@@ -569,14 +576,14 @@ class Machine(RuleBasedStateMachine):
                 git(self.repo, "add", "-A")
                 git(self.repo, "commit", "-q", "--allow-empty", "-m", "by hand")
                 self.decide(task.id, "approve")
-            if self.image().plan.tasks[task.id].status in STUCK:
+            if self.state().plan.tasks[task.id].status in STUCK:
                 with contextlib.suppress(BlackbirdError):
                     reset_task(open_at(self.repo), task.id)
-        for task_id in sorted(open_at(self.repo).standing().feedback):
+        for task_id in sorted(open_at(self.repo).plan_state().feedback):
             self.resume(task_id, "ok", words=False, answer=False)
-            if task_id in open_at(self.repo).standing().feedback:
+            if task_id in open_at(self.repo).plan_state().feedback:
                 self.restart(task_id, "ok", words=False)
-        for task in image.plan.tasks.values():
+        for task in state.plan.tasks.values():
             if task.status == Status.SKIPPED:
                 set_status(open_at(self.repo), task.id, Status.TODO)
 

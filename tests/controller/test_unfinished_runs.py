@@ -1,22 +1,26 @@
 """Nothing starts over half-done work, nor past a request that nobody can deliver (DESIGN.md 5)."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.decide import record_decision
-from git_blackbird.controller.face import Face, LeftOpen
-from git_blackbird.controller.forecast import forecast
-from git_blackbird.controller.overview import build_overview
-from git_blackbird.controller.requests import ResumeRequest, execute_loop, restart_loop, resume_loop
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.events import Event, RunProgressed, RunStarted
-from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.run import DecisionState, RunStatus, TerminalReason
-from git_blackbird.model.stop import Stop, StopReason
-from git_blackbird.model.task_review import BY_REVIEWERS
+from git_blackbird.controller.core.ui import Unanswered, UserInterface
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.engine.dry_run import forecast
+from git_blackbird.controller.engine.run_commands import (
+    ResumeRequest,
+    execute_loop,
+    restart_loop,
+    resume_loop,
+)
+from git_blackbird.controller.queries.status import build_overview
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.run import DecisionState, RunFields, RunStatus, TerminalReason
+from git_blackbird.model.rules.review_rounds import BY_REVIEWERS
+from git_blackbird.model.views.events import Event, RunProgress, RunStarted
+from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,
     Person,
@@ -64,16 +68,16 @@ class Impatient(Person):
 
     def notify(self, event: Event) -> None:
         super().notify(event)
-        if isinstance(event, RunProgressed) and self.interrupt is not None:
+        if isinstance(event, RunProgress) and self.interrupt is not None:
             self.interrupt()
 
 
 def interrupted(repo: Path) -> None:
     """Press Ctrl+C while the agent works on a."""
     workspace, person = open_at(repo), Impatient()
-    loop, opening = execute_loop(workspace, person, [], None)
+    loop, first_step = execute_loop(workspace, person, [], None)
     person.interrupt = loop.interrupt
-    assert run_to_stop(workspace, (loop, opening)).reason is StopReason.INTERRUPTED
+    assert run_to_stop(workspace, (loop, first_step)).reason is StopReason.INTERRUPTED
     assert (repo / "a.txt").read_text() == "half\n"
 
 
@@ -81,7 +85,7 @@ def ended_as(repo: Path, reason: TerminalReason) -> None:
     """Let the last run of a have ended for another reason."""
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        transaction.save_run(runs_of(repo, "a")[-1].with_fields(terminal_reason=reason))
+        transaction.save_run(runs_of(repo, "a")[-1].with_fields(RunFields(terminal_reason=reason)))
 
 
 def started(person: Person) -> list[tuple[str, bool]]:
@@ -93,15 +97,13 @@ def started(person: Person) -> list[tuple[str, bool]]:
     ]
 
 
-def resume(repo: Path, task_id: str, person: Face, message: str | None = None) -> Stop:
+def resume(repo: Path, task_id: str, person: UserInterface, message: str | None = None) -> Stop:
     request = ResumeRequest(task_id, message)
-    return perform(open_at(repo), person, lambda workspace, face: resume_loop(workspace, face, request))
+    return perform(open_at(repo), person, lambda workspace, ui: resume_loop(workspace, ui, request))
 
 
-def restart(repo: Path, task_id: str, person: Face) -> Stop:
-    return perform(
-        open_at(repo), person, lambda workspace, face: restart_loop(workspace, face, task_id, None)
-    )
+def restart(repo: Path, task_id: str, person: UserInterface) -> Stop:
+    return perform(open_at(repo), person, lambda workspace, ui: restart_loop(workspace, ui, task_id, None))
 
 
 REASONS = [
@@ -174,9 +176,9 @@ class Chooser(Person):
         self.chosen = list(chosen)
         self.asked: list[Question] = []
 
-    async def answer(self, task: Task, questions: tuple[Question, ...]) -> dict[str, str] | LeftOpen | None:
+    async def answer(self, task: Task, questions: tuple[Question, ...]) -> dict[str, str] | Unanswered | None:
         self.asked += questions
-        return {questions[0].id: self.chosen.pop(0)} if self.chosen else LeftOpen()
+        return {questions[0].id: self.chosen.pop(0)} if self.chosen else Unanswered()
 
 
 def paused_by_limit(repo: Path) -> None:
@@ -220,7 +222,7 @@ def test_a_lost_session_of_an_interrupted_run_stops_the_call(repo: Path) -> None
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
         session = "00000000-0000-4000-8000-000000000000"
-        run = runs_of(repo, "a")[0].with_fields(provider="claude", provider_session_ref=session)
+        run = runs_of(repo, "a")[0].with_fields(RunFields(provider="claude", provider_session_ref=session))
         transaction.save_run(run)
     for person in (Person(), Person()):
         stop = execute(repo, person)
@@ -277,7 +279,7 @@ def test_a_request_to_an_agent_that_is_not_configured_any_more_stops_the_call(re
     record_decision(open_at(repo), "a", changes("louder"))
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        transaction.save_run(replace(runs_of(repo, "a")[0], provider="gone"))
+        transaction.save_run(runs_of(repo, "a")[0].with_fields(RunFields(provider="gone")))
     person = Person()
     stop = execute(repo, person)
     assert (stop.exit_code, started(person)) == (8, [])
@@ -338,7 +340,7 @@ def test_a_run_that_waits_for_an_answer_still_stops_nothing(repo: Path) -> None:
     with workspace.store.transaction() as transaction:
         asked = (Question(id="q", prompt="Which?"),)
         run = runs_of(repo, "a")[0]
-        transaction.save_run(run.with_fields(status=RunStatus.WAITING_USER, questions=asked))
+        transaction.save_run(run.with_fields(RunFields(status=RunStatus.WAITING_USER, questions=asked)))
     person = Person()
     execute(repo, person)
     assert started(person) == [("b", False)]
@@ -350,8 +352,10 @@ def test_what_reviewers_ask_for_and_cannot_be_told_becomes_a_decision(repo: Path
     execute(repo, None, "a")
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        asked = {"decision_state": DecisionState.CHANGES_REQUESTED, "decision_feedback": "more"}
-        transaction.save_run(runs_of(repo, "a")[0].with_fields(**asked, requested_by=BY_REVIEWERS))
+        asked = RunFields(decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="more")
+        transaction.save_run(
+            runs_of(repo, "a")[0].with_fields(asked).with_fields(RunFields(requested_by=BY_REVIEWERS))
+        )
     person = Person()
     assert execute(repo, person).reason is StopReason.DECISION_REQUIRED
     assert started(person) == [("a", True)]
@@ -369,7 +373,9 @@ def test_status_says_what_comes_before_ready_tasks(repo: Path) -> None:
     fake_claude(repo, FORGETFUL_CLAUDE)
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        asked = {"decision_state": DecisionState.CHANGES_REQUESTED, "decision_feedback": "more"}
+        asked = RunFields(decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="more")
         run = runs_of(repo, "a")[-1]
-        transaction.save_run(run.with_fields(**asked, provider="claude", provider_session_ref=None))
+        transaction.save_run(
+            run.with_fields(asked).with_fields(RunFields(provider="claude", provider_session_ref=None))
+        )
     assert build_overview(open_at(repo)).undeliverable == "a"

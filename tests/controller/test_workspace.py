@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from git_blackbird.controller.workspace import open_workspace
-from git_blackbird.model.settings import Given, Layer
+from git_blackbird.controller.core.workspace import open_workspace
+from git_blackbird.model.config.settings import Layer, RawSetting
 from tests.controller.support import make_world, open_at
 from tests.support import git, write
 
@@ -18,7 +18,7 @@ def test_the_agents_choice_first_found(repo: Path) -> None:
     assert open_at(repo, BLACKBIRD_AGENT_PROVIDER="claude").settings.text("agent") == "claude"
     both = {"BLACKBIRD_AGENT_PROVIDER": "claude", "BLACKBIRD_AGENT_CMD": "true"}
     assert open_at(repo, **both).settings.text("agent") == "command"
-    flag = Given("agent", "demo", Layer.FLAG, "command line")
+    flag = RawSetting("agent", "demo", Layer.FLAG, "command line")
     assert open_workspace(make_world(repo, **both), [flag]).settings.text("agent") == "demo"
 
 

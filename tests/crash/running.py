@@ -58,5 +58,5 @@ def strike(repo: Path, command: Sequence[str], typed: str, at: str = "") -> Stru
 
 
 def step_like(steps: Sequence[str], pattern: str) -> int:
-    """Give the number of the first step that looks so."""
+    """Return the number of the first step that looks so."""
     return next(number for number, step in enumerate(steps, 1) if re.search(pattern, step))

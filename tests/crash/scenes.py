@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from git_blackbird.model.plan import Task
-from git_blackbird.model.run import ReviewState
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import ReviewState, RunFields
 from tests.cli.terminal import PROGRAM
 from tests.controller.support import agree_to_agent, configure, execute, leaf, open_at, parent_of, put_plan
 from tests.crash.running import INJECTED, run
@@ -107,7 +107,7 @@ def _reviewed(repo: Path) -> None:
     execute(repo)
     with open_at(repo).store.transaction() as transaction:
         (done,) = transaction.history(leaf("t").id).runs
-        transaction.save_run(done.with_fields(review_state=ReviewState.DUE))
+        transaction.save_run(done.with_fields(RunFields(review_state=ReviewState.DUE)))
     configure(repo, reviews__mode="parallel")
 
 

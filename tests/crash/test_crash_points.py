@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import pytest
 
-from git_blackbird.agents import processes
-from git_blackbird.controller.requests import ResumeRequest, resume_loop
-from git_blackbird.controller.status_changes import reset_task
-from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import Decision
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.plan import Status, Task
-from git_blackbird.model.run import RunStatus
+from git_blackbird.agents.process import signals
+from git_blackbird.controller.engine.run_commands import ResumeRequest, resume_loop
+from git_blackbird.controller.plan.status_changes import reset_task
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.run import RunStatus
+from git_blackbird.model.views.checkpoint import Checkpoint
 from tests.controller.killing import EVERY_STEP
 from tests.controller.support import APPROVE, Person, execute, open_at, run_to_stop
 from tests.crash.running import Ended, run, step_like, strike
@@ -53,13 +53,13 @@ class Final(NamedTuple):
 
 
 def final(repo: Path) -> Final:
-    image = open_at(repo).store.image()
-    contexts = str([run.context for history in image.histories.values() for run in history.runs])
+    state = open_at(repo).plan_state()
+    contexts = str([run.context for history in state.histories.values() for run in history.runs])
     listed = git(repo, "ls-files", "--cached", "--others", "--exclude-standard")
     return Final(
         {
             task.id: (task.title, str(task.parent), task.status, task.deps)
-            for task in image.plan.tasks.values()
+            for task in state.plan.tasks.values()
         },
         decisions(repo),
         frozenset(text for _, _, text in decisions(repo) if text and text in contexts),
@@ -72,7 +72,7 @@ def final(repo: Path) -> Final:
 
 def decisions(repo: Path) -> frozenset[tuple[str, str, str | None]]:
     """What was decided, less what nobody decides: that a run was overtaken."""
-    histories = open_at(repo).store.image().histories.values()
+    histories = open_at(repo).plan_state().histories.values()
     return frozenset(
         (run.task_id, str(run.decision_state), run.decision_feedback)
         for history in histories
@@ -94,14 +94,14 @@ class Approving(Person):
 def finish(repo: Path) -> None:
     """Do what is due until every task is done; where nothing was begun, there is nothing to finish."""
     for _ in range(12):
-        image = open_at(repo).store.image()
-        if not image.histories or all(task.status is Status.DONE for task in image.plan.tasks.values()):
+        state = open_at(repo).plan_state()
+        if not state.histories or all(task.status is Status.DONE for task in state.plan.tasks.values()):
             return
         execute(repo, Approving())
-        image = open_at(repo).store.image()
-        owed = open_at(repo).standing(image).feedback
-        for task in image.plan.leaves():
-            latest = image.history(task.id).latest
+        state = open_at(repo).plan_state()
+        owed = state.feedback
+        for task in state.plan.leaves():
+            latest = state.history(task.id).latest
             waits = latest is not None and latest.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}
             if task.id in owed or waits:
                 resume(repo, task.id)
@@ -128,8 +128,8 @@ def examine(repo: Path) -> None:
     assert [path for path in locks(repo) if path.parent.name != "hooks"] == []
     git(repo, "update-index", "-q", "--refresh", "--force-write-index")
     assert git(repo, "fsck", "--strict", "--no-dangling") == ""
-    image = open_at(repo).store.image()
-    assert [history.faults for history in image.histories.values() if history.faults] == []
+    state = open_at(repo).plan_state()
+    assert [history.faults for history in state.histories.values() if history.faults] == []
 
 
 def locks(repo: Path) -> list[Path]:
@@ -149,13 +149,13 @@ def examine_words(ended: Ended, usual: Ended) -> None:
 def leftovers(repo: Path) -> Iterator[str]:
     """Name what is left though all is finished: agents, running records, temporary files, locks."""
     yield from map(str, locks(repo))
-    image = open_at(repo).store.image()
-    for history in image.histories.values():
+    state = open_at(repo).plan_state()
+    for history in state.histories.values():
         for one in history.runs:
             if one.status is RunStatus.RUNNING:
                 yield f"{one.id} is running"
-            yield from (f"process {pid} of {one.id}" for pid in processes.marked(one.id))
-    if image.histories:
+            yield from (f"process {pid} of {one.id}" for pid in signals.marked(one.id))
+    if state.histories:
         yield from (str(path) for path in (repo / ".blackbird/tmp").glob("*.tmp"))
 
 
@@ -208,7 +208,7 @@ def struck(scene: Scene, known: Prepared, place: Path, at: str) -> None:
 
 
 def every_case() -> Iterator[tuple[str, str, int | None]]:
-    """Give scene and kind of each test, and its share of the steps; None for the sample of the suite."""
+    """Return scene and kind of each test, and its share of the steps; None for the sample of the suite."""
     for name, kinds in SAMPLE.items():
         yield from ((name, kind, None) for kind in kinds)
     if EVERY_STEP:
@@ -216,7 +216,7 @@ def every_case() -> Iterator[tuple[str, str, int | None]]:
 
 
 def chosen(steps: tuple[str, ...], name: str, kind: str, share: int | None) -> range:
-    """Give the numbers of the steps that a test strikes."""
+    """Return the numbers of the steps that a test strikes."""
     if share is not None:
         return range(1 + share, len(steps) + 1, SHARES)
     first = step_like(steps, SAMPLE[name][kind])

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from git_blackbird.git.repository import Repository, discover
-from git_blackbird.git.snapshot import Snapshot, SnapshotLimits, take_snapshot
-from git_blackbird.model.change import TreePair
+from git_blackbird.git.core.repository import Repository, discover
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from git_blackbird.model.entities.change import TreePair
 from tests.support import git
 
 HIDDEN = (".blackbird", "blackbird.plan.json")

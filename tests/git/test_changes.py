@@ -8,16 +8,16 @@ import pexpect
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.changes import (
+from git_blackbird.git.core.trees import TreeEntry
+from git_blackbird.git.worktree.changes import (
+    changed_paths,
     diff_args,
     diff_text,
-    differs,
     entry,
+    path_differs,
     show_diff,
-    touched,
 )
-from git_blackbird.git.trees import Entry
-from git_blackbird.model.change import TreePair
+from git_blackbird.model.entities.change import TreePair
 from tests.git.support import change_after, found, tree_of
 from tests.support import commit, git, write
 
@@ -25,9 +25,9 @@ HOUSE = Path(__file__).parents[2]
 SHOW = (
     "import os, sys\n"
     "from pathlib import Path\n"
-    "from git_blackbird.git.changes import show_diff\n"
-    "from git_blackbird.git.repository import discover\n"
-    "from git_blackbird.model.change import TreePair\n"
+    "from git_blackbird.git.worktree.changes import show_diff\n"
+    "from git_blackbird.git.core.repository import discover\n"
+    "from git_blackbird.model.entities.change import TreePair\n"
     "status = show_diff(discover(Path(sys.argv[1]), os.environ), TreePair(*sys.argv[2:]))\n"
     "print('alive', status)"
 )
@@ -39,7 +39,7 @@ def test_touched_are_both_sides_of_a_rename_and_nothing_else(repo: Path) -> None
     (repo / "old name").rename(repo / "new\nname")
     (repo / "mode").chmod(0o755)
     write(repo, {"not\udcff": "2", "dir/deep/new": "n"})
-    assert touched(found(repo), change_after(repo, base)) == {
+    assert changed_paths(found(repo), change_after(repo, base)) == {
         b"old name",
         b"new\nname",
         b"mode",
@@ -54,7 +54,7 @@ def test_touched_where_files_and_directories_change_places(repo: Path) -> None:
     (repo / "f").unlink()
     shutil.rmtree(repo / "d")
     write(repo, {"f/g": "1", "d": "1"})
-    assert touched(found(repo), change_after(repo, base)) == {b"f", b"f/g", b"d", b"d/x", b"d/y"}
+    assert changed_paths(found(repo), change_after(repo, base)) == {b"f", b"f/g", b"d", b"d/x", b"d/y"}
 
 
 def test_w13_an_agent_that_commits_changes_what_it_committed(repo: Path) -> None:
@@ -62,14 +62,14 @@ def test_w13_an_agent_that_commits_changes_what_it_committed(repo: Path) -> None
     write(repo, {"mine": "edit"})
     base = tree_of(repo)
     commit(repo, {"f": "2"})
-    assert touched(found(repo), change_after(repo, base)) == {b"f"}
+    assert changed_paths(found(repo), change_after(repo, base)) == {b"f"}
 
 
 def test_an_entry_is_mode_and_object_of_a_file(repo: Path) -> None:
     write(repo, {"dir/f": "1\n"})
     (repo / "dir" / "f").chmod(0o755)
     there, tree = found(repo), tree_of(repo)
-    assert entry(there, tree, b"dir/f") == Entry(0o100755, git(repo, "rev-parse", f"{tree}:dir/f"))
+    assert entry(there, tree, b"dir/f") == TreeEntry(0o100755, git(repo, "rev-parse", f"{tree}:dir/f"))
     for nothing in (b"dir", b"dir/f/deeper", b"none", b"none/f"):
         assert entry(there, tree, nothing) is None
 
@@ -88,11 +88,11 @@ def test_differs_names_paths_of_the_change_that_moved_on(repo: Path) -> None:
     (repo / "deleted").unlink()
     write(repo, {"edited": "2", "kept": "2", "added": "2", "dir/new": "2"})
     pair = change_after(repo, base)
-    assert differs(found(repo), tree_of(repo), pair) == ()
+    assert path_differs(found(repo), tree_of(repo), pair) == ()
     shutil.rmtree(repo / "dir")
     write(repo, {"edited": "3", "deleted": "back", "dir": "file", "other": "mine"})
     (repo / "added").unlink()
-    assert differs(found(repo), tree_of(repo), pair) == ("added", "deleted", "dir/new", "edited")
+    assert path_differs(found(repo), tree_of(repo), pair) == ("added", "deleted", "dir/new", "edited")
 
 
 def test_the_whole_diff_is_a_plain_patch(repo: Path) -> None:
@@ -153,4 +153,4 @@ def test_a_change_is_read_from_a_linked_worktree_and_below_it(repo: Path, tmp_pa
     git(repo, "worktree", "add", "-q", str(linked))
     base = tree_of(linked / "dir")
     write(linked, {"dir/f": "2"})
-    assert touched(found(linked / "dir"), change_after(linked / "dir", base)) == {b"dir/f"}
+    assert changed_paths(found(linked / "dir"), change_after(linked / "dir", base)) == {b"dir/f"}

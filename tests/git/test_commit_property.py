@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.commit_plan import CommitPlan, plan_commit, tree_of
-from git_blackbird.git.commits import make_commit, move_index
-from git_blackbird.git.repository import Repository
-from git_blackbird.git.trees import DIRECTORY, Entry, Trees
-from git_blackbird.model.change import TreePair
+from git_blackbird.git.commit.create import make_commit, update_index
+from git_blackbird.git.commit.plan import CommitPlan, plan_commit, tree_of
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
+from git_blackbird.model.entities.change import TreePair
 from tests.git.support import found
 from tests.git.support import tree_of as snapshot_of
 from tests.support import git
@@ -123,8 +123,8 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def flat(trees: Trees, oid: str, prefix: bytes = b"") -> dict[bytes, Entry]:
-    result: dict[bytes, Entry] = {}
+def flat(trees: TreeStore, oid: str, prefix: bytes = b"") -> dict[bytes, TreeEntry]:
+    result: dict[bytes, TreeEntry] = {}
     for name, entry in trees.load(oid).items():
         if entry.mode == DIRECTORY:
             result |= flat(trees, entry.oid, prefix + name + b"/")
@@ -133,15 +133,15 @@ def flat(trees: Trees, oid: str, prefix: bytes = b"") -> dict[bytes, Entry]:
     return result
 
 
-def index_of(repo: Path) -> dict[bytes, tuple[bytes, Entry]]:
+def index_of(repo: Path) -> dict[bytes, tuple[bytes, TreeEntry]]:
     """Tag and entry of each path of the index."""
     listed = subprocess.run(["git", "ls-files", "-z", "-s", "-v"], cwd=repo, capture_output=True, check=True)
-    result: dict[bytes, tuple[bytes, Entry]] = {}
+    result: dict[bytes, tuple[bytes, TreeEntry]] = {}
     for item in listed.stdout.split(b"\0")[:-1]:
         facts, _, path = item.partition(b"\t")
         tag, mode, oid, stage = facts.split(b" ")
         assert stage == b"0"
-        result[path] = (tag, Entry(int(mode, 8), oid.decode()))
+        result[path] = (tag, TreeEntry(int(mode, 8), oid.decode()))
     return result
 
 
@@ -181,7 +181,7 @@ class Situation:
         self.pair = TreePair(base, snapshot_of(repo))
         do_steps(repo, after)
         self.repo: Repository = found(repo)
-        trees = Trees(self.repo)
+        trees = TreeStore(self.repo)
         self.worktree = snapshot_of(repo)
         self.head = tree_of(self.repo, "HEAD")
         self.base, self.after, self.now, self.seen = (
@@ -200,7 +200,7 @@ class Situation:
             if line.startswith((" A", " D")) and os.fsencode(line[3:]) not in self.now:
                 yield os.fsencode(line[3:])
 
-    def with_change(self, place: Mapping[bytes, Entry]) -> dict[bytes, Entry]:
+    def with_change(self, place: Mapping[bytes, TreeEntry]) -> dict[bytes, TreeEntry]:
         both = {**place, **self.todo}
         return {path: entry for path, entry in both.items() if entry is not None}
 
@@ -208,7 +208,7 @@ class Situation:
         fits = not clashes(self.with_change(self.now)) and not clashes(self.with_change(self.all_staged()))
         return fits and all(map(self.is_free, self.todo))
 
-    def all_staged(self) -> dict[bytes, Entry]:
+    def all_staged(self) -> dict[bytes, TreeEntry]:
         return {path: entry for path, (_, entry) in self.listed.items()}
 
     def is_free(self, path: bytes) -> bool:
@@ -238,10 +238,10 @@ def check(situation: Situation) -> str:
 
 def check_commit(situation: Situation, plan: CommitPlan, parent: str) -> None:
     made = make_commit(situation.repo, plan, "Say more\n\nBlackbird-Task: a\n")
-    move_index(situation.repo, plan.base_tree, made.tree)
+    update_index(situation.repo, plan.base_tree, made.tree)
     assert made.differs == ()
     assert git(situation.path, "rev-list", "--parents", "-1", "HEAD") == f"{made.oid} {parent}"
-    assert flat(Trees(situation.repo), tree_of(situation.repo, "HEAD")) == situation.with_change(
+    assert flat(TreeStore(situation.repo), tree_of(situation.repo, "HEAD")) == situation.with_change(
         situation.now
     )
     expected = dict(situation.listed)

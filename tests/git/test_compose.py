@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.git.changes import compose, touched
-from git_blackbird.git.repository import Repository
-from git_blackbird.git.summary import summarize
-from git_blackbird.git.trees import Entry, Trees, parents
-from git_blackbird.model.change import TreePair
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
+from git_blackbird.git.worktree.changes import changed_paths, compose_change
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.model.entities.change import TreePair
 from tests.git.support import change_after, found, listing, tree_of
 from tests.support import commit, examples, write
 
@@ -32,19 +32,19 @@ STATES = st.dictionaries(st.sampled_from(PATHS), st.sampled_from([b"1", b"2", b"
 
 
 def written(repo: Repository, state: State) -> str:
-    trees = Trees(repo)
-    blobs = {path: Entry(0o100644, str(trees.objects.create_blob(text))) for path, text in state.items()}
+    trees = TreeStore(repo)
+    blobs = {path: TreeEntry(0o100644, str(trees.objects.create_blob(text))) for path, text in state.items()}
     return trees.edited(trees.save({}), blobs)
 
 
 def difference(repo: Repository, pair: TreePair) -> Difference:
-    trees = Trees(repo)
+    trees = TreeStore(repo)
 
     def content(tree: str, path: bytes) -> bytes | None:
         there = trees.entry(tree, path)
         return None if there is None else trees.objects.read(pygit2.Oid(hex=there.oid))[1]
 
-    paths = touched(repo, pair)
+    paths = changed_paths(repo, pair)
     return {path: (content(pair.base, path), content(pair.head, path)) for path in paths}
 
 
@@ -67,7 +67,7 @@ def test_a_change_is_the_first_base_against_the_last_head(
     shared: Repository, legs: list[tuple[State, State]]
 ) -> None:
     pairs = [TreePair(written(shared, base), written(shared, head)) for base, head in legs]
-    got = difference(shared, compose(shared, pairs))
+    got = difference(shared, compose_change(shared, pairs))
     wanted = expected(legs)
     sides = [[path for path, both in wanted.items() if both[side] is not None] for side in (0, 1)]
     if all(can_lie_together(side) for side in sides):
@@ -84,8 +84,8 @@ def test_edited_trees_are_those_git_would_write(
     kept = {path: text for path, text in edits.items() if text is not None}
     if not can_lie_together(list(kept)):
         return
-    trees = Trees(shared)
-    nine = Entry(0o100644, str(trees.objects.create_blob(b"9")))
+    trees = TreeStore(shared)
+    nine = TreeEntry(0o100644, str(trees.objects.create_blob(b"9")))
     result = trees.edited(written(shared, state), {p: nine if text else None for p, text in edits.items()})
     survivors = {
         path: text
@@ -109,10 +109,10 @@ def shared(repo: Path) -> Repository:
 
 
 def test_one_leg_is_itself_and_none_is_a_fault(shared: Repository) -> None:
-    leg = TreePair(written(shared, {}), written(shared, {b"f": b"1"}))
-    assert compose(shared, [leg]) == leg
+    tree_pair = TreePair(written(shared, {}), written(shared, {b"f": b"1"}))
+    assert compose_change(shared, [tree_pair]) == tree_pair
     with pytest.raises(ValueError, match=r"^a change has at least one leg$"):
-        compose(shared, [])
+        compose_change(shared, [])
 
 
 def test_w13_the_summary_of_the_third_run_shows_the_third_run_only(repo: Path) -> None:
@@ -127,12 +127,17 @@ def test_w13_the_summary_of_the_third_run_shows_the_third_run_only(repo: Path) -
         legs.append(change_after(repo, base))
         write(repo, {f"by the user after run {run}": "x\n"})
     there = found(repo)
-    assert [summarize(there, leg).files for leg in legs] == [
+    assert [summarize(there, tree_pair).files for tree_pair in legs] == [
         ("by run 1",),
         ("by run 2", "committed"),
         ("by run 3",),
     ]
-    assert summarize(there, compose(there, legs)).files == ("by run 1", "by run 2", "by run 3", "committed")
+    assert summarize(there, compose_change(there, legs)).files == (
+        "by run 1",
+        "by run 2",
+        "by run 3",
+        "committed",
+    )
 
 
 def test_what_others_did_in_between_is_context(repo: Path) -> None:
@@ -144,7 +149,7 @@ def test_what_others_did_in_between_is_context(repo: Path) -> None:
     base = tree_of(repo)
     write(repo, {"shared": "2\n"})
     second = change_after(repo, base)
-    whole = compose(found(repo), [first, second])
+    whole = compose_change(found(repo), [first, second])
     assert listing(repo, whole.base) == {
         "f": "100644 0",
         "other": "100644 by another task",
@@ -166,12 +171,12 @@ def test_what_was_undone_is_no_part_of_it(repo: Path) -> None:
     base = tree_of(repo)
     write(repo, {"h": "2\n"})
     second = change_after(repo, base)
-    assert touched(found(repo), compose(found(repo), [first, second])) == {b"g", b"h"}
+    assert changed_paths(found(repo), compose_change(found(repo), [first, second])) == {b"g", b"h"}
 
 
 def test_a_deep_path(shared: Repository) -> None:
     deep = b"/".join([b"d"] * 1100) + b"/f"
     before, after = written(shared, {}), written(shared, {deep: b"1"})
     again = written(shared, {deep: b"2"})
-    pair = compose(shared, [TreePair(before, after), TreePair(after, again)])
-    assert touched(shared, pair) == {deep}
+    pair = compose_change(shared, [TreePair(before, after), TreePair(after, again)])
+    assert changed_paths(shared, pair) == {deep}

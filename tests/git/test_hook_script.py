@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.hook_text import Caller, Place, render_hook, shell_of
+from git_blackbird.git.hooks.script import HookCommand, Location, hook_interpreter, render_hook
 from tests.support import commit, git, write
 
 RUN = "0123456789abcdef"
@@ -31,14 +31,14 @@ class Hooked:
     def calls_file(self) -> Path:
         return self.repo.parent / "calls"
 
-    def install(self, name: str = "post-commit", place: Place | None = None) -> Path:
+    def install(self, name: str = "post-commit", place: Location | None = None) -> Path:
         python, entry = self.repo.parent / "a python", self.repo.parent / "the entry"
         python.write_text(
             f'#!/bin/sh\necho "$*" >>\'{self.calls_file}\'\nread -r line && echo "$line"\nexit 3\n'
         )
         python.chmod(0o755)
         entry.touch()
-        text = render_hook(Caller(python, entry), place or Place())
+        text = render_hook(HookCommand(python, entry), place or Location())
         path = self.repo / ".git" / "hooks" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.replace("#!/bin/sh", f"#!{self.shell}", 1))
@@ -403,7 +403,7 @@ def test_a_hook_that_looks_at_its_name_finds_it(hooked: Hooked) -> None:
     aside = hooked.repo / ".git" / "hooks" / "post-commit.before-blackbird"
     aside.write_text(BEFORE)
     aside.chmod(0o755)
-    hook = hooked.install(place=Place(shell=shell_of(BEFORE)))
+    hook = hooked.install(place=Location(shell=hook_interpreter(BEFORE)))
     done = subprocess.run(
         [hook, "one", "and two"], cwd=hooked.repo, input=b"said", capture_output=True, check=False
     )
@@ -446,4 +446,4 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("hook", SCRIPTS)
 def test_only_a_shells_script_that_looks_at_its_name_is_read(hook: str) -> None:
-    assert shell_of(hook) == SCRIPTS[hook]
+    assert hook_interpreter(hook) == SCRIPTS[hook]

@@ -1,8 +1,7 @@
 import os
 from pathlib import Path
 
-from git_blackbird.git.paths import list_known, list_paths
-from git_blackbird.git.repository import discover
+from git_blackbird.git.core.repository import discover, list_known, list_paths
 from tests.support import commit, git, write
 
 

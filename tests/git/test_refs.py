@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.refs import delete_our_refs, run_trees, save_run_ref
+from git_blackbird.git.worktree.refs import delete_our_refs, save_run_ref
 from tests.git.support import found, tree_of
-from tests.support import commit, git, write
+from tests.support import commit, git, run_trees, write
 
 RUN = "0123456789abcdef"
 
@@ -15,20 +15,20 @@ def test_a_runs_trees_are_kept_and_named(repo: Path) -> None:
     commit(repo, {"file": "one\n"})
     base = tree_of(repo)
     save_run_ref(there, RUN, base, None)
-    assert run_trees(there, RUN) == (base, None)
+    assert run_trees(repo, RUN) == (base, None)
     write(repo, {"file": "two\n"})
     head = tree_of(repo)
     save_run_ref(there, RUN, base, head)
-    assert run_trees(there, RUN) == (base, head)
+    assert run_trees(repo, RUN) == (base, head)
     name = f"refs/blackbird/runs/{RUN}"
     assert git(repo, "diff", "--numstat", f"{name}:base", f"{name}:head") == "1\t1\tfile"
     git(repo, "pack-refs", "--all")
     git(repo, "gc", "-q", "--prune=now")
-    assert run_trees(there, RUN) == (base, head)
+    assert run_trees(repo, RUN) == (base, head)
     assert git(repo, "fsck", "--strict") == ""
     assert delete_our_refs(there) == 1
     assert delete_our_refs(there) == 0
-    assert run_trees(there, RUN) == (None, None)
+    assert run_trees(repo, RUN) == (None, None)
     assert git(repo, "for-each-ref", "refs/blackbird") == ""
 
 
@@ -36,7 +36,7 @@ def test_the_empty_tree_can_be_kept(repo: Path) -> None:
     there = found(repo)
     base = tree_of(repo)
     save_run_ref(there, RUN, base, base)
-    assert run_trees(there, RUN) == (base, base)
+    assert run_trees(repo, RUN) == (base, base)
     assert git(repo, "fsck", "--strict", "--no-dangling") == ""
 
 
@@ -45,7 +45,7 @@ def test_a_linked_worktree_shares_them(repo: Path, tmp_path: Path) -> None:
     git(repo, "worktree", "add", "-q", str(tmp_path / "linked"))
     base = tree_of(tmp_path / "linked")
     save_run_ref(found(tmp_path / "linked"), RUN, base, None)
-    assert run_trees(found(repo), RUN) == (base, None)
+    assert run_trees(repo, RUN) == (base, None)
 
 
 def test_a_reference_that_cannot_be_written_is_told(repo: Path) -> None:

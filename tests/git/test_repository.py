@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
-from git_blackbird.git.repository import Head, discover, head, opened
+from git_blackbird.git.core.repository import Head, discover, head, open_libgit2
 from tests.git.support import found
 from tests.support import commit, git
 
@@ -31,7 +31,7 @@ def test_a_linked_worktree_has_a_git_dir_of_its_own(repo: Path, tmp_path: Path) 
     assert there.git_dir == repo / ".git" / "worktrees" / "linked"
     assert there.common_dir == repo / ".git"
     assert head(there).branch == "side"
-    assert opened(there).read(opened(there).head.peel().tree.id)
+    assert open_libgit2(there).read(open_libgit2(there).head.peel().tree.id)
 
 
 def test_a_submodule_is_a_repository_of_its_own(repo: Path, tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_names_that_are_no_text_are_found(tmp_path: Path) -> None:
     odd.mkdir()
     git(odd, "init", "-q")
     assert found(odd).top == odd
-    assert opened(found(odd)).is_empty
+    assert open_libgit2(found(odd)).is_empty
 
 
 def test_a_line_break_in_the_path_is_refused(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_another_users_repository_that_git_trusts_is_used(repo: Path) -> None:
         os.chown(path, 12345, 12345)
     assert refusal(repo)[0].startswith("detected dubious ownership")
     trust = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-    assert opened(discover(repo, {**os.environ, **trust})).path == f"{repo}/.git/"
+    assert open_libgit2(discover(repo, {**os.environ, **trust})).path == f"{repo}/.git/"
 
 
 def test_a_repository_from_the_future_is_refused_in_gits_words(repo: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_repository_from_the_future_is_refused_in_gits_words(repo: Path) -> No
 def test_a_repository_libgit2_cannot_open_is_a_clear_128(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--object-format=sha256", "new")
     with pytest.raises(UnusableError) as caught:
-        opened(found(tmp_path / "new"))
+        open_libgit2(found(tmp_path / "new"))
     assert caught.value.message == (
         f"cannot open {tmp_path / 'new' / '.git'}: unknown object format 'sha256'"
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.snapshot import SnapshotError, SnapshotLimits, take_snapshot
-from git_blackbird.model.change import LeftOut
+from git_blackbird.git.worktree.snapshot import SnapshotError, SnapshotLimits, take_snapshot
+from git_blackbird.model.entities.change import SkippedPath
 from tests.git.support import (
     HIDDEN,
     LIMITS,
@@ -144,7 +144,7 @@ def test_nested_repositories_are_left_out_and_named(repo: Path) -> None:
     snapshot = snap(repo)
     assert names(repo, snapshot.tree) == ["f"]
     assert snapshot.left_out == tuple(
-        LeftOut(path=f"{inner}/", reason="a git repository of its own")
+        SkippedPath(path=f"{inner}/", reason="a git repository of its own")
         for inner in ("empty", "full", "was-file")
     )
 
@@ -173,7 +173,7 @@ def test_untracked_files_over_the_limit_are_left_out_and_named(repo: Path) -> No
     snapshot = snap(repo, SnapshotLimits(timeout_seconds=60, max_untracked_bytes=100))
     assert names(repo, snapshot.tree) == ["fits", "link", "tracked"]
     assert snapshot.left_out == (
-        LeftOut(path="new", reason="untracked, 101 bytes, over snapshot.maxUntrackedBytes"),
+        SkippedPath(path="new", reason="untracked, 101 bytes, over snapshot.maxUntrackedBytes"),
     )
 
 
@@ -213,7 +213,7 @@ def test_special_files_are_left_out_and_named(repo: Path) -> None:
     snapshot = snap(repo)
     assert listing(repo, snapshot.tree) == {"f": "100644 2", "pipe": "100644 1", "socket": "100644 1"}
     assert snapshot.left_out == tuple(
-        LeftOut(path=name, reason="neither a file nor a symbolic link") for name in ("pipe", "socket")
+        SkippedPath(path=name, reason="neither a file nor a symbolic link") for name in ("pipe", "socket")
     )
 
 
@@ -234,7 +234,7 @@ def test_unreadable_paths_do_not_lose_the_rest(repo: Path) -> None:
         "tracked": "100644 1",
     }
     assert snapshot.left_out == tuple(
-        LeftOut(path=name, reason="cannot be read: Permission denied")
+        SkippedPath(path=name, reason="cannot be read: Permission denied")
         for name in ("secret", "shut-tracked/", "shut-tracked/in", "shut/", "tracked")
     )
 
@@ -247,7 +247,7 @@ def test_what_git_refuses_does_not_lose_the_rest(repo: Path) -> None:
     snapshot = snap(repo)
     assert names(repo, snapshot.tree) == sorted([".gitattributes", *map(str, range(20))])
     assert snapshot.left_out == tuple(
-        LeftOut(path=name, reason="git cannot add it: external filter 'false' failed 1")
+        SkippedPath(path=name, reason="git cannot add it: external filter 'false' failed 1")
         for name in ("a.bin", "new\nline.bin", "z.bin")
     )
 

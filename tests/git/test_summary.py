@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.changes import summarize
-from git_blackbird.model.change import (
+from git_blackbird.git.worktree.changes import summarize
+from git_blackbird.model.entities.change import (
     MAX_CHANGES,
     MAX_DIFFSTAT_BYTES,
     MAX_SNIPPET_BYTES,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.changes import touched
-from git_blackbird.git.undo import UndoPlan, plan_undo, render_undo
-from git_blackbird.model.change import TreePair
+from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo
+from git_blackbird.git.worktree.changes import changed_paths
+from git_blackbird.model.entities.change import TreePair
 from tests.git.support import ODD, change_after, found, listing, tree_of
 from tests.support import commit, git, write
 
@@ -113,7 +113,7 @@ def test_a_submodule_goes_back_to_its_commit_unless_it_moved_on(repo: Path, tmp_
     commit(repo / "moved", {"file": "mine"})
     done = run_script(repo, repo, pair)
     assert done.stderr == b"./moved: its commit is another by now; it is left as it is\n"
-    assert touched(found(repo), change_after(repo, base)) == {b"moved", b"gone"}
+    assert changed_paths(found(repo), change_after(repo, base)) == {b"moved", b"gone"}
     assert plan_undo(found(repo), pair, [], None).repositories == (b"gone",)
 
 
@@ -127,7 +127,7 @@ def test_a_commit_of_the_change_is_to_be_reverted_and_the_rest_is_in_the_worktre
     there = found(repo)
     plan = plan_undo(there, pair, [first, second, "f" * 40], start)
     assert plan.commits == ((second, 1), (first, 1))
-    assert touched(there, plan.edits) == {b"both", b"loose"}
+    assert changed_paths(there, plan.edits) == {b"both", b"loose"}
     assert run_script(repo, repo, plan.edits).returncode == 0
     assert git(repo, "status", "--porcelain") == ""
     git(repo, "revert", "--no-edit", second, first)

@@ -5,19 +5,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.merged_review import render_fix_request, render_merged_text, render_merged_xml
-from git_blackbird.model.findings import (
+from git_blackbird.messages.display.merged_review import (
+    render_fix_request,
+    render_merged_text,
+    render_merged_xml,
+)
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.entities.findings import (
     Confidence,
     Finding,
     MergedReview,
-    MinorNote,
+    MinorIssue,
     ReviewerVerdict,
     ReviewResult,
     Severity,
     Source,
 )
-from git_blackbird.model.ids import RunId
-from git_blackbird.model.merge import merge
+from git_blackbird.model.rules.merge import merge
 from tests.model.test_merge import CODES, SPECS
 
 FILE = "src/auth.ts"
@@ -53,7 +57,7 @@ LEAK = Finding(
 NEAR = Finding(
     source=Source.CODE, type="bug", severity=Severity.IMPORTANT, description="Off by one.", file=FILE, line=47
 )
-NOTE = MinorNote(description="Magic number could be constant", file=FILE, line=30)
+NOTE = MinorIssue(description="Magic number could be constant", file=FILE, line=30)
 
 
 def _spec(*findings: Finding, **fields: Any) -> ReviewResult:
@@ -76,7 +80,7 @@ EVERYTHING = merge(
         NEAR,
         LEAK,
         confidence=None,
-        minor=(MinorNote(description="Long\nline"), NOTE),
+        minor=(MinorIssue(description="Long\nline"), NOTE),
     ),
 )
 
@@ -317,5 +321,5 @@ def test_every_merged_review_can_be_told(spec: ReviewResult | None, code: Review
 
 @given(st.text(), st.text(min_size=1))
 def test_any_text_is_well_formed_xml(description: str, file: str) -> None:
-    note = MinorNote(description=description, file=file)
+    note = MinorIssue(description=description, file=file)
     ET.fromstring(render_merged_xml(merge(_spec(minor=(note,)), None)))

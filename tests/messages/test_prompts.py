@@ -1,7 +1,7 @@
-from git_blackbird.messages.context import with_review_feedback
-from git_blackbird.messages.prompts import render_prompt, render_review_feedback
-from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.review import Feedback
+from git_blackbird.messages.outgoing.context import with_review_feedback
+from git_blackbird.messages.outgoing.prompts import render_prompt, render_review_feedback
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.parent_verdict import Feedback
 
 
 def test_a_fresh_session_is_told_what_was_answered_before() -> None:

@@ -5,15 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.messages.questions import (
+from git_blackbird.messages.incoming.questions import (
     MAX_OPTIONS,
     MAX_QUESTIONS,
     MAX_TEXT_BYTES,
     QUESTION_FORM,
     parse_questions,
 )
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.recorded import plain
+from git_blackbird.model.entities.agent_io import Question
 
 FORM = '{"questions": [{"id": "db", "prompt": "Which one?", "options": ["a", "b"]}]}'
 ASKED = (Question(id="db", prompt="Which one?", options=("a", "b")),)
@@ -86,6 +85,7 @@ def test_what_is_no_question_at_the_end_asks_nothing(message: str) -> None:
         '{"tool": "AskUserQuestion", "id": "db", "prompt": "Which one?", "options": ["a", "b"]}',
         '{"name": "ask_user_question", "id": "db", "question": "Which one?", "options": ["a", "b"]}',
         '{"NAME": 1, "tool": "ASKUSERQUESTION", "id": "db", "prompt": "Which one?", "options": ["a", "b"]}',
+        '{"name":"ask_user_question","id":"db","prompt":null,"question":"Which one?","options": ["a", "b"]}',
         '[{"tool": "AskUserQuestion", "id": "db", "prompt": "Which one?", "options": ["a", "b"]}]',
     ],
 )
@@ -158,7 +158,7 @@ def test_everything_is_bounded() -> None:
 def test_text_can_always_be_saved() -> None:
     (question,) = parse_questions('{"questions": [{"prompt": "half \\ud83d of it", "options": ["\\udc00"]}]}')
     assert (question.prompt, question.options) == ("half \ufffd of it", ("\ufffd",))
-    assert json.dumps(plain(question), ensure_ascii=False).encode()
+    assert json.dumps(question.to_json(), ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.json_in_prose import WINDOW_CHARACTERS
-from git_blackbird.messages.review_answer import ReviewAnswerError, parse_review_answer
-from git_blackbird.messages.review_context import ReviewedChild, build_review_context, render_review_prompt
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.review import ChildResult, ChildStatus, Verdict
+from git_blackbird.messages.incoming.embedded_json import WINDOW_CHARACTERS
+from git_blackbird.messages.incoming.review_answer import ReviewAnswerError, parse_review_answer
+from git_blackbird.messages.outgoing.review_context import (
+    ReviewedChild,
+    build_review_context,
+    render_review_prompt,
+)
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, Verdict
 from tests.model.building import task
 
 PARENT = task("P", children=["b", "a", "c"])
@@ -29,6 +33,7 @@ def _verdict(feedback: str = "", **flagged: str) -> Verdict:
 
 
 PASSING = _verdict()
+NO_OBJECT = "Input should be a valid dictionary"
 
 
 def _parsed(answer: Mapping[str, Any] | str) -> Verdict:
@@ -95,34 +100,46 @@ def test_a_bare_status_takes_the_feedback_of_all() -> None:
         ("", "no valid JSON object found in agent output"),
         ("{}", 'missing required field "passed"'),
         ('{"verdict": "passed"}', 'missing required field "passed"'),
-        ('{"passed": null}', 'required field "passed" must be boolean'),
-        ('{"passed": "false"}', 'required field "passed" must be boolean'),
-        ('{"passed": 1}', 'required field "passed" must be boolean'),
-        ('{"passed": true, "passed": false}', 'field "passed" stands twice in one object'),
+        ('{"passed": null}', 'field "passed": Field required'),
+        ('{"passed": "false"}', 'field "passed": Input should be a valid boolean'),
+        ('{"passed": 1}', 'field "passed": Input should be a valid boolean'),
+        ('{"passed": true, "passed": false}', 'field "passed": stands twice in one object'),
         (
             '{"passed": true} {"passed": false}',
             'found 2 JSON objects with field "passed"; expected exactly one',
         ),
-        ('{"passed": true, "resumeTaskIds": "a"}', 'field "resumeTaskIds" must be a list of texts'),
-        ('{"passed": true, "resumeTaskIds": [1]}', 'field "resumeTaskIds" must be a list of texts'),
+        ('{"passed": true, "resumeTaskIds": "a"}', 'field "resumeTaskIds": Input should be a valid list'),
+        (
+            '{"passed": true, "resumeTaskIds": [1]}',
+            'field "resumeTaskIds[0]": Input should be a valid string',
+        ),
         (
             '{"passed": true, "resumeTaskIds": ["a"], "resumeTaskIds": []}',
-            'field "resumeTaskIds" stands twice in one object',
+            'field "resumeTaskIds": stands twice in one object',
         ),
-        ('{"passed": true, "feedbackForResume": {}}', 'field "feedbackForResume" must be a text'),
-        ('{"passed": true, "reviewResults": 5}', 'field "reviewResults" must be a list or an object'),
-        ('{"passed": true, "reviewResults": ["a"]}', "reviewResults[0] must be an object"),
-        ('{"passed": true, "taskResults": [{}, 1]}', "taskResults[1] must be an object"),
-        ('{"passed": true, "reviewResults": {"a": 1}}', 'the review result of child "a" must be an object'),
+        (
+            '{"passed": true, "feedbackForResume": {}}',
+            'field "feedbackForResume": Input should be a valid string',
+        ),
+        ('{"passed": true, "reviewResults": 5}', 'field "reviewResults": Input should be a valid list'),
+        ('{"passed": true, "reviewResults": ["a"]}', f'field "reviewResults[0]": {NO_OBJECT}'),
+        ('{"passed": true, "taskResults": [{}, 1]}', f'field "reviewResults[1]": {NO_OBJECT}'),
+        (
+            '{"passed": true, "reviewResults": {"a": 1}}',
+            f'field "reviewResults[0]": {NO_OBJECT}',
+        ),
         (
             '{"passed": true, "reviewResults": {"a": "passed", "a": "failed"}}',
-            'there are two review results of child "a"',
+            'field "reviewResults[0]": stands twice in one object',
         ),
         (
             '{"passed": true, "reviewResults": [{"taskId": "a"}, {"taskId": "a "}]}',
             'there are two review results of child "a"',
         ),
-        ('{"passed": true, "reviewResults": [{"taskId": 7}]}', 'field "taskId" must be a text'),
+        (
+            '{"passed": true, "reviewResults": [{"taskId": 7}]}',
+            'field "reviewResults[0].taskId": Input should be a valid string',
+        ),
     ],
 )
 def test_an_answer_without_one_verdict_is_none(answer: str, fault: str) -> None:

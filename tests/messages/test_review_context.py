@@ -1,6 +1,7 @@
+from dataclasses import replace
 from typing import Any
 
-from git_blackbird.messages.review_context import (
+from git_blackbird.messages.outgoing.review_context import (
     MAX_FILES,
     REVIEWER_INSTRUCTIONS,
     REVIEWER_SYSTEM_PROMPT,
@@ -9,17 +10,14 @@ from git_blackbird.messages.review_context import (
     build_review_context,
     render_review_prompt,
 )
-from git_blackbird.model.change import Between, Summary, TreePair
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Task
-from git_blackbird.model.run import Run
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
+from git_blackbird.model.entities.plan import new_task
+from git_blackbird.model.entities.run import Run
 from tests.model.building import STAMP, run, task
 
-HOUSE = Task(
-    id=TaskId("house"),
-    title="A house",
-    created_at=STAMP,
-    updated_at=STAMP,
+HOUSE = replace(
+    new_task(TaskId("house"), "A house", STAMP),
     description="To live in.",
     acceptance_criteria=("It is dry.", "Its door closes."),
     prompt="Build it.",
@@ -124,7 +122,7 @@ def _composed(pair: TreePair | None, **summary: Any) -> Any:
 
 
 def test_of_several_runs_the_change_is_told_that_they_made_together() -> None:
-    between = tuple(Between(path=name, task="roof", run="2" * 16) for name in ("b", "a", "b"))
+    between = tuple(InterleavedEdit(path=name, task="roof", run="2" * 16) for name in ("b", "a", "b"))
     told = _composed(
         TreePair("d" * 40, "e" * 40), files=("door.txt", "hinge.txt"), diffstat=" 2 files", between=between
     )

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.review_package import (
+from git_blackbird.messages.outgoing.review_package import (
     MAX_DIFF_BYTES,
     MAX_TASK_CHARACTERS,
     ReviewPackage,
     build_package,
     render_package,
 )
-from git_blackbird.model.change import MAX_DIFFSTAT_BYTES, TreePair
-from git_blackbird.model.plan import Task
+from git_blackbird.model.entities.change import MAX_DIFFSTAT_BYTES, TreePair
+from git_blackbird.model.entities.plan import Task
 from tests.model.building import task
 from tests.support import commit, git
 

@@ -1,8 +1,12 @@
 import json
 from typing import Any
 
-from git_blackbird.messages.review_schema import MAX_ENUM_CHARACTERS, MAX_ENUM_IDS, build_review_schema
-from git_blackbird.model.ids import TaskId
+from git_blackbird.messages.incoming.review_schema import (
+    MAX_ENUM_CHARACTERS,
+    MAX_ENUM_IDS,
+    build_review_schema,
+)
+from git_blackbird.model.base.ids import TaskId
 
 STRICT_KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "enum", "description"}
 

@@ -1,15 +1,15 @@
 import pytest
 
-from git_blackbird.messages.reviewer_xml import (
+from git_blackbird.messages.incoming.embedded_xml import MAX_CHARACTERS, MAX_TAGS
+from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_TEXT_CHARACTERS,
     ReviewerAnswerError,
     parse_reviewer_answer,
 )
-from git_blackbird.messages.xml_in_prose import MAX_CHARACTERS, MAX_TAGS
-from git_blackbird.model.findings import (
+from git_blackbird.model.entities.findings import (
     Confidence,
     Finding,
-    MinorNote,
+    MinorIssue,
     ReviewerVerdict,
     ReviewResult,
     Severity,
@@ -91,7 +91,7 @@ CODE_RESULT = ReviewResult(
     source=Source.CODE,
     verdict=ReviewerVerdict.APPROVED_WITH_MINOR,
     confidence=Confidence.MEDIUM,
-    minor=(MinorNote(description="Magic number could be constant", file="src/auth.ts", line=30),),
+    minor=(MinorIssue(description="Magic number could be constant", file="src/auth.ts", line=30),),
     checked=("Error handling",),
     summary="Clean.",
 )

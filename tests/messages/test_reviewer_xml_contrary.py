@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.review_answer import ReviewAnswerError, parse_review_answer
-from git_blackbird.messages.reviewer_xml import ReviewerAnswerError, parse_reviewer_answer
-from git_blackbird.messages.stated_verdicts import find_contrary
-from git_blackbird.messages.xml_in_prose import MAX_CHARACTERS
-from git_blackbird.model.findings import ReviewerVerdict, Source
+from git_blackbird.messages.incoming.embedded_xml import MAX_CHARACTERS
+from git_blackbird.messages.incoming.review_answer import ReviewAnswerError, parse_review_answer
+from git_blackbird.messages.incoming.reviewer_xml import ReviewerAnswerError, parse_reviewer_answer
+from git_blackbird.messages.incoming.stated_verdicts import find_contrary
+from git_blackbird.model.entities.findings import ReviewerVerdict, Source
 from tests.messages.test_reviewer_xml import CODE, CODE_RESULT, SPEC
 from tests.model.building import task
 

@@ -6,56 +6,62 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.messages.task_form import FormError, is_blank, parse_form, render_form, with_faults
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.task_fields import TaskFields
+from git_blackbird.messages.forms.task_form import FormError, is_blank, parse_form, render_form, with_faults
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.task_fields import TaskFields, title_fault
 from tests.support import examples
 
 FIELDS = TaskFields(
     "Routes",
     "What the API answers.\n\n# Not a remark\nand more",
     "Do the routes.",
-    ("it answers", "it is fast:\n- 10 ms\n\n  in the mean"),
+    ("it answers", "it is fast:\n- 10 ms\n\n  in the mean", 'it says "yes"'),
     None,
     (TaskId("api.0"), TaskId("it's odd")),
 )
 FORM = """\
-#> Task api.1 (todo, below api)
-#>
-#> Change what you like, save the file and close the editor; an empty file changes nothing.
-#> Lines that begin with #> are no part of the task. Every heading must stay, once.
+# Task api.1 (todo, below api)
+#
+# Change what you like, save the file and close the editor; an empty file changes nothing.
+# It is TOML: several lines of text stand between ''' and ''', one line between quotes.
 
-#> title
-#>   What the task is, in one line.
-Routes
+# What the task is, in one line.
+title = "Routes"
 
-#> description
-#>   What it is about.
+# What it is about.
+description = '''
 What the API answers.
 
 # Not a remark
 and more
+'''
 
-#> prompt
-#>   What its agent is to do.
+# What its agent is to do.
+prompt = '''
 Do the routes.
+'''
 
-#> acceptance criteria
-#>   Each begins with "- "; its further lines with two spaces.
-- it answers
-- it is fast:
-  - 10 ms
+# What must hold in the end, with a comma after each.
+acceptance_criteria = [
+    "it answers",
+    '''
+it is fast:
+- 10 ms
 
-    in the mean
+  in the mean
+''',
+    'it says "yes"',
+]
 
-#> notes
-#>   For people.
+# For people.
+notes = '''
+'''
 
-
-#> deps
-#>   Tasks that must be done before this one, one id a line.
-api.0
-it's odd
+# Tasks that must be done before this one.
+deps = [
+    "api.0",
+    "it's odd",
+]
 """
 EMPTY = TaskFields("Another")
 
@@ -74,11 +80,15 @@ def test_the_form_as_it_is_seen() -> None:
 
 _pieces = st.sampled_from(
     [
-        "#>",
+        "#",
+        "#! ",
         "\\",
-        "#> title",
-        "#>!",
-        "- ",
+        "title = 1",
+        "'",
+        "'''",
+        '"',
+        '"""',
+        "\x7f",
         "  ",
         " ",
         "\n",
@@ -94,7 +104,7 @@ _pieces = st.sampled_from(
 _text = st.lists(_pieces | st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=8).map(
     "".join
 )
-_ids = st.lists(st.sampled_from(["a", "#> notes", "- x", "it's b", "\\#>", "é"]), max_size=3, unique=True)
+_ids = st.lists(st.sampled_from(["a", "# notes", '"x', "it's b", "\\", "é"]), max_size=3, unique=True)
 _fields = st.builds(
     TaskFields,
     title=_text,
@@ -112,36 +122,16 @@ def test_what_is_not_touched_comes_back_exactly(fields: TaskFields) -> None:
     assert parse_form(render_form("t", fields), fields) == fields
 
 
-def plain(text: str) -> str:
-    """The text less blank lines at its ends: what a form keeps of a new one."""
-    lines = text.split("\n")
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return "\n".join(lines)
-
-
 @settings(max_examples=examples(200), deadline=None)
 @given(_fields, _fields)
 def test_new_texts_come_back_whatever_stood_there(fields: TaskFields, base: TaskFields) -> None:
     new = replace(
         fields,
-        title=plain(fields.title).replace("\n", " ").strip() or "A title",
-        description=plain(fields.description),
-        prompt=plain(fields.prompt),
-        acceptance_criteria=tuple(filter(None, map(plain, fields.acceptance_criteria))),
-        notes=plain(fields.notes or "") or None,
+        title=" ".join(fields.title.split()) if title_fault(fields.title) is None else "A title",
+        acceptance_criteria=tuple(text for text in fields.acceptance_criteria if text.strip()),
+        notes=(fields.notes or "A note") if (fields.notes or "").strip() else "A note",
     )
-    before = replace(
-        base,
-        title="Before",
-        description=plain(base.description),
-        prompt=plain(base.prompt),
-        acceptance_criteria=tuple(map(plain, base.acceptance_criteria)),
-        notes=plain(base.notes or "") or None,
-    )
-    assert parse_form(render_form("t", new), before) == new
+    assert parse_form(render_form("t", new), base) == new
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -161,34 +151,27 @@ def test_faults_on_top_are_no_part_of_the_form(fields: TaskFields, told: list[st
     assert with_faults(once, []) == form
 
 
-def test_blank_lines_around_and_between_are_of_no_account() -> None:
-    loose = FORM.replace("\nRoutes\n", "\n\n \nRoutes\n\n\n").replace("- it is fast", "\n\n- it is fast")
-    assert parse_form(loose.replace("api.0\n", "\n  api.0  \n\n"), EMPTY) == FIELDS
-
-
-def test_remarks_may_go_and_sections_change_places() -> None:
-    head, _, tail = FORM.partition("#> notes")
-    text = "#> notes" + tail + "".join(line for line in head.splitlines(True) if "#>  " not in line)
+def test_comments_may_go_and_fields_change_places() -> None:
+    head, _, tail = FORM.partition("notes = ")
+    text = "notes = " + tail + "".join(line for line in head.splitlines(True) if not line.startswith("# W"))
     assert parse_form(text, EMPTY) == FIELDS
+
+
+def test_a_criterion_may_be_written_in_any_string_of_toml() -> None:
+    one_line = FORM.replace('"it answers"', "'''it answers'''").replace(
+        "prompt = '''\nDo", 'prompt = """\\\n  Do'
+    )
+    assert parse_form(one_line.replace("routes.\n'''", 'routes.\n"""'), EMPTY) == FIELDS
 
 
 def test_what_a_person_changes_is_changed_and_nothing_else() -> None:
     base = replace(FIELDS, prompt="Do the routes.\n", notes="", acceptance_criteria=("it answers\n", "it is"))
     form = render_form("t", base)
-    assert parse_form(form.replace("Routes\n", "Paths\n"), base) == replace(base, title="Paths")
-    assert parse_form(form.replace("- it is\n", ""), base) == replace(
+    assert parse_form(form.replace("Routes", "Paths"), base) == replace(base, title="Paths")
+    assert parse_form(form.replace('    "it is",\n', ""), base) == replace(
         base, acceptance_criteria=("it answers\n",)
     )
-    assert parse_form(form.replace("Do the routes.\n", "Do them.\n"), base).prompt == "Do them."
-
-
-def test_blank_lines_above_a_text_stay_when_another_line_changes() -> None:
-    base = replace(FIELDS, title=" Routes", prompt="\n \n  Do the routes.\n\nAll.", notes="\nFor Ada.")
-    form = render_form("t", base)
-    changed = parse_form(
-        form.replace("All.", "Both.").replace("For Ada.", "").replace("Routes", "Paths"), base
-    )
-    assert changed == replace(base, title="Paths", prompt="\n \n  Do the routes.\n\nBoth.", notes=None)
+    assert parse_form(form.replace("Do the routes.\n\n", "Do them.\n"), base).prompt == "Do them."
 
 
 def test_notes_that_are_taken_away_are_gone() -> None:
@@ -198,43 +181,45 @@ def test_notes_that_are_taken_away_are_gone() -> None:
 
 def test_every_fault_is_named() -> None:
     text = (
-        FORM.replace("#> title\n", "")
-        .replace("#> prompt\n", "#> promt\n")
-        .replace("- it answers", "* it answers")
-        .replace("#> notes", "#> description")
+        FORM.replace("title =", "titel =")
+        .replace('"it answers"', "7")
+        .replace('    "api.0"', '    ["api.0"]')
     )
     assert faults(text) == [
-        'the heading "#> description" stands twice',
-        "there is text above the first heading: 'Routes'",
-        'the heading "#> title" is missing',
-        'the heading "#> prompt" is missing',
-        'the heading "#> notes" is missing',
-        "acceptance criteria: '* it answers' begins neither with \"- \" nor with two spaces",
+        "title: Field required",
+        "acceptance_criteria.0: Input should be a valid string",
+        "deps.0: Input should be a valid string",
+        "titel: Extra inputs are not permitted",
+    ]
+    assert faults(FORM.replace('"Routes"', '""').replace('"it answers"', '""')) == [
+        "title: a task needs a title",
+        "acceptance_criteria: one is empty",
     ]
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (("Routes\n", "\n"), "title: a task needs a title"),
-        (("Routes\n", "Routes\nand more\n"), "title: write it in one line"),
-        (("- it answers", "-"), "acceptance criteria: one is empty"),
-        (("- it answers", "-it answers"), "begins neither"),
-        (("it answers", b"caf\xe9".decode(errors="surrogateescape")), "not UTF-8: '- caf\\udce9'"),
-        (("- it answers", "  it answers"), "begins neither"),
+        (('"Routes"', '"Routes\\nand more"'), "title: a title is one line of text: it contains '\\n'"),
+        (('"Routes"', "Routes"), "Invalid value: title = Routes"),
+        (('"it answers"', "it answers"), "Invalid value: it answers,"),
+        (('"it answers",', '"it answers"'), "Unclosed array: '''"),
+        (("prompt = '''", "prompt ="), "Invalid value: prompt ="),
+        (("notes = ", "title = "), "Cannot overwrite a value: '''"),
+        (("it answers", b"caf\xe9".decode(errors="surrogateescape")), "not UTF-8: '    \"caf\\udce9\",'"),
+        (("notes = '''\n'''", "notes = " + "[" * 5000), "maximum recursion depth exceeded"),
     ],
 )
-def test_values_that_are_none(change: tuple[str, str], fault: str) -> None:
-    found = faults(FORM.replace(*change))
-    assert len(found) == 1
-    assert fault in found[0]
+def test_what_cannot_be_read_is_told_with_its_line(change: tuple[str, str], fault: str) -> None:
+    (found,) = faults(FORM.replace(*change))
+    assert found.startswith(fault)
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", "#> a remark\n", "#>! a fault\r\n\r\n"])
+@pytest.mark.parametrize("text", ["", "\n \n", "# a remark\n", "#! a fault\r\n\r\n"])
 def test_an_empty_form_is_blank(text: str) -> None:
     assert is_blank(text)
 
 
-@pytest.mark.parametrize("text", ["x", "#> title\n", FORM])
+@pytest.mark.parametrize("text", ["x", "title =\n", FORM])
 def test_a_form_with_anything_in_it_is_not(text: str) -> None:
     assert not is_blank(text)

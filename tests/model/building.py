@@ -1,13 +1,13 @@
 """Small plans and runs to reason about."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from git_blackbird.model.history import History
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.recorded import parse_part
-from git_blackbird.model.run import RECORDER, Run, RunStatus
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.plan import Plan, Status, Task, new_task
+from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
 
 STAMP = "2026-01-01T00:00:00Z"
 LATER = "2026-01-02T00:00:00Z"
@@ -21,11 +21,8 @@ def task(
     parent: str | None = None,
     children: Sequence[str] = (),
 ) -> Task:
-    return Task(
-        id=TaskId(task_id),
-        title=f"Task {task_id}",
-        created_at=STAMP,
-        updated_at=STAMP,
+    return replace(
+        new_task(TaskId(task_id), f"Task {task_id}", STAMP),
         parent=None if parent is None else TaskId(parent),
         children=tuple(map(TaskId, children)),
         deps=tuple(map(TaskId, deps)),
@@ -66,7 +63,7 @@ def run(number: int = 1, status: RunStatus = RunStatus.SUCCESS, task_id: str = "
         "provider_session_ref": "session",
         **fields,
     }
-    return parse_part(Run, {**filled, "status": status})
+    return Run.from_value({**filled, "status": status})
 
 
 def history(*runs: Run) -> History:

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.graph import (
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.plan.graph import (
     Readiness,
     ancestors,
     dependents,
@@ -16,12 +18,10 @@ from git_blackbird.model.graph import (
     is_ready,
     readiness,
     subtree_leaves,
-    unmet,
+    unmet_deps,
 )
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Plan, Status
-from git_blackbird.model.standing import Standing
-from git_blackbird.model.unreadable import blocked_tasks, ready_tasks
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.unreadable import blocked_tasks, ready_tasks
 from tests.model.building import ids, plan_of, task, tree
 from tests.support import examples
 
@@ -38,7 +38,7 @@ def test_only_a_leaf_to_do_whose_dependencies_are_done_is_ready(status: Status) 
 def test_ready_tasks_come_smallest_id_first_and_parents_never() -> None:
     statuses = dict.fromkeys(["t10", "t2", "p", "a"], Status.TODO)
     plan = tree(statuses, {"a": "p"})
-    assert ids(ready_tasks(Standing(plan, {}))) == ["a", "t10", "t2"]
+    assert ids(ready_tasks(PlanState(plan, {}))) == ["a", "t10", "t2"]
     assert ids(plan.leaves()) == ["a", "t10", "t2"]
 
 
@@ -49,7 +49,7 @@ def test_readiness_gives_every_reason() -> None:
         task("c", Status.DONE),
         task("t", Status.BLOCKED, deps=["a", "b", "c"]),
     )
-    assert unmet(plan, plan.tasks[TaskId("t")]) == ("a", "b")
+    assert unmet_deps(plan, plan.tasks[TaskId("t")]) == ("a", "b")
     assert readiness(plan, plan.tasks[TaskId("t")]) == Readiness(
         (
             "its status is blocked, not todo",
@@ -57,8 +57,8 @@ def test_readiness_gives_every_reason() -> None:
             "its dependency b is failed, not done",
         ),
         (
-            "git blackbird set-status a done    # what t waits for exists after all",
-            "git blackbird set-status a todo    # do it after all",
+            "git blackbird set-status a done    # it is done, or t does not need it",
+            "git blackbird set-status a todo    # it still has to be done",
         ),
     )
 
@@ -75,7 +75,7 @@ def test_blockers_name_what_todo_leaves_wait_for() -> None:
     plan = plan_of(
         task("a", Status.SKIPPED), task("b", deps=["a"]), task("c", Status.DONE, deps=["a"]), task("d")
     )
-    assert blocked_tasks(Standing(plan, {})) == {"b": ("a",)}
+    assert blocked_tasks(PlanState(plan, {})) == {"b": ("a",)}
 
 
 def test_dependents_and_ancestors_and_leaves_below() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from git_blackbird.model.head_moves import GitProcess, HeadMove, Mover, attribute
+from git_blackbird.model.entities.head_moves import GitProcess, HeadMove, Mover, attribute
 
 RUN = "0123456789abcdef"
 SECOND = 1_000_000_000

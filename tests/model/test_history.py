@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.history import (
+from git_blackbird.model.entities.history import (
     History,
-    OwedWords,
-    finished_the_task,
-    owed_words,
-    since_done,
+    PendingMessages,
+    completed_task,
+    pending_messages,
+    runs_in_change,
     total_cost,
 )
-from git_blackbird.model.run import (
-    OVERTAKEN_BY_RETRY,
-    OVERTAKEN_BY_STATUS,
+from git_blackbird.model.entities.run import (
+    SUPERSEDED_BY_RETRY,
+    SUPERSEDED_BY_STATUS,
     DecisionState,
     Run,
     RunStatus,
@@ -47,13 +47,13 @@ def answered(number: int, status: RunStatus = RunStatus.PAUSED, **answers: str) 
         (False, {"decision_state": DecisionState.REJECTED}),
         (False, {"status": RunStatus.FAILED}),
         (False, {"status": RunStatus.PAUSED}),
-        (True, {"status": RunStatus.PAUSED, "superseded_by": f"{OVERTAKEN_BY_STATUS}done"}),
-        (False, {"status": RunStatus.PAUSED, "superseded_by": f"{OVERTAKEN_BY_STATUS}todo"}),
-        (False, {"decision_state": DecisionState.REJECTED, "superseded_by": OVERTAKEN_BY_RETRY}),
+        (True, {"status": RunStatus.PAUSED, "superseded_by": f"{SUPERSEDED_BY_STATUS}done"}),
+        (False, {"status": RunStatus.PAUSED, "superseded_by": f"{SUPERSEDED_BY_STATUS}todo"}),
+        (False, {"decision_state": DecisionState.REJECTED, "superseded_by": SUPERSEDED_BY_RETRY}),
     ],
 )
 def test_which_runs_finish_a_task(finishes: bool, fields: dict[str, Any]) -> None:
-    assert finished_the_task(run(1, **fields)) == finishes
+    assert completed_task(run(1, **fields)) == finishes
 
 
 def test_latest_newest_and_live_are_no_reviewers() -> None:
@@ -66,10 +66,10 @@ def test_latest_newest_and_live_are_no_reviewers() -> None:
 
 def test_the_change_begins_after_the_last_run_that_finished_the_task() -> None:
     first, second, third = run(1), run(2, RunStatus.FAILED), run(3, decision_state=DecisionState.PENDING)
-    assert since_done(history(first)) == (first,)
-    assert since_done(history(first, second)) == (second,)
-    assert since_done(history(first, second, third)) == (second, third)
-    assert since_done(history()) == ()
+    assert runs_in_change(history(first)) == (first,)
+    assert runs_in_change(history(first, second)) == (second,)
+    assert runs_in_change(history(first, second, third)) == (second, third)
+    assert runs_in_change(history()) == ()
 
 
 def test_requests_messages_and_answers_are_owed_oldest_first_and_once() -> None:
@@ -79,26 +79,26 @@ def test_requests_messages_and_answers_are_owed_oldest_first_and_once() -> None:
         asks(3, "db"),
         answered(4, db="postgres"),
     )
-    owed = owed_words(told)
+    owed = pending_messages(told)
     assert owed.texts == ("be quick", "more tests")
     assert [(one.id, one.prompt) for one in owed.questions] == [("db", "db of 3?")]
     assert [(one.id, one.value) for one in owed.answers] == [("db", "postgres")]
 
 
 def test_an_overtaken_request_stays_owed_and_an_overtaken_decision_does_not() -> None:
-    gone: dict[str, Any] = {"superseded_at": LATER, "superseded_by": OVERTAKEN_BY_RETRY}
+    gone: dict[str, Any] = {"superseded_at": LATER, "superseded_by": SUPERSEDED_BY_RETRY}
     told = history(
         run(1, decision_state=CHANGES, decision_feedback="more tests", **gone),
         run(2, decision_state=DecisionState.REJECTED, decision_feedback="superseded by retry", **gone),
     )
-    assert owed_words(told).texts == ("more tests",)
+    assert pending_messages(told).texts == ("more tests",)
 
 
 def test_an_id_that_is_asked_again_keeps_each_answer_with_its_question() -> None:
     told = history(asks(1, "q1", "x"), answered(2, q1="postgres", x="yes"), asks(3, "q1"))
-    halfway = owed_words(told)
+    halfway = pending_messages(told)
     assert [one.prompt for one in halfway.questions] == ["q1 of 1?", "x of 1?"]
-    whole = owed_words(history(*told.runs, answered(4, q1="80")))
+    whole = pending_messages(history(*told.runs, answered(4, q1="80")))
     assert {one.id: one.prompt for one in whole.questions} == {
         "q1 (0000000000000001)": "q1 of 1?",
         "x": "x of 1?",
@@ -113,30 +113,30 @@ def test_an_id_that_is_asked_again_keeps_each_answer_with_its_question() -> None
 
 def test_the_last_answer_to_one_question_counts() -> None:
     told = history(asks(1, "q"), answered(2, RunStatus.FAILED, q="no"), answered(3, q="yes"))
-    assert [one.value for one in owed_words(told).answers] == ["yes"]
+    assert [one.value for one in pending_messages(told).answers] == ["yes"]
 
 
 def test_an_answer_whose_question_is_gone_is_still_told() -> None:
-    owed = owed_words(history(answered(1, q="yes")))
+    owed = pending_messages(history(answered(1, q="yes")))
     assert (owed.questions, [one.value for one in owed.answers]) == ((), ["yes"])
 
 
 def test_owed_words_are_true_when_there_is_something_to_say() -> None:
-    assert not OwedWords()
-    assert OwedWords(("more",))
+    assert not PendingMessages()
+    assert PendingMessages(("more",))
 
 
 STATUSES = st.sampled_from([status for status in RunStatus if status != RunStatus.RUNNING])
 DECISIONS = st.none() | st.sampled_from(list(DecisionState))
 OVERTAKEN = st.sampled_from(
-    [None, OVERTAKEN_BY_RETRY, f"{OVERTAKEN_BY_STATUS}done", f"{OVERTAKEN_BY_STATUS}todo"]
+    [None, SUPERSEDED_BY_RETRY, f"{SUPERSEDED_BY_STATUS}done", f"{SUPERSEDED_BY_STATUS}todo"]
 )
 LEGS = st.lists(st.tuples(STATUSES, DECISIONS, OVERTAKEN, st.booleans()), max_size=8)
 
 
-def _told(number: int, leg: tuple[RunStatus, DecisionState | None, str | None, bool]) -> Run:
+def _told(number: int, drawn: tuple[RunStatus, DecisionState | None, str | None, bool]) -> Run:
     """A run that says its number in every way a run can be told something."""
-    status, decision, overtaken, is_review = leg
+    status, decision, overtaken, is_review = drawn
     return run(
         number,
         status,
@@ -154,11 +154,11 @@ def _told(number: int, leg: tuple[RunStatus, DecisionState | None, str | None, b
 @given(LEGS)
 @settings(max_examples=examples(300), deadline=None)
 def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]) -> None:
-    runs = [_told(number, leg) for number, leg in enumerate(legs, start=1)]
+    runs = [_told(number, drawn) for number, drawn in enumerate(legs, start=1)]
     own = [one for one in runs if not one.is_review]
-    ends = [place for place, one in enumerate(own) if finished_the_task(one)]
+    ends = [place for place, one in enumerate(own) if completed_task(one)]
     after = own[ends[-1] + 1 :] if ends else own
-    owed = owed_words(History(tuple(runs)))
+    owed = pending_messages(History(tuple(runs)))
     expected = [text for one in after for text in (one.message, one.decision_feedback) if text]
     assert list(owed.texts) == expected
     assert [one.value for one in owed.answers] == [answer.value for one in after for answer in one.answers]
@@ -167,13 +167,13 @@ def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]
 @given(LEGS)
 @settings(max_examples=examples(200), deadline=None)
 def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None:
-    runs = tuple(_told(number, leg) for number, leg in enumerate(legs, start=1))
+    runs = tuple(_told(number, drawn) for number, drawn in enumerate(legs, start=1))
     told = History(runs)
-    change = since_done(told)
+    change = runs_in_change(told)
     assert change == told.own[len(told.own) - len(change) :]
-    assert not any(map(finished_the_task, change[:-1]))
+    assert not any(map(completed_task, change[:-1]))
     before = told.own[: len(told.own) - len(change)]
-    assert not before or finished_the_task(before[-1])
+    assert not before or completed_task(before[-1])
     assert (change == ()) == (told.own == ())
 
 

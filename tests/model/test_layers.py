@@ -1,5 +1,12 @@
-from git_blackbird.model.layers import EVERYWHERE, HERE, KeyLayers, Standing, layers_of, unknown_names
-from git_blackbird.model.settings import Given, Layer, Settings, merge_layers
+from git_blackbird.model.config.layers import (
+    EVERYWHERE,
+    HERE,
+    KeyLayers,
+    ValueEffect,
+    layers_of,
+    unknown_names,
+)
+from git_blackbird.model.config.settings import Layer, RawSetting, Settings, merge_layers
 
 MINUTES, PATH = "execution.timeoutMinutes", "claude.path"
 
@@ -7,30 +14,30 @@ MINUTES, PATH = "execution.timeoutMinutes", "claude.path"
 def settings() -> Settings:
     return merge_layers(
         [
-            Given(MINUTES, "1440", Layer.GIT_GLOBAL, "git global"),
-            Given(MINUTES.upper(), "soon", Layer.GIT_LOCAL, "git local"),
-            Given(MINUTES, 9999, Layer.PROJECT, "project"),
-            Given(MINUTES, 7, Layer.GLOBAL, "mine"),
-            Given(PATH, "./evil", Layer.PROJECT, "project"),
-            Given("Agnet", "x", Layer.PROJECT, "project"),
-            Given("agnet", "y", Layer.GLOBAL, "mine"),
-            Given("agent", "claude", Layer.GIT_LOCAL, "first"),
-            Given("agent", "demo", Layer.GIT_LOCAL, "second"),
+            RawSetting(MINUTES, "1440", Layer.GIT_GLOBAL, "git global"),
+            RawSetting(MINUTES.upper(), "soon", Layer.GIT_LOCAL, "git local"),
+            RawSetting(MINUTES, 9999, Layer.PROJECT, "project"),
+            RawSetting(MINUTES, 7, Layer.GLOBAL, "mine"),
+            RawSetting(PATH, "./evil", Layer.PROJECT, "project"),
+            RawSetting("Agnet", "x", Layer.PROJECT, "project"),
+            RawSetting("agnet", "y", Layer.GLOBAL, "mine"),
+            RawSetting("agent", "claude", Layer.GIT_LOCAL, "first"),
+            RawSetting("agent", "demo", Layer.GIT_LOCAL, "second"),
         ]
     )
 
 
-def standings(layers: KeyLayers) -> list[tuple[str, object, Standing]]:
-    return [(told.given.origin, told.value, standing) for told, standing in layers.standings()]
+def standings(layers: KeyLayers) -> list[tuple[str, object, ValueEffect]]:
+    return [(told.given.origin, told.value, state) for told, state in layers.effects()]
 
 
 def test_layers_of_a_key_come_strongest_first_with_what_becomes_of_them() -> None:
     layers = layers_of(settings(), MINUTES)
     assert standings(layers) == [
-        ("git local", None, Standing.IGNORED),
-        ("project", 1440, Standing.APPLIED),
-        ("git global", 1440, Standing.OVERRULED),
-        ("mine", 7, Standing.OVERRULED),
+        ("git local", None, ValueEffect.IGNORED),
+        ("project", 1440, ValueEffect.APPLIED),
+        ("git global", 1440, ValueEffect.OVERRULED),
+        ("mine", 7, ValueEffect.OVERRULED),
     ]
     assert layers.applied is not None
     assert (layers.applied.value, layers.applied.origin) == (1440, "project")
@@ -38,24 +45,24 @@ def test_layers_of_a_key_come_strongest_first_with_what_becomes_of_them() -> Non
 
 
 def test_what_takes_a_protection_away_is_weaker() -> None:
-    given = [Given(MINUTES, 60, Layer.PROJECT, "project"), Given(MINUTES, 7, Layer.GLOBAL, "mine")]
+    given = [RawSetting(MINUTES, 60, Layer.PROJECT, "project"), RawSetting(MINUTES, 7, Layer.GLOBAL, "mine")]
     layers = layers_of(merge_layers(given), MINUTES)
-    assert standings(layers) == [("project", 60, Standing.WEAKER), ("mine", 7, Standing.APPLIED)]
+    assert standings(layers) == [("project", 60, ValueEffect.WEAKER), ("mine", 7, ValueEffect.APPLIED)]
     here = layers.of(HERE)
     assert here is not None
     assert (here.given.origin, here.is_valid, layers.is_faulty) == ("project", False, True)
-    layers = layers_of(merge_layers([*given, Given(MINUTES, "90", Layer.GIT_LOCAL, "clone")]), MINUTES)
+    layers = layers_of(merge_layers([*given, RawSetting(MINUTES, "90", Layer.GIT_LOCAL, "clone")]), MINUTES)
     assert standings(layers) == [
-        ("clone", 90, Standing.APPLIED),
-        ("project", 60, Standing.OVERRULED),
-        ("mine", 7, Standing.OVERRULED),
+        ("clone", 90, ValueEffect.APPLIED),
+        ("project", 60, ValueEffect.OVERRULED),
+        ("mine", 7, ValueEffect.OVERRULED),
     ]
 
 
 def test_of_two_values_in_one_layer_the_later_counts() -> None:
     assert standings(layers_of(settings(), "agent")) == [
-        ("second", "demo", Standing.APPLIED),
-        ("first", "claude", Standing.OVERRULED),
+        ("second", "demo", ValueEffect.APPLIED),
+        ("first", "claude", ValueEffect.OVERRULED),
     ]
 
 
@@ -75,7 +82,7 @@ def test_names_that_are_no_keys_are_named_once_and_count_for_nothing() -> None:
     assert unknown_names(settings()) == ("Agnet",)
     layers = layers_of(settings(), "Agnet")
     assert (layers.key, layers.applied) == (None, None)
-    assert standings(layers) == [("project", None, Standing.IGNORED), ("mine", None, Standing.IGNORED)]
+    assert standings(layers) == [("project", None, ValueEffect.IGNORED), ("mine", None, ValueEffect.IGNORED)]
 
 
 def test_the_default_counts_where_nothing_is_told() -> None:

@@ -6,23 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.model.findings import (
-    Action,
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.entities.findings import (
     Confidence,
     Finding,
+    FollowUp,
     MergedReview,
-    MinorNote,
-    Overall,
+    MergedVerdict,
+    MinorIssue,
+    ReviewerSummary,
     ReviewerVerdict,
     ReviewResult,
     Severity,
-    SideResult,
     Source,
     finding_order,
 )
-from git_blackbird.model.ids import RunId
-from git_blackbird.model.merge import MAX_LINES_APART, TYPES_THAT_ASK_FOR_MORE, merge
-from git_blackbird.model.recorded import parse_part, plain
+from git_blackbird.model.rules.merge import MAX_LINES_APART, TYPES_THAT_ASK_FOR_MORE, merge
 
 APPROVED, MINOR, ISSUES = ReviewerVerdict
 CRITICAL, IMPORTANT = Severity
@@ -55,39 +54,47 @@ CODE_IMPORTANT = _finding(Source.CODE, IMPORTANT, 90)
 @pytest.mark.parametrize(
     ("spec", "code", "overall", "action"),
     [
-        (_spec(APPROVED), _code(APPROVED), Overall.APPROVED, Action.PROCEED),
-        (_spec(APPROVED), _code(MINOR), Overall.APPROVED_WITH_MINOR, Action.PROCEED_WITH_NOTES),
-        (_spec(ISSUES, SPEC_IMPORTANT), _code(MINOR), Overall.ISSUES, Action.FIX_AND_REREVIEW),
-        (_spec(APPROVED), _code(ISSUES, CODE_IMPORTANT), Overall.ISSUES, Action.FIX_AND_REREVIEW),
+        (_spec(APPROVED), _code(APPROVED), MergedVerdict.APPROVED, FollowUp.PROCEED),
+        (_spec(APPROVED), _code(MINOR), MergedVerdict.APPROVED_WITH_MINOR, FollowUp.PROCEED_WITH_NOTES),
+        (_spec(ISSUES, SPEC_IMPORTANT), _code(MINOR), MergedVerdict.ISSUES, FollowUp.FIX_AND_REREVIEW),
+        (_spec(APPROVED), _code(ISSUES, CODE_IMPORTANT), MergedVerdict.ISSUES, FollowUp.FIX_AND_REREVIEW),
         (
             _spec(ISSUES, SPEC_IMPORTANT),
             _code(ISSUES, CODE_CRITICAL),
-            Overall.CODE_CRITICAL,
-            Action.FIX_AND_REREVIEW,
+            MergedVerdict.CODE_CRITICAL,
+            FollowUp.FIX_AND_REREVIEW,
         ),
         (
             _spec(ISSUES, SPEC_CRITICAL),
             _code(ISSUES, CODE_CRITICAL),
-            Overall.SPEC_CRITICAL,
-            Action.FIX_AND_REREVIEW,
+            MergedVerdict.SPEC_CRITICAL,
+            FollowUp.FIX_AND_REREVIEW,
         ),
         # Approvals with issues count by their issues, issues without one are no approval.
-        (_spec(APPROVED, SPEC_CRITICAL), _code(APPROVED), Overall.SPEC_CRITICAL, Action.FIX_AND_REREVIEW),
-        (_spec(APPROVED), _code(MINOR, CODE_IMPORTANT), Overall.ISSUES, Action.FIX_AND_REREVIEW),
-        (_spec(ISSUES), _code(APPROVED), Overall.ISSUES, Action.FIX_AND_REREVIEW),
-        (_spec(APPROVED), _code(ISSUES), Overall.ISSUES, Action.FIX_AND_REREVIEW),
+        (
+            _spec(APPROVED, SPEC_CRITICAL),
+            _code(APPROVED),
+            MergedVerdict.SPEC_CRITICAL,
+            FollowUp.FIX_AND_REREVIEW,
+        ),
+        (_spec(APPROVED), _code(MINOR, CODE_IMPORTANT), MergedVerdict.ISSUES, FollowUp.FIX_AND_REREVIEW),
+        (_spec(ISSUES), _code(APPROVED), MergedVerdict.ISSUES, FollowUp.FIX_AND_REREVIEW),
+        (_spec(APPROVED), _code(ISSUES), MergedVerdict.ISSUES, FollowUp.FIX_AND_REREVIEW),
         # A review that is missing is never an approval.
         (None, None, None, None),
         (_spec(APPROVED), None, None, None),
         (None, _code(APPROVED), None, None),
         (None, _code(MINOR), None, None),
-        (_spec(ISSUES, SPEC_IMPORTANT), None, Overall.ISSUES, None),
-        (_spec(ISSUES, SPEC_CRITICAL), None, Overall.SPEC_CRITICAL, None),
-        (None, _code(ISSUES, CODE_CRITICAL), Overall.CODE_CRITICAL, None),
+        (_spec(ISSUES, SPEC_IMPORTANT), None, MergedVerdict.ISSUES, None),
+        (_spec(ISSUES, SPEC_CRITICAL), None, MergedVerdict.SPEC_CRITICAL, None),
+        (None, _code(ISSUES, CODE_CRITICAL), MergedVerdict.CODE_CRITICAL, None),
     ],
 )
 def test_the_rule_of_the_document(
-    spec: ReviewResult | None, code: ReviewResult | None, overall: Overall | None, action: Action | None
+    spec: ReviewResult | None,
+    code: ReviewResult | None,
+    overall: MergedVerdict | None,
+    action: FollowUp | None,
 ) -> None:
     merged = merge(spec, code)
     assert (merged.overall, merged.action) == (overall, action)
@@ -97,23 +104,23 @@ def test_a_merged_review_is_ordered_by_priority_and_tells_both_sides() -> None:
     spec = _result(
         Source.SPEC, ISSUES, SPEC_IMPORTANT, SPEC_CRITICAL, confidence=Confidence.HIGH, summary="No."
     )
-    code = _result(Source.CODE, APPROVED, CODE_IMPORTANT, CODE_CRITICAL, minor=(MinorNote(description="n"),))
+    code = _result(Source.CODE, APPROVED, CODE_IMPORTANT, CODE_CRITICAL, minor=(MinorIssue(description="n"),))
     merged = merge(spec, code)
-    assert merged.spec == SideResult(verdict=ISSUES, confidence=Confidence.HIGH, summary="No.")
-    assert merged.code == SideResult(verdict=ISSUES)
+    assert merged.spec == ReviewerSummary(verdict=ISSUES, confidence=Confidence.HIGH, summary="No.")
+    assert merged.code == ReviewerSummary(verdict=ISSUES)
     ordered = (SPEC_CRITICAL, CODE_CRITICAL, SPEC_IMPORTANT, CODE_IMPORTANT)
     assert merged.findings == ordered
     assert [(group.findings, group.priority) for group in merged.groups] == [
         ((one,), priority) for priority, one in enumerate(ordered, start=1)
     ]
-    assert (merged.conflicts, merged.minor) == ((), (MinorNote(description="n"),))
+    assert (merged.conflicts, merged.minor) == ((), (MinorIssue(description="n"),))
     assert merged.missing == ()
     assert merge(None, code).missing == (Source.SPEC,)
 
 
 def test_runs_are_named_for_the_sides_that_are_there() -> None:
     merged = merge(_spec(APPROVED), None).with_runs(RunId("01"), RunId("02"))
-    assert (merged.spec, merged.code) == (SideResult(verdict=APPROVED, run_id=RunId("01")), None)
+    assert (merged.spec, merged.code) == (ReviewerSummary(verdict=APPROVED, run_id=RunId("01")), None)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +189,7 @@ def test_what_is_elsewhere_asks_for_no_more_or_is_of_the_same_review_is_no_confl
 
 
 def test_what_is_told_twice_counts_once() -> None:
-    note = MinorNote(description="n")
+    note = MinorIssue(description="n")
     code = _result(Source.CODE, ISSUES, CODE_IMPORTANT, CODE_IMPORTANT, minor=(note, note))
     merged = merge(_spec(APPROVED), code)
     assert (merged.findings, merged.minor) == ((CODE_IMPORTANT,), (note,))
@@ -202,11 +209,8 @@ def _results(source: Source) -> st.SearchStrategy[ReviewResult]:
         description=st.sampled_from(["x", "y"]),
         file=_FILES,
         line=_LINES,
-        unknown=st.just({}),
     )
-    notes = st.builds(
-        MinorNote, description=st.sampled_from(["x", "y"]), file=_FILES, line=_LINES, unknown=st.just({})
-    )
+    notes = st.builds(MinorIssue, description=st.sampled_from(["x", "y"]), file=_FILES, line=_LINES)
     return st.builds(
         ReviewResult,
         source=st.just(source),
@@ -216,7 +220,6 @@ def _results(source: Source) -> st.SearchStrategy[ReviewResult]:
         minor=st.lists(notes, max_size=3).map(tuple),
         checked=st.just(()),
         summary=st.sampled_from(["", "s"]),
-        unknown=st.just({}),
     )
 
 
@@ -250,7 +253,7 @@ def test_any_order_of_issues_merges_to_the_same(
 def test_the_verdict_is_that_of_the_rule(spec: ReviewResult | None, code: ReviewResult | None) -> None:
     merged = merge(spec, code)
     assert merged.overall == _expected_overall(spec, code)
-    if merged.action in {Action.PROCEED, Action.PROCEED_WITH_NOTES}:
+    if merged.action in {FollowUp.PROCEED, FollowUp.PROCEED_WITH_NOTES}:
         assert spec is not None
         assert code is not None
         assert (spec.verdict, spec.findings, code.findings) in {(APPROVED, (), ()), (MINOR, (), ())}
@@ -258,19 +261,19 @@ def test_the_verdict_is_that_of_the_rule(spec: ReviewResult | None, code: Review
     assert (merged.action is None) == (spec is None or code is None)
 
 
-def _expected_overall(spec: ReviewResult | None, code: ReviewResult | None) -> Overall | None:
+def _expected_overall(spec: ReviewResult | None, code: ReviewResult | None) -> MergedVerdict | None:
     """Spec 4's rule, line by line."""
     spec_issues = spec.findings if spec else ()
     code_issues = code.findings if code else ()
     if any(one.severity is CRITICAL for one in spec_issues):
-        return Overall.SPEC_CRITICAL
+        return MergedVerdict.SPEC_CRITICAL
     if any(one.severity is CRITICAL for one in code_issues):
-        return Overall.CODE_CRITICAL
+        return MergedVerdict.CODE_CRITICAL
     if spec_issues or code_issues or any(one and one.verdict is ISSUES for one in (spec, code)):
-        return Overall.ISSUES
+        return MergedVerdict.ISSUES
     if spec is None or code is None:
         return None
-    return Overall.APPROVED_WITH_MINOR if code.verdict is MINOR else Overall.APPROVED
+    return MergedVerdict.APPROVED_WITH_MINOR if code.verdict is MINOR else MergedVerdict.APPROVED
 
 
 @given(SPECS, CODES)
@@ -312,13 +315,13 @@ def test_results_are_the_same_after_they_were_kept(
     spec: ReviewResult | None, code: ReviewResult | None
 ) -> None:
     merged = merge(spec, code)
-    assert parse_part(MergedReview, json.loads(json.dumps(plain(merged)))) == merged
+    assert MergedReview.from_value(json.loads(json.dumps(merged.to_json()))) == merged
     for result in (spec, code):
-        assert result is None or parse_part(ReviewResult, json.loads(json.dumps(plain(result)))) == result
+        assert result is None or ReviewResult.from_value(json.loads(json.dumps(result.to_json()))) == result
 
 
 def test_notes_that_differ_in_an_empty_place_alone_have_an_order() -> None:
-    notes = (MinorNote(description="y", file=""), MinorNote(description="y"))
+    notes = (MinorIssue(description="y", file=""), MinorIssue(description="y"))
     for minor in (notes, notes[::-1]):
         code = ReviewResult(source=Source.CODE, verdict=ReviewerVerdict.APPROVED_WITH_MINOR, minor=minor)
         assert merge(None, code).minor == notes[::-1]

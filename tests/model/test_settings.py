@@ -5,18 +5,20 @@ import shlex
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
-from git_blackbird.model.keys import KEYS, Kind
-from git_blackbird.model.settings import (
-    Given,
+from git_blackbird.model.config.keys import KEYS, ValueType
+from git_blackbird.model.config.settings import (
+    ConfigProblem,
     Layer,
-    Problem,
+    RawSetting,
     Settings,
     find_key,
     flatten,
     merge_layers,
     nearest_key,
     quoted_for_git,
+    value_type,
 )
 from tests.support import examples
 
@@ -26,10 +28,10 @@ MINUTES = "execution.timeoutMinutes"
 
 
 def told(key: str, value: object, layer: Layer = Layer.GIT_LOCAL) -> Settings:
-    return merge_layers([Given(key, value, layer, "somewhere")])
+    return merge_layers([RawSetting(key, value, layer, "somewhere")])
 
 
-def the_problem(found: Settings) -> Problem:
+def the_problem(found: Settings) -> ConfigProblem:
     (problem,) = found.problems
     return problem
 
@@ -40,15 +42,14 @@ def test_every_key_has_a_default_of_its_own_kind_within_its_range() -> None:
     for name, key in KEYS.items():
         setting = found.values[name]
         assert (setting.value, setting.layer) == (key.default, Layer.DEFAULT)
-        if key.kind is Kind.INTEGER:
-            assert isinstance(key.default, int)
-            assert key.low <= key.default <= key.high
+        if key.default is not None:
+            assert TypeAdapter(value_type(key)).validate_python(key.default, strict=True) == key.default
 
 
 def test_each_layer_wins_over_the_weaker_ones_and_says_where_it_is_from() -> None:
-    given_values = [Given(MINUTES, str(layer + 1), layer, f"from {layer.name}") for layer in LAYERS]
+    given_values = [RawSetting(MINUTES, str(layer + 1), layer, f"from {layer.name}") for layer in LAYERS]
     given_values = [
-        Given(one.key, int(str(one.value)), one.layer, one.origin)
+        RawSetting(one.key, int(str(one.value)), one.layer, one.origin)
         if one.layer in {Layer.PROJECT, Layer.GLOBAL}
         else one
         for one in given_values
@@ -61,7 +62,7 @@ def test_each_layer_wins_over_the_weaker_ones_and_says_where_it_is_from() -> Non
 
 
 def test_the_last_value_within_a_layer_counts_as_in_git() -> None:
-    twice = [Given(MINUTES, value, Layer.GIT_LOCAL, "git") for value in ("5", "6")]
+    twice = [RawSetting(MINUTES, value, Layer.GIT_LOCAL, "git") for value in ("5", "6")]
     assert merge_layers(twice).number(MINUTES) == 6
 
 
@@ -119,7 +120,7 @@ def test_what_is_out_of_range_is_clamped_with_a_warning(text: str, value: int) -
 
 def test_a_clamped_value_still_wins_over_weaker_layers() -> None:
     found = merge_layers(
-        [Given(MINUTES, 0, Layer.PROJECT, "project"), Given(MINUTES, 30, Layer.GLOBAL, "global")]
+        [RawSetting(MINUTES, 0, Layer.PROJECT, "project"), RawSetting(MINUTES, 30, Layer.GLOBAL, "global")]
     )
     assert (found.number(MINUTES), found.values[MINUTES].origin) == (1, "project")
 
@@ -199,7 +200,7 @@ def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
 @pytest.mark.parametrize("name", UNSAFE)
 def test_the_project_file_cannot_choose_what_runs_here(name: str) -> None:
     found = told(
-        name.upper(), ["x; rm"] if KEYS[name].kind is Kind.WORDS else "evil; rm -rf ~", Layer.PROJECT
+        name.upper(), ["x; rm"] if KEYS[name].kind is ValueType.WORDS else "evil; rm -rf ~", Layer.PROJECT
     )
     problem = the_problem(found)
     assert found.values[name].layer == Layer.DEFAULT
@@ -231,8 +232,8 @@ def test_a_file_becomes_dotted_keys() -> None:
         "tui": {},
     }
     assert flatten(document, Layer.PROJECT, "f") == [
-        Given("agent", "demo", Layer.PROJECT, "f"),
-        Given(STOP, {"deep": 1}, Layer.PROJECT, "f"),
+        RawSetting("agent", "demo", Layer.PROJECT, "f"),
+        RawSetting(STOP, {"deep": 1}, Layer.PROJECT, "f"),
     ]
 
 
@@ -249,17 +250,17 @@ NAMES = st.sampled_from(sorted(KEYS)) | st.text(max_size=10)
 def test_whatever_is_configured_every_key_keeps_a_usable_value(
     values: list[tuple[str, object, Layer]],
 ) -> None:
-    found = merge_layers([Given(name, value, layer, "x") for name, value, layer in values])
+    found = merge_layers([RawSetting(name, value, layer, "x") for name, value, layer in values])
     for name, key in KEYS.items():
         setting = found.values[name]
         match key.kind:
-            case Kind.BOOLEAN:
+            case ValueType.BOOLEAN:
                 assert isinstance(found.flag(name), bool)
-            case Kind.INTEGER:
-                assert key.low <= found.number(name) <= key.high
-            case Kind.TEXT:
+            case ValueType.INTEGER:
+                assert key.min <= found.number(name) <= key.max
+            case ValueType.TEXT:
                 assert found.text(name) is None or isinstance(setting.value, str)
-            case Kind.WORDS:
+            case ValueType.WORDS:
                 assert all(isinstance(word, str) for word in found.words(name))
     assert all(str(problem) and problem.hint for problem in found.problems)
 
@@ -292,9 +293,11 @@ def test_every_key_that_protects_is_known_to() -> None:
 def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, layer: Layer) -> None:
     loose, strict = PROTECTING[name]
 
-    def merged(project: object, user: object, *more: Given) -> Settings:
+    def merged(project: object, user: object, *more: RawSetting) -> Settings:
         said = str(user).lower() if layer is Layer.GIT_GLOBAL else user
-        return merge_layers([Given(name, project, Layer.PROJECT, "p"), Given(name, said, layer, "u"), *more])
+        return merge_layers(
+            [RawSetting(name, project, Layer.PROJECT, "p"), RawSetting(name, said, layer, "u"), *more]
+        )
 
     weaker, stricter, same = merged(loose, strict), merged(strict, loose), merged(strict, strict)
     assert (weaker.values[name].value, weaker.values[name].origin) == (strict, "u")
@@ -309,23 +312,23 @@ def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, lay
         assert found.problems == ()
     for here in (Layer.FLAG, Layer.GIT_LOCAL):
         said = str(loose).lower() if here is Layer.GIT_LOCAL else loose
-        settled = merged(loose, strict, Given(name, said, here, "here"))
+        settled = merged(loose, strict, RawSetting(name, said, here, "here"))
         assert (settled.values[name].value, settled.values[name].origin) == (loose, "here")
         assert settled.problems == ()
 
 
 def test_where_the_user_set_nothing_the_project_counts() -> None:
     for name, (loose, _) in PROTECTING.items():
-        settings = merge_layers([Given(name, loose, Layer.PROJECT, "p")])
+        settings = merge_layers([RawSetting(name, loose, Layer.PROJECT, "p")])
         assert (settings.values[name].value, settings.problems) == (loose, ())
 
 
 def test_of_the_users_own_values_the_stronger_one_is_compared_whatever_the_weaker_says() -> None:
     settings = merge_layers(
         [
-            Given("reviews.mode", "off", Layer.PROJECT, "p"),
-            Given("reviews.mode", "off", Layer.GIT_GLOBAL, "git"),
-            Given("reviews.mode", "parallel", Layer.GLOBAL, "file"),
+            RawSetting("reviews.mode", "off", Layer.PROJECT, "p"),
+            RawSetting("reviews.mode", "off", Layer.GIT_GLOBAL, "git"),
+            RawSetting("reviews.mode", "parallel", Layer.GLOBAL, "file"),
         ]
     )
     assert (settings.values["reviews.mode"].origin, settings.problems) == ("p", ())
@@ -334,9 +337,9 @@ def test_of_the_users_own_values_the_stronger_one_is_compared_whatever_the_weake
 def test_of_two_spellings_in_a_project_the_one_that_is_not_weaker_counts() -> None:
     settings = merge_layers(
         [
-            Given("reviews.timeoutSeconds", 30, Layer.PROJECT, "p"),
-            Given("REVIEWS.timeoutSeconds", 3600, Layer.PROJECT, "p"),
-            Given("reviews.timeoutSeconds", 60, Layer.GLOBAL, "u"),
+            RawSetting("reviews.timeoutSeconds", 30, Layer.PROJECT, "p"),
+            RawSetting("REVIEWS.timeoutSeconds", 3600, Layer.PROJECT, "p"),
+            RawSetting("reviews.timeoutSeconds", 60, Layer.GLOBAL, "u"),
         ]
     )
     assert settings.values["reviews.timeoutSeconds"].value == 30

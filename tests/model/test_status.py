@@ -2,31 +2,31 @@
 
 import pytest
 
-from git_blackbird.model.gate import Gate, Moment
-from git_blackbird.model.history import History, RecordFault
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Plan, Status
-from git_blackbird.model.run import (
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.history import History, RecordError
+from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.run import (
     APPROVALS,
-    OVERTAKEN_BY_RETRY,
-    OVERTAKEN_BY_UNAVAILABLE,
     REVIEWER_TYPES,
+    SUPERSEDED_BY_RETRY,
+    SUPERSEDED_BY_UNAVAILABLE,
     DecisionState,
     RunStatus,
     RunType,
 )
-from git_blackbird.model.status import (
+from git_blackbird.model.rules.review_gate import ReviewGate, Transition
+from git_blackbird.model.rules.status import (
+    apply_gates,
     apply_statuses,
     derive_leaf,
     derive_leaves,
-    settled_parents,
     status_of_run,
 )
 from tests.model.building import LATER, STAMP, histories, history, plan_of, run, statuses, task, tree
 
 TODO, DONE, IN_PROGRESS = Status.TODO, Status.DONE, Status.IN_PROGRESS
 WAITING, FAILED, SKIPPED = Status.WAITING_USER, Status.FAILED, Status.SKIPPED
-OFF = Gate(is_on=False, histories={})
+OFF = ReviewGate(is_on=False, histories={})
 
 _SUCCESS = {
     None: DONE,
@@ -74,7 +74,7 @@ def test_each_row(run_status: RunStatus, decision: DecisionState | None, expecte
 def test_a_superseded_run_says_nothing(
     run_status: RunStatus, decision: DecisionState | None, expected: Status
 ) -> None:
-    gone = run(2, run_status, decision_state=decision, superseded_at=LATER, superseded_by=OVERTAKEN_BY_RETRY)
+    gone = run(2, run_status, decision_state=decision, superseded_at=LATER, superseded_by=SUPERSEDED_BY_RETRY)
     for stored in Status:
         assert derive_leaf(task("t", stored), history(gone)) == stored
     counts = run(1, RunStatus.PAUSED)
@@ -102,12 +102,12 @@ def test_the_go_programs_plan_stands_but_for_open_decisions(
 
 
 def test_nothing_is_derived_beside_a_record_that_cannot_be_read() -> None:
-    unsure = History((run(1, RunStatus.FAILED),), (RecordFault("runs/t/x.json", "is empty"),))
+    unsure = History((run(1, RunStatus.FAILED),), (RecordError("runs/t/x.json", "is empty"),))
     assert derive_leaf(task("t", DONE), unsure) == DONE
 
 
 def test_a_start_that_never_was_leaves_the_task_to_do() -> None:
-    void = run(1, RunStatus.FAILED, superseded_at=LATER, superseded_by=OVERTAKEN_BY_UNAVAILABLE)
+    void = run(1, RunStatus.FAILED, superseded_at=LATER, superseded_by=SUPERSEDED_BY_UNAVAILABLE)
     assert derive_leaf(task("t", IN_PROGRESS), history(void)) == TODO
     assert derive_leaf(task("t", SKIPPED), history(void)) == SKIPPED
     assert derive_leaf(task("t", IN_PROGRESS), history(run(0, RunStatus.FAILED), void)) == FAILED
@@ -121,7 +121,7 @@ def test_only_leaves_of_this_plan_whose_status_differs_are_named() -> None:
 
 def moved(plan: Plan, **wanted: Status) -> dict[str, str]:
     after = apply_statuses(
-        plan, {TaskId(name): status for name, status in wanted.items()}, Moment(LATER, OFF)
+        plan, {TaskId(name): status for name, status in wanted.items()}, Transition(LATER, OFF)
     )
     for name, one in after.tasks.items():
         changed = one.status != plan.tasks[name].status
@@ -199,12 +199,12 @@ def test_a_parent_that_someone_set_aside_stays_so_until_its_children_are_done(st
 
 def test_settling_marks_parents_from_the_leaves_up() -> None:
     plan = tree({"top": IN_PROGRESS, "mid": TODO, "a": DONE, "b": DONE, "c": DONE}, ABOVE)
-    assert statuses(settled_parents(plan, Moment(LATER, OFF))) == dict.fromkeys(DEEP, "done")
+    assert statuses(apply_gates(plan, Transition(LATER, OFF))) == dict.fromkeys(DEEP, "done")
 
 
 def test_settling_a_settled_plan_gives_the_very_same_value() -> None:
     plan = tree({"top": DONE, "mid": DONE, "a": TODO, "b": DONE, "c": DONE}, ABOVE)
-    assert settled_parents(plan, Moment(LATER, OFF)) is plan
+    assert apply_gates(plan, Transition(LATER, OFF)) is plan
 
 
 def test_a_very_deep_tree_settles_and_reopens() -> None:
@@ -222,7 +222,7 @@ def test_a_very_deep_tree_settles_and_reopens() -> None:
             for name in names
         )
     )
-    settled = settled_parents(plan, Moment(LATER, OFF))
+    settled = apply_gates(plan, Transition(LATER, OFF))
     assert set(statuses(settled).values()) == {"done"}
-    opened = apply_statuses(settled, {TaskId(names[-1]): TODO}, Moment(LATER, OFF))
+    opened = apply_statuses(settled, {TaskId(names[-1]): TODO}, Transition(LATER, OFF))
     assert set(list(statuses(opened).values())[:-1]) == {"in_progress"}

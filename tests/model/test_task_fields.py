@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from git_blackbird.errors import RequestError
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.task_fields import (
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.task_fields import (
     FIELD_NAMES,
     FieldConflictError,
     TaskFields,
+    changed_fields,
     check_fields,
-    differing,
     fields_of,
     merge_fields,
 )
@@ -36,8 +36,8 @@ def test_the_fields_are_those_of_the_task() -> None:
 
 
 def test_what_differs_is_named() -> None:
-    assert differing(BASE, BASE) == ()
-    assert differing(BASE, replace(BASE, notes="", title="Two")) == ("title", "notes")
+    assert changed_fields(BASE, BASE) == ()
+    assert changed_fields(BASE, replace(BASE, notes="", title="Two")) == ("title", "notes")
 
 
 @pytest.mark.parametrize("title", ["", " ", "\n\t"])

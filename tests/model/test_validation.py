@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.ids import TASK_ID_RULE, TaskId
-from git_blackbird.model.plan import Plan, Task
-from git_blackbird.model.validation import item_place, plan_faults
+from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.plan.validation import item_place, plan_faults
 from tests.model.building import plan_of, task
 from tests.support import examples
 
@@ -20,7 +20,7 @@ def faults(*tasks: Task) -> list[str]:
 
 
 KNOWN = "name a task of this plan or remove it"
-RENAME = "rename one: some file systems take them for one"
+RENAME = "rename one: some file systems treat them as one"
 CUT = "set one of these parentIds to null"
 AGREE = "make parentId and childIds agree"
 
@@ -80,10 +80,10 @@ AGREE = "make parentId and childIds agree"
         ),
         ([replace(task("a"), updated_at="2026-01-01T02:00:00+02:00")], []),
         (
-            [replace(task("a"), dep_rationale=((TaskId("y"), "why"),))],
+            [replace(task("a"), dep_rationale={TaskId("y"): "why"})],
             ['$.items["a"].depRationale["y"]: "y" is not in deps (add it to deps or remove the rationale)'],
         ),
-        ([task("a"), replace(task("b", deps=["a"]), dep_rationale=((TaskId("a"), "why"),))], []),
+        ([task("a"), replace(task("b", deps=["a"]), dep_rationale={TaskId("a"): "why"})], []),
         (
             [task("Ab"), task("aB")],
             [f'$.items["aB"]: differs from "Ab" only in letter case or composition ({RENAME})'],

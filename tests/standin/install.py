@@ -51,7 +51,7 @@ EVERY_VERSION = bool(os.environ.get("BLACKBIRD_EVERY_VERSION"))
 
 @cache
 def find_program(program: Program) -> str | None:
-    """Give its path: named by the variable, from the cache, or from PATH where that is this version."""
+    """Return its path: named by the variable, from the cache, or from PATH where that is this version."""
     named = os.environ.get(program.variable)
     if named:
         return named

@@ -26,7 +26,7 @@ SANDBOXES = [pytest.param("workspace-write", marks=needs_sandbox), "danger-full-
 
 
 def real(*programs: Program) -> list[object]:
-    """Give the parameters of a test that runs with each of these programs; without any, with all.
+    """Return the parameters of a test that runs with each of these programs; without any, with all.
 
     The older version takes part when BLACKBIRD_EVERY_VERSION asks for it.
     """
@@ -45,7 +45,7 @@ def real(*programs: Program) -> list[object]:
 
 
 def real_by(program: Program, *others: Program) -> list[object]:
-    """Give the parameters of a test of a flow that is ours, and the same whichever program works in it.
+    """Return the parameters of a test of a flow that is ours, and the same whichever program works in it.
 
     It runs with the first; with the others when BLACKBIRD_EVERY_VERSION asks for them.
     """
@@ -53,14 +53,14 @@ def real_by(program: Program, *others: Program) -> list[object]:
 
 
 def path_of(program: Program) -> str:
-    """Give the path of a program that is there."""
+    """Return the path of a program that is there."""
     path = find_program(program)
     assert path is not None, program.reason
     return path
 
 
 def load(program: Program, **settings: Any) -> Agent:
-    """Give the agent that runs this very program; ``settings`` are fields of AgentSettings."""
+    """Return the agent that runs this very program; ``settings`` are fields of AgentSettings."""
     named = {f"{program.agent}_path": path_of(program), "codex_sandbox": SANDBOX, **settings}
     return load_agent(program.agent, AgentSettings(**named))
 

@@ -54,7 +54,7 @@ class Dialect(Protocol):
     subscription: Mapping[str, str]
 
     def events(self, reply: Reply, model: str) -> Iterator[JsonObject]:
-        """Give the stream of a reply, each event with its ``type``."""
+        """Return the stream of a reply, each event with its ``type``."""
         ...
 
     def error_body(self, reply: Reply) -> JsonObject:
@@ -62,11 +62,11 @@ class Dialect(Protocol):
         ...
 
     def said_by_user(self, request: JsonObject) -> list[str]:
-        """Give the texts of the user's side in a request, oldest first."""
+        """Return the texts of the user's side in a request, oldest first."""
         ...
 
     def environ(self, url: str, home: Path) -> dict[str, str]:
-        """Give the variables, less the login, with which the program talks to ``url`` and to nobody else.
+        """Return the variables, less the login, with which the program talks to ``url`` and to nobody else.
 
         Puts the configuration it needs into ``home``.
         """
@@ -85,11 +85,11 @@ class Dialect(Protocol):
         ...
 
     def answers(self, answer: JsonObject) -> Reply:
-        """Give the answer that a schema asks for."""
+        """Return the answer that a schema asks for."""
         ...
 
     def schema_in(self, request: JsonObject) -> JsonObject | None:
-        """Give the schema that a request holds the answer to."""
+        """Return the schema that a request holds the answer to."""
         ...
 
     def usage_limit(self, resets_at: int) -> Reply:
@@ -126,7 +126,7 @@ class StandIn:
         return script.pop(0) if script else Reply(text="Done.")
 
     def asked(self, part: str) -> list[JsonObject]:
-        """Give the requests in which the user's side says this, oldest first."""
+        """Return the requests in which the user's side says this, oldest first."""
         return [one for one in self.requests if part in "\n".join(self.dialect.said_by_user(one))]
 
     def _parts_of(self, request: JsonObject) -> Iterator[str]:
@@ -134,15 +134,15 @@ class StandIn:
         return (part for part in self.parts if part in said)
 
     def prompts(self) -> list[str]:
-        """Give the text of what the user's side said in the last request, oldest first."""
+        """Return the text of what the user's side said in the last request, oldest first."""
         return self.dialect.said_by_user(self.requests[-1])
 
     def environ(self, home: Path) -> dict[str, str]:
-        """Give the variables with which the program talks to us, with a key, and to nobody else."""
+        """Return the variables with which the program talks to us, with a key, and to nobody else."""
         return {**self._environ(home), **self.dialect.key}
 
     def subscriber_environ(self, home: Path) -> dict[str, str]:
-        """Give the variables with which the program talks to us as a subscriber's."""
+        """Return the variables with which the program talks to us as a subscriber's."""
         return {**self._environ(home), **self.dialect.subscription}
 
     def _environ(self, home: Path) -> dict[str, str]:

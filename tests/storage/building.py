@@ -4,15 +4,15 @@ import random
 from pathlib import Path
 from typing import Any
 
-from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.paths import Paths
 
 STAMP = "2026-01-01T00:00:00Z"
 
 
-def make_layout(folder: Path) -> Layout:
+def make_layout(folder: Path) -> Paths:
     root = folder / "work"
     root.mkdir()
-    return Layout(root, folder / "git-dir" / "blackbird")
+    return Paths(root, folder / "git-dir" / "blackbird")
 
 
 def all_files(folder: Path) -> list[str]:

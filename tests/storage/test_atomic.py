@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
-from git_blackbird.storage.atomic import SaveError, copy_private, sweep_temporaries, write_atomic
-from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.atomic import SaveError, sweep_temporaries, write_atomic, write_private
+from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 from tests.storage.building import all_files, make_layout
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
+def paths(tmp_path: Path) -> Paths:
     return make_layout(tmp_path)
 
 
@@ -29,81 +29,81 @@ def old_umask() -> Iterator[None]:
     os.umask(old)
 
 
-def test_a_save_makes_and_replaces_and_leaves_nothing_beside(layout: Layout, old_umask: None) -> None:
+def test_a_save_makes_and_replaces_and_leaves_nothing_beside(paths: Paths, old_umask: None) -> None:
     for data in (b"one", b"two", b""):
-        write_atomic(layout, layout.plan, data)
-        write_atomic(layout, layout.runs / "t" / "r.json", data, mode=0o600)
-        assert layout.plan.read_bytes() == data
-    assert all_files(layout.state_root) == [
+        write_atomic(paths, paths.plan, data)
+        write_atomic(paths, paths.runs / "t" / "r.json", data, mode=0o600)
+        assert paths.plan.read_bytes() == data
+    assert all_files(paths.state_root) == [
         ".blackbird/.gitignore",
         ".blackbird/runs/t/r.json",
-        layout.plan.name,
+        paths.plan.name,
     ]
-    assert layout.plan.stat().st_mode & 0o777 == 0o644
-    assert (layout.runs / "t" / "r.json").stat().st_mode & 0o777 == 0o600
+    assert paths.plan.stat().st_mode & 0o777 == 0o644
+    assert (paths.runs / "t" / "r.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_save_is_a_new_file_so_that_readers_of_the_old_one_keep_it_whole(layout: Layout) -> None:
-    write_atomic(layout, layout.plan, b"old")
-    with layout.plan.open("rb") as reader:
-        write_atomic(layout, layout.plan, b"new")
+def test_a_save_is_a_new_file_so_that_readers_of_the_old_one_keep_it_whole(paths: Paths) -> None:
+    write_atomic(paths, paths.plan, b"old")
+    with paths.plan.open("rb") as reader:
+        write_atomic(paths, paths.plan, b"new")
         assert reader.read() == b"old"
 
 
 @pytest.mark.parametrize("dangling", [False, True])
-def test_a_plan_that_is_a_link_keeps_being_one(layout: Layout, dangling: bool) -> None:
-    kept = layout.state_root / "kept"
+def test_a_plan_that_is_a_link_keeps_being_one(paths: Paths, dangling: bool) -> None:
+    kept = paths.state_root / "kept"
     kept.mkdir()
     if not dangling:
         (kept / "plan.json").write_text("old")
-    layout.plan.symlink_to("kept/plan.json")
-    write_atomic(layout, layout.plan, b"new")
-    assert layout.plan.readlink() == Path("kept/plan.json")
+    paths.plan.symlink_to("kept/plan.json")
+    write_atomic(paths, paths.plan, b"new")
+    assert paths.plan.readlink() == Path("kept/plan.json")
     assert (kept / "plan.json").read_bytes() == b"new"
     assert all_files(kept) == ["plan.json"]
 
 
-def test_nothing_is_written_through_a_link_out_of_the_worktree(layout: Layout, tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link_out_of_the_worktree(paths: Paths, tmp_path: Path) -> None:
     (tmp_path / "theirs").write_text("theirs")
-    layout.plan.symlink_to("../theirs")
+    paths.plan.symlink_to("../theirs")
     with pytest.raises(SaveError, match="leads out of the worktree, to "):
-        write_atomic(layout, layout.plan, b"new")
+        write_atomic(paths, paths.plan, b"new")
     assert (tmp_path / "theirs").read_text() == "theirs"
 
 
-def test_a_link_inside_the_state_is_replaced_not_followed(layout: Layout, tmp_path: Path) -> None:
-    layout.make_folder(layout.state)
+def test_a_link_inside_the_state_is_replaced_not_followed(paths: Paths, tmp_path: Path) -> None:
+    paths.make_folder(paths.state)
     victim = tmp_path / "victim"
     victim.write_text("mine")
-    layout.config.symlink_to(victim)
-    write_atomic(layout, layout.config, b"new")
-    assert (victim.read_text(), layout.config.read_bytes()) == ("mine", b"new")
-    assert not layout.config.is_symlink()
+    paths.config.symlink_to(victim)
+    write_atomic(paths, paths.config, b"new")
+    assert (victim.read_text(), paths.config.read_bytes()) == ("mine", b"new")
+    assert not paths.config.is_symlink()
 
 
-def test_a_link_in_the_place_of_the_temporary_folder_is_refused(layout: Layout, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_the_temporary_folder_is_refused(paths: Paths, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    layout.state.mkdir()
-    layout.tmp.symlink_to(elsewhere)
+    paths.state.mkdir()
+    paths.tmp.symlink_to(elsewhere)
     with pytest.raises(UnusableError, match="is a symbolic link"):
-        write_atomic(layout, layout.plan, b"new")
-    assert (all_files(elsewhere), layout.plan.exists()) == ([], False)
+        write_atomic(paths, paths.plan, b"new")
+    assert (all_files(elsewhere), paths.plan.exists()) == ([], False)
 
 
-def test_what_stands_in_the_way_is_named_and_stays(layout: Layout) -> None:
-    layout.plan.mkdir()
+def test_what_stands_in_the_way_is_named_and_stays(paths: Paths) -> None:
+    paths.plan.mkdir()
     with pytest.raises(SaveError) as raised:
-        write_atomic(layout, layout.plan, b"new")
-    assert raised.value.message == f"cannot save {layout.plan}: Is a directory"
+        write_atomic(paths, paths.plan, b"new")
+    assert raised.value.message == f"cannot save {paths.plan}: Is a directory"
     assert raised.value.hint == "nothing was half-written; make it writable, then repeat the command"
     assert raised.value.exit_code == ExitCode.UNUSABLE
-    assert all_files(layout.state_root) == [".blackbird/.gitignore"]
+    assert all_files(paths.state_root) == [".blackbird/.gitignore"]
 
 
-def test_a_plan_that_links_to_itself_is_an_error(layout: Layout) -> None:
-    layout.plan.symlink_to(layout.plan.name)
-    store = Store(layout)
+def test_a_plan_that_links_to_itself_is_an_error(paths: Paths) -> None:
+    paths.plan.symlink_to(paths.plan.name)
+    store = Store(paths)
     with pytest.raises(UnusableError, match="Too many levels of symbolic links"):
         store.plan()
 
@@ -111,15 +111,15 @@ def test_a_plan_that_links_to_itself_is_an_error(layout: Layout) -> None:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from git_blackbird.storage.atomic import SaveError, copy_private, write_atomic
-from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.atomic import SaveError, write_private, write_atomic
+from git_blackbird.storage.paths import Paths
 
-layout = Layout(Path(sys.argv[1]), Path(sys.argv[2]))
+layout = Paths(Path(sys.argv[1]), Path(sys.argv[2]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 for save in (
     lambda: write_atomic(layout, layout.plan, b"x" * 5000),
     lambda: write_atomic(layout, layout.runs / "t" / "r.json", b"x" * 5000, mode=0o600),
-    lambda: copy_private(layout.known_plan, b"x" * 5000),
+    lambda: write_private(layout.known_plan, b"x" * 5000),
 ):
     try:
         save()
@@ -128,11 +128,11 @@ for save in (
 """
 
 
-def test_a_save_that_does_not_fit_leaves_the_old_file_and_no_other(layout: Layout) -> None:
-    write_atomic(layout, layout.plan, b"old")
-    copy_private(layout.known_plan, b"old")
+def test_a_save_that_does_not_fit_leaves_the_old_file_and_no_other(paths: Paths) -> None:
+    write_atomic(paths, paths.plan, b"old")
+    write_private(paths.known_plan, b"old")
     done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(layout.state_root), str(layout.private)],
+        [sys.executable, "-c", FULL_DISK, str(paths.state_root), str(paths.private)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -140,11 +140,11 @@ def test_a_save_that_does_not_fit_leaves_the_old_file_and_no_other(layout: Layou
     )
     assert done.stdout.splitlines() == [
         f"cannot save {path}: File too large"
-        for path in (layout.plan, layout.runs / "t" / "r.json", layout.known_plan)
+        for path in (paths.plan, paths.runs / "t" / "r.json", paths.known_plan)
     ]
-    assert (layout.plan.read_bytes(), layout.known_plan.read_bytes()) == (b"old", b"old")
-    assert all_files(layout.state_root) == [".blackbird/.gitignore", layout.plan.name]
-    assert all_files(layout.private) == ["plan-known.json"]
+    assert (paths.plan.read_bytes(), paths.known_plan.read_bytes()) == (b"old", b"old")
+    assert all_files(paths.state_root) == [".blackbird/.gitignore", paths.plan.name]
+    assert all_files(paths.private) == ["plan-known.json"]
 
 
 @pytest.fixture
@@ -164,74 +164,74 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_is_reported_and_nothing_is_half_written(full_disk: Path) -> None:
-    layout = make_layout(full_disk)
-    write_atomic(layout, layout.plan, b"old")
+    paths = make_layout(full_disk)
+    write_atomic(paths, paths.plan, b"old")
     with pytest.raises(SaveError, match=r"cannot save .*: No space left on device"):
-        write_atomic(layout, layout.plan, b"x" * 200_000)
+        write_atomic(paths, paths.plan, b"x" * 200_000)
     with pytest.raises(SaveError, match="No space left on device"):
-        write_atomic(layout, layout.runs / "t" / "r.json", b"x" * 200_000)
-    assert layout.plan.read_bytes() == b"old"
-    assert all_files(layout.state_root) == [".blackbird/.gitignore", layout.plan.name]
-    write_atomic(layout, layout.plan, b"new")
-    assert layout.plan.read_bytes() == b"new"
+        write_atomic(paths, paths.runs / "t" / "r.json", b"x" * 200_000)
+    assert paths.plan.read_bytes() == b"old"
+    assert all_files(paths.state_root) == [".blackbird/.gitignore", paths.plan.name]
+    write_atomic(paths, paths.plan, b"new")
+    assert paths.plan.read_bytes() == b"new"
 
 
 def test_a_plan_on_another_file_system_is_saved_there_as_atomically(full_disk: Path, tmp_path: Path) -> None:
-    layout = Layout(full_disk.parent, tmp_path / "git-dir")
+    paths = Paths(full_disk.parent, tmp_path / "git-dir")
     (full_disk / "plan.json").write_text("old")
-    layout.plan.symlink_to(full_disk / "plan.json")
-    write_atomic(layout, layout.plan, b"new")
+    paths.plan.symlink_to(full_disk / "plan.json")
+    write_atomic(paths, paths.plan, b"new")
     assert (full_disk / "plan.json").read_bytes() == b"new"
     with pytest.raises(SaveError):
-        write_atomic(layout, layout.plan, b"x" * 200_000)
+        write_atomic(paths, paths.plan, b"x" * 200_000)
     assert all_files(full_disk) == ["plan.json"]
     assert (full_disk / "plan.json").read_bytes() == b"new"
-    assert all_files(layout.state) == [".gitignore"]
+    assert all_files(paths.state) == [".gitignore"]
 
 
 @pytest.fixture
-def read_only(full_disk: Path) -> Iterator[Layout]:
-    layout = make_layout(full_disk)
-    write_atomic(layout, layout.plan, b"old")
+def read_only(full_disk: Path) -> Iterator[Paths]:
+    paths = make_layout(full_disk)
+    write_atomic(paths, paths.plan, b"old")
     subprocess.run(["mount", "-o", "remount,ro", str(full_disk)], check=True)
-    yield layout
+    yield paths
     subprocess.run(["mount", "-o", "remount,rw", str(full_disk)], check=True)
 
 
-def test_a_read_only_repository_is_reported(read_only: Layout) -> None:
+def test_a_read_only_repository_is_reported(read_only: Paths) -> None:
     with pytest.raises(SaveError, match="Read-only file system"):
         write_atomic(read_only, read_only.plan, b"new")
     assert read_only.plan.read_bytes() == b"old"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
-def test_a_folder_without_write_permission_is_reported(layout: Layout) -> None:
-    layout.state_root.chmod(0o500)
+def test_a_folder_without_write_permission_is_reported(paths: Paths) -> None:
+    paths.state_root.chmod(0o500)
     with pytest.raises(SaveError, match="Permission denied"):
-        write_atomic(layout, layout.plan, b"new")
-    layout.state_root.chmod(0o700)
+        write_atomic(paths, paths.plan, b"new")
+    paths.state_root.chmod(0o700)
 
 
-def test_leftovers_of_crashed_saves_are_swept_and_nothing_else(layout: Layout) -> None:
-    assert sweep_temporaries(layout) == 0
-    layout.make_folder(layout.tmp)
+def test_leftovers_of_crashed_saves_are_swept_and_nothing_else(paths: Paths) -> None:
+    assert sweep_temporaries(paths) == 0
+    paths.make_folder(paths.tmp)
     for name in ("plan.1.0.tmp", "r.json.99.7.tmp", "keep.txt"):
-        (layout.tmp / name).write_text("x")
-    (layout.tmp / "folder.tmp").mkdir()
-    assert sweep_temporaries(layout) == 2
-    assert all_files(layout.tmp) == ["keep.txt"]
+        (paths.tmp / name).write_text("x")
+    (paths.tmp / "folder.tmp").mkdir()
+    assert sweep_temporaries(paths) == 2
+    assert all_files(paths.tmp) == ["keep.txt"]
 
 
 @pytest.mark.parametrize("linked", ["state", "tmp"])
-def test_a_sweep_does_not_follow_links(layout: Layout, tmp_path: Path, linked: str) -> None:
+def test_a_sweep_does_not_follow_links(paths: Paths, tmp_path: Path, linked: str) -> None:
     elsewhere = tmp_path / "elsewhere"
     victim = elsewhere / ("tmp/victim.tmp" if linked == "state" else "victim.tmp")
     victim.parent.mkdir(parents=True)
     victim.write_text("mine")
     if linked == "state":
-        layout.state.symlink_to(elsewhere)
+        paths.state.symlink_to(elsewhere)
     else:
-        layout.state.mkdir()
-        layout.tmp.symlink_to(elsewhere)
-    assert sweep_temporaries(layout) == 0
+        paths.state.mkdir()
+        paths.tmp.symlink_to(elsewhere)
+    assert sweep_temporaries(paths) == 0
     assert victim.read_text() == "mine"

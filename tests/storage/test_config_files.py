@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.settings import Given, Layer, Problem
+from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting
 from git_blackbird.storage.config_files import (
+    format_value,
     global_config_path,
     load_agent_choice,
     load_layer,
-    shown_value,
     with_key,
     write_global_config,
 )
@@ -35,8 +35,8 @@ def test_the_go_programs_file(path: Path) -> None:
     path.write_text('{"schemaVersion": 1, "tui": {"x": 5}, "execution": {"stopAfterEachTask": true}}')
     assert load_layer(path, Layer.PROJECT) == (
         [
-            Given("tui.x", 5, Layer.PROJECT, str(path)),
-            Given("execution.stopAfterEachTask", True, Layer.PROJECT, str(path)),
+            RawSetting("tui.x", 5, Layer.PROJECT, str(path)),
+            RawSetting("execution.stopAfterEachTask", True, Layer.PROJECT, str(path)),
         ],
         [],
     )
@@ -62,7 +62,7 @@ def test_w12_a_file_that_cannot_be_read_whole_is_named_and_fatal(
 ) -> None:
     path.write_bytes(data)
     hint = "write 1 or leave it out" if key == "schemaVersion" else "fix or remove it"
-    assert load_layer(path, Layer.PROJECT) == ([], [Problem(str(path), key, what, hint)])
+    assert load_layer(path, Layer.PROJECT) == ([], [ConfigProblem(str(path), key, what, hint)])
 
 
 def test_w12_a_trailing_comma_is_named(path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_folder_or_a_device_in_its_place_is_named(path: Path, tmp_path: Path) 
     path.symlink_to("/dev/zero")
     for place in (path, tmp_path):
         assert load_layer(place, Layer.PROJECT)[1] == [
-            Problem(str(place), "the file", "not a regular file", "fix or remove it")
+            ConfigProblem(str(place), "the file", "not a regular file", "fix or remove it")
         ]
 
 
@@ -188,4 +188,4 @@ def test_a_home_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     [(True, "true"), (5, "5"), ("ä", '"ä"'), (("-v", "a b"), '["-v", "a b"]'), (None, "null")],
 )
 def test_values_are_shown_as_the_file_has_them(value: object, text: str) -> None:
-    assert shown_value(value) == text
+    assert format_value(value) == text

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.plan import Plan
-from git_blackbird.model.review import Feedback
-from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, FeedbackFiles
-from git_blackbird.storage.layout import Layout
-from git_blackbird.storage.removal import measure_state, remove_state
-from git_blackbird.storage.store import Image, Store
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.cleanup import has_state, remove_state
+from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, FeedbackStore
+from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.store import Store
 from tests.storage.building import ODD, STAMP, all_files, make_layout
 
 A, B = TaskId("a"), TaskId("b")
@@ -43,97 +43,97 @@ GO_FILE = GO_TEXT.encode()
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
+def paths(tmp_path: Path) -> Paths:
     return make_layout(tmp_path)
 
 
-def put(layout: Layout, name: str, content: bytes | dict[str, Any]) -> Path:
-    layout.make_folder(layout.feedback)
-    path = layout.feedback / name
+def put(paths: Paths, name: str, content: bytes | dict[str, Any]) -> Path:
+    paths.make_folder(paths.feedback)
+    path = paths.feedback / name
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     return path
 
 
-def save(layout: Layout, task_id: TaskId, feedback: Feedback) -> None:
-    with Store(layout).transaction() as transaction:
+def save(paths: Paths, task_id: TaskId, feedback: Feedback) -> None:
+    with Store(paths).transaction() as transaction:
         transaction.save_feedback(task_id, feedback)
 
 
-def drop(layout: Layout, task_id: TaskId) -> None:
-    with Store(layout).transaction() as transaction:
+def drop(paths: Paths, task_id: TaskId) -> None:
+    with Store(paths).transaction() as transaction:
         transaction.drop_feedback(task_id)
 
 
-def owed(layout: Layout) -> dict[TaskId, Feedback]:
-    found, faults, _ = FeedbackFiles(layout).load_all()
+def owed(paths: Paths) -> dict[TaskId, Feedback]:
+    found, faults, _ = FeedbackStore(paths).load_all()
     assert faults == ()
     return dict(found)
 
 
-def faults(layout: Layout) -> list[tuple[str, str]]:
+def faults(paths: Paths) -> list[tuple[str, str]]:
     return [
-        (os.path.relpath(fault.path, layout.state), fault.what)
-        for fault in FeedbackFiles(layout).load_all().faults
+        (os.path.relpath(fault.path, paths.state), fault.what)
+        for fault in FeedbackStore(paths).load_all().faults
     ]
 
 
-def test_where_nothing_was_ever_owed_nothing_is_made(layout: Layout) -> None:
-    assert owed(layout) == {}
-    drop(layout, A)
-    assert not layout.state.exists()
+def test_where_nothing_was_ever_owed_nothing_is_made(paths: Paths) -> None:
+    assert owed(paths) == {}
+    drop(paths, A)
+    assert not paths.state.exists()
 
 
-def test_what_is_saved_is_found_by_leaf_until_it_is_dropped(layout: Layout) -> None:
-    save(layout, A, OWED)
-    save(layout, B, replace(OWED, feedback="other"))
-    assert owed(layout) == {A: OWED, B: replace(OWED, feedback="other")}
-    drop(layout, A)
-    drop(layout, A)
-    assert owed(layout) == {B: replace(OWED, feedback="other")}
+def test_what_is_saved_is_found_by_leaf_until_it_is_dropped(paths: Paths) -> None:
+    save(paths, A, OWED)
+    save(paths, B, OWED.model_copy(update={"feedback": "other"}))
+    assert owed(paths) == {A: OWED, B: OWED.model_copy(update={"feedback": "other"})}
+    drop(paths, A)
+    drop(paths, A)
+    assert owed(paths) == {B: OWED.model_copy(update={"feedback": "other"})}
 
 
-def test_the_file_is_the_owners_alone_and_in_the_other_programs_form(layout: Layout) -> None:
-    save(layout, A, replace(OWED, settled_at=LATER))
-    path = layout.feedback_file(A)
-    assert path == layout.state / "parent-review-feedback/a.json"
+def test_the_file_is_the_owners_alone_and_in_the_other_programs_form(paths: Paths) -> None:
+    save(paths, A, OWED.settled(LATER))
+    path = paths.feedback_file(A)
+    assert path == paths.state / "parent-review-feedback/a.json"
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_text() == (
         '{\n  "parentTaskId": "p",\n  "reviewRunId": "0199f3a0c0000001",\n'
         '  "feedback": "Say \\"ok\\" \\u0026 \\u003cwhen\\u003e\\nit is.",\n'
         f'  "createdAt": "{STAMP}",\n  "updatedAt": "{STAMP}",\n  "settledAt": "{LATER}"\n}}\n'
     )
-    assert all_files(layout.state) == [".gitignore", "parent-review-feedback/a.json"]
+    assert all_files(paths.state) == [".gitignore", "parent-review-feedback/a.json"]
 
 
-def test_a_file_of_the_other_program_comes_back_byte_for_byte(layout: Layout) -> None:
-    path = put(layout, "a.json", GO_FILE)
-    save(layout, A, owed(layout)[A])
+def test_a_file_of_the_other_program_comes_back_byte_for_byte(paths: Paths) -> None:
+    path = put(paths, "a.json", GO_FILE)
+    save(paths, A, owed(paths)[A])
     assert path.read_bytes() == GO_FILE
 
 
-def test_saving_again_keeps_when_it_began_and_what_is_not_ours(layout: Layout) -> None:
-    put(layout, "a.json", {**json.loads(GO_FILE), "later": {"x": 1}})
-    second = replace(OWED, parent_task_id=TaskId("q"), created_at=LATER, updated_at=LATER)
-    save(layout, A, second)
+def test_saving_again_keeps_when_it_began_and_what_is_not_ours(paths: Paths) -> None:
+    put(paths, "a.json", {**json.loads(GO_FILE), "later": {"x": 1}})
+    second = OWED.model_copy(update={"parent_task_id": TaskId("q"), "created_at": LATER, "updated_at": LATER})
+    save(paths, A, second)
     kept = {"later": {"x": 1}}
     began = "2026-01-02T03:04:05.123456789Z"
-    assert owed(layout) == {A: replace(second, created_at=began, unknown=kept)}
+    assert owed(paths) == {A: second.model_copy(update={"created_at": began, **kept})}
 
 
-def test_saving_over_a_broken_file_mends_it(layout: Layout) -> None:
-    put(layout, "a.json", b"{")
-    save(layout, A, OWED)
-    assert owed(layout) == {A: OWED}
+def test_saving_over_a_broken_file_mends_it(paths: Paths) -> None:
+    put(paths, "a.json", b"{")
+    save(paths, A, OWED)
+    assert owed(paths) == {A: OWED}
 
 
 @pytest.mark.parametrize("name", ["parentTaskId", "reviewRunId", "feedback"])
 @pytest.mark.parametrize("value", [None, "", " \n", ...], ids=["null", "empty", "blank", "missing"])
-def test_what_the_other_program_requires_is_required(layout: Layout, name: str, value: object) -> None:
+def test_what_the_other_program_requires_is_required(paths: Paths, name: str, value: object) -> None:
     record = {**json.loads(GO_FILE), name: value}
     if value is ...:
         del record[name]
-    put(layout, "t.json", record)
-    assert faults(layout) == [
+    put(paths, "t.json", record)
+    assert faults(paths) == [
         (
             "parent-review-feedback/t.json",
             f'pending parent-review feedback for "t" is invalid: {name} required',
@@ -141,9 +141,9 @@ def test_what_the_other_program_requires_is_required(layout: Layout, name: str, 
     ]
 
 
-def test_times_are_not_required(layout: Layout) -> None:
-    put(layout, "a.json", {"parentTaskId": "p", "reviewRunId": "r", "feedback": "x"})
-    assert owed(layout) == {
+def test_times_are_not_required(paths: Paths) -> None:
+    put(paths, "a.json", {"parentTaskId": "p", "reviewRunId": "r", "feedback": "x"})
+    assert owed(paths) == {
         A: Feedback(
             parent_task_id=TaskId("p"),
             review_run_id=RunId("r"),
@@ -154,8 +154,8 @@ def test_times_are_not_required(layout: Layout) -> None:
     }
 
 
-def test_broken_and_stray_files_are_named_and_the_others_read(layout: Layout, tmp_path: Path) -> None:
-    put(layout, "a.json", GO_FILE)
+def test_broken_and_stray_files_are_named_and_the_others_read(paths: Paths, tmp_path: Path) -> None:
+    put(paths, "a.json", GO_FILE)
     for name, content in {
         "1.json": b"[]",
         "2.json": b'{"feedback": 1, "parentTaskId": "p", "reviewRunId": "r"}',
@@ -166,12 +166,12 @@ def test_broken_and_stray_files_are_named_and_the_others_read(layout: Layout, tm
         ".a.json": GO_FILE,
         "a.json.123.tmp": GO_FILE,
     }.items():
-        put(layout, name, content)
-    (layout.feedback / "7.json").mkdir()
-    os.mkfifo(layout.feedback / "8.json")
-    (layout.feedback / "9.json").symlink_to(layout.feedback / "a.json")
-    os.truncate(put(layout, "large.json", b"{"), MAX_FEEDBACK_BYTES + 1)
-    found, _, _ = FeedbackFiles(layout).load_all()
+        put(paths, name, content)
+    (paths.feedback / "7.json").mkdir()
+    os.mkfifo(paths.feedback / "8.json")
+    (paths.feedback / "9.json").symlink_to(paths.feedback / "a.json")
+    os.truncate(put(paths, "large.json", b"{"), MAX_FEEDBACK_BYTES + 1)
+    found, _, _ = FeedbackStore(paths).load_all()
     assert list(found) == [A]
     prefix = 'pending parent-review feedback for "{}" is invalid: '
     whats = {
@@ -179,8 +179,8 @@ def test_broken_and_stray_files_are_named_and_the_others_read(layout: Layout, tm
         "2": "feedback: is 1, not a text",
         "3": 'the key "feedback" stands twice in one object',
         "4": "not UTF-8 at byte 0",
-        "5": "parentTaskId starts with '.'",
-        "6": "reviewRunId starts with '.'",
+        "5": """parentTaskId: is "../p", not a task id, it starts with '.'""",
+        "6": """reviewRunId: is "../r", not a run id (letters, digits, '_' and '-', at most 64)""",
         "7": "not a regular file",
         "8": "not a regular file",
         "9": "not a regular file",
@@ -189,67 +189,65 @@ def test_broken_and_stray_files_are_named_and_the_others_read(layout: Layout, tm
     named = {f"{task}.json": prefix.format(task) + what for task, what in whats.items()}
     stray = dict.fromkeys([".a.json", "a.json.123.tmp"], "not named as a task's feedback, TASK.json")
     expected = {f"parent-review-feedback/{name}": what for name, what in (named | stray).items()}
-    assert dict(faults(layout)) == expected
+    assert dict(faults(paths)) == expected
 
 
 @pytest.mark.parametrize("name", ["../x", "..", ".", "", "a/b", "a\\b", "a\n"])
-def test_no_id_leaves_the_folder(layout: Layout, name: str) -> None:
+def test_no_id_leaves_the_folder(paths: Paths, name: str) -> None:
     attempts: list[Callable[[], object]] = [
-        lambda: save(layout, TaskId(name), OWED),
-        lambda: drop(layout, TaskId(name)),
-        lambda: layout.feedback_file(TaskId(name)),
+        lambda: save(paths, TaskId(name), OWED),
+        lambda: drop(paths, TaskId(name)),
+        lambda: paths.feedback_file(TaskId(name)),
     ]
     for attempt in attempts:
         with pytest.raises(UnusableError) as raised:
             attempt()
         assert raised.value.message.startswith(f"task id {name!a} cannot name a file: it ")
-    assert not layout.state.exists()
+    assert not paths.state.exists()
 
 
 def test_a_folder_that_is_a_link_is_neither_read_nor_written_nor_emptied(
-    layout: Layout, tmp_path: Path
+    paths: Paths, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "a.json").write_bytes(GO_FILE)
-    layout.make_folder(layout.state)
-    layout.feedback.symlink_to(elsewhere)
-    assert FeedbackFiles(layout).load_all().owed == {}
-    assert faults(layout) == [("parent-review-feedback", "a symbolic link, not a folder")]
-    attempts: list[Callable[[], None]] = [lambda: save(layout, A, OWED), lambda: drop(layout, A)]
+    paths.make_folder(paths.state)
+    paths.feedback.symlink_to(elsewhere)
+    assert FeedbackStore(paths).load_all().by_leaf == {}
+    assert faults(paths) == [("parent-review-feedback", "a symbolic link, not a folder")]
+    attempts: list[Callable[[], None]] = [lambda: save(paths, A, OWED), lambda: drop(paths, A)]
     for attempt in attempts:
         with pytest.raises(UnusableError) as raised:
             attempt()
-        assert raised.value.message == f"{layout.feedback} is a symbolic link, not a folder"
+        assert raised.value.message == f"{paths.feedback} is a symbolic link, not a folder"
     assert (elsewhere / "a.json").read_bytes() == GO_FILE
 
 
-def test_a_file_where_the_folder_should_be_is_told(layout: Layout) -> None:
-    layout.make_folder(layout.state)
-    layout.feedback.write_text("x")
-    assert faults(layout) == [("parent-review-feedback", "Not a directory")]
+def test_a_file_where_the_folder_should_be_is_told(paths: Paths) -> None:
+    paths.make_folder(paths.state)
+    paths.feedback.write_text("x")
+    assert faults(paths) == [("parent-review-feedback", "Not a directory")]
 
 
-def test_an_image_holds_what_is_owed(layout: Layout) -> None:
-    store = Store(layout)
+def test_the_state_holds_what_is_owed(paths: Paths) -> None:
+    store = Store(paths)
     with store.transaction() as transaction:
         transaction.save_plan(Plan())
-        assert transaction.image() == Image(Plan(), {})
+        assert transaction.state() == PlanState(Plan(), {})
         transaction.save_feedback(A, OWED)
-        put(layout, "b.json", b"")
-        image = transaction.image()
-    assert image.feedback == {A: OWED}
-    assert [Path(fault.path).name for fault in image.feedback_faults] == ["b.json"]
-    assert image == store.image()
+        put(paths, "b.json", b"")
+        state = transaction.state()
+    assert state.saved_feedback.by_leaf == {A: OWED}
+    assert [Path(fault.path).name for fault in state.saved_feedback.faults] == ["b.json"]
+    assert state == store.state(is_gated=False)
 
 
-def test_it_goes_with_the_state(layout: Layout) -> None:
-    save(layout, A, OWED)
-    rules = layout.state.rglob(".gitignore")
-    sizes = [path.stat().st_size for path in (layout.feedback_file(A), *rules)]
-    assert measure_state(layout, None).size == sum(sizes)
-    remove_state(layout, None)
-    assert (layout.state.exists(), owed(layout)) == (False, {})
+def test_it_goes_with_the_state(paths: Paths) -> None:
+    save(paths, A, OWED)
+    assert has_state(paths, None)
+    remove_state(paths, None)
+    assert (paths.state.exists(), owed(paths)) == (False, {})
 
 
 JSON = st.recursive(st.sampled_from(ODD), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
@@ -263,10 +261,10 @@ JSON = st.recursive(st.sampled_from(ODD), lambda inner: st.lists(inner) | st.dic
     ).map(lambda value: json.dumps(value).encode())
 )
 def test_no_content_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    layout = make_layout(tmp_path_factory.mktemp("any"))
-    put(layout, "a.json", content)
-    found, broken, _ = FeedbackFiles(layout).load_all()
+    paths = make_layout(tmp_path_factory.mktemp("any"))
+    put(paths, "a.json", content)
+    found, broken, _ = FeedbackStore(paths).load_all()
     assert len(found) + len(broken) == 1
     for feedback in found.values():
-        save(layout, A, feedback)
-        assert owed(layout) == found
+        save(paths, A, feedback)
+        assert owed(paths) == found

@@ -10,25 +10,25 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import ExitCode, LockedError, UnusableError
-from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.locks import (
-    Session,
+    AgentSession,
     controller_holder,
     controller_lock,
     lock_path,
     session_lock,
     store_lock,
 )
+from git_blackbird.storage.paths import Paths
 from tests.storage.building import STAMP, make_layout
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
 import subprocess, sys
 from pathlib import Path
-from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.locks import controller_lock
 
-layout = Layout(Path(sys.argv[1]), Path(sys.argv[2]))
+layout = Paths(Path(sys.argv[1]), Path(sys.argv[2]))
 with controller_lock(layout, "git blackbird execute", "2026-01-01T00:00:00Z"):
     child = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     print(child.pid, flush=True)
@@ -37,14 +37,14 @@ with controller_lock(layout, "git blackbird execute", "2026-01-01T00:00:00Z"):
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
+def paths(tmp_path: Path) -> Paths:
     return make_layout(tmp_path)
 
 
 @pytest.fixture
-def holder(layout: Layout) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+def holder(paths: Paths) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     """Another process that holds the controller lock, and the pid of a child of its."""
-    arguments = [sys.executable, "-c", HOLDER, str(layout.state_root), str(layout.private)]
+    arguments = [sys.executable, "-c", HOLDER, str(paths.state_root), str(paths.private)]
     process = subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     child = int(process.stdout.readline())
@@ -54,80 +54,80 @@ def holder(layout: Layout) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     process.communicate()
 
 
-def refusal(layout: Layout) -> LockedError:
-    with pytest.raises(LockedError) as raised, controller_lock(layout, "git blackbird resume t", STAMP):
+def refusal(paths: Paths) -> LockedError:
+    with pytest.raises(LockedError) as raised, controller_lock(paths, "git blackbird resume t", STAMP):
         pass
     return raised.value
 
 
 def test_a_second_holder_is_told_who_holds_the_lock_since_when(
-    layout: Layout, holder: tuple["subprocess.Popen[str]", int]
+    paths: Paths, holder: tuple["subprocess.Popen[str]", int]
 ) -> None:
     process, _ = holder
     said = f"git blackbird execute (process {process.pid}) since 2026-01-01T00:00:00Z"
-    error = refusal(layout)
+    error = refusal(paths)
     assert error.message == f"another git-blackbird is running here: {said}"
     assert error.hint == "wait for it, or answer it from here with `git blackbird decide`"
     assert error.exit_code == ExitCode.LOCKED
-    assert controller_holder(layout) == said
+    assert controller_holder(paths) == said
 
 
 def test_the_lock_is_free_once_its_holder_is_killed_though_its_child_lives(
-    layout: Layout, holder: tuple["subprocess.Popen[str]", int]
+    paths: Paths, holder: tuple["subprocess.Popen[str]", int]
 ) -> None:
     process, child = holder
     process.kill()
     process.wait()
     os.kill(child, 0)
-    assert controller_holder(layout) is None
-    with controller_lock(layout, "git blackbird execute", STAMP):
-        assert controller_holder(layout) == f"git blackbird execute (process {os.getpid()}) since {STAMP}"
-    assert controller_holder(layout) is None
+    assert controller_holder(paths) is None
+    with controller_lock(paths, "git blackbird execute", STAMP):
+        assert controller_holder(paths) == f"git blackbird execute (process {os.getpid()}) since {STAMP}"
+    assert controller_holder(paths) is None
 
 
-def test_the_file_stays_and_a_shorter_name_leaves_nothing_of_a_longer_one(layout: Layout) -> None:
+def test_the_file_stays_and_a_shorter_name_leaves_nothing_of_a_longer_one(paths: Paths) -> None:
     for command in ("git blackbird execute " + "t" * 500, "x"):
-        with controller_lock(layout, command, STAMP):
-            assert json.loads(lock_path(layout).read_text()) == {
+        with controller_lock(paths, command, STAMP):
+            assert json.loads(lock_path(paths).read_text()) == {
                 "command": command,
                 "pid": os.getpid(),
                 "since": STAMP,
             }
-    assert lock_path(layout).exists()
-    assert lock_path(layout).stat().st_mode & 0o777 == 0o600
+    assert lock_path(paths).exists()
+    assert lock_path(paths).stat().st_mode & 0o777 == 0o600
 
 
-def test_nobody_holds_what_was_never_locked(layout: Layout) -> None:
-    assert controller_holder(layout) is None
-    assert not layout.private.exists()
+def test_nobody_holds_what_was_never_locked(paths: Paths) -> None:
+    assert controller_holder(paths) is None
+    assert not paths.private.exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff", b"null"])
-def test_a_holder_that_has_not_said_who_it_is(layout: Layout, content: bytes) -> None:
-    with controller_lock(layout, "x", STAMP):
-        lock_path(layout).write_bytes(content)
-        assert "a process that is just starting" in refusal(layout).message
+def test_a_holder_that_has_not_said_who_it_is(paths: Paths, content: bytes) -> None:
+    with controller_lock(paths, "x", STAMP):
+        lock_path(paths).write_bytes(content)
+        assert "a process that is just starting" in refusal(paths).message
 
 
-def test_the_two_locks_are_two(layout: Layout) -> None:
-    with controller_lock(layout, "x", STAMP), store_lock(layout):
-        assert controller_holder(layout) is not None
+def test_the_two_locks_are_two(paths: Paths) -> None:
+    with controller_lock(paths, "x", STAMP), store_lock(paths):
+        assert controller_holder(paths) is not None
 
 
-def test_a_lock_is_let_go_when_its_command_fails(layout: Layout) -> None:
-    with pytest.raises(ZeroDivisionError), controller_lock(layout, "x", STAMP), store_lock(layout):
+def test_a_lock_is_let_go_when_its_command_fails(paths: Paths) -> None:
+    with pytest.raises(ZeroDivisionError), controller_lock(paths, "x", STAMP), store_lock(paths):
         _ = 1 / 0
-    with controller_lock(layout, "x", STAMP), store_lock(layout):
+    with controller_lock(paths, "x", STAMP), store_lock(paths):
         pass
 
 
 PROBING = """
 import sys
 from pathlib import Path
-from git_blackbird.storage.layout import Layout
+from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.locks import controller_holder
 
-layout = Layout(Path(sys.argv[1]), Path(sys.argv[2]))
+layout = Paths(Path(sys.argv[1]), Path(sys.argv[2]))
 print("probing", flush=True)
 for _ in range(2000):
     holder = controller_holder(layout)
@@ -135,38 +135,38 @@ for _ in range(2000):
 """
 
 
-def test_who_only_asks_for_the_holder_is_in_nobodys_way(layout: Layout) -> None:
-    with controller_lock(layout, "the test", STAMP):
+def test_who_only_asks_for_the_holder_is_in_nobodys_way(paths: Paths) -> None:
+    with controller_lock(paths, "the test", STAMP):
         pass
-    arguments = [sys.executable, "-c", PROBING, str(layout.state_root), str(layout.private)]
+    arguments = [sys.executable, "-c", PROBING, str(paths.state_root), str(paths.private)]
     probes = [subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(2)]
     for probe in probes:
         assert probe.stdout is not None
         probe.stdout.readline()
     while any(probe.poll() is None for probe in probes):
-        with controller_lock(layout, "the test", STAMP):
+        with controller_lock(paths, "the test", STAMP):
             pass
     for probe in probes:
         probe.communicate()
     assert [probe.returncode for probe in probes] == [0, 0]
 
 
-def test_a_git_folder_that_cannot_be_written_is_reported(layout: Layout) -> None:
-    layout.private.parent.mkdir()
-    layout.private.write_text("a file")
-    for lock in (controller_lock(layout, "x", STAMP), store_lock(layout)):
+def test_a_git_folder_that_cannot_be_written_is_reported(paths: Paths) -> None:
+    paths.private.parent.mkdir()
+    paths.private.write_text("a file")
+    for lock in (controller_lock(paths, "x", STAMP), store_lock(paths)):
         with pytest.raises(UnusableError, match=r"cannot write .*\.lock: ") as raised, lock:
             pass
         assert raised.value.hint == "make it writable, then repeat the command"
 
 
-SESSION = Session("codex", "01a1fe01-a020-77f2-95d5-f9263108c704")
+SESSION = AgentSession("codex", "01a1fe01-a020-77f2-95d5-f9263108c704")
 SESSION_HOLDER = """
 import sys
 from pathlib import Path
-from git_blackbird.storage.locks import Session, session_lock
+from git_blackbird.storage.locks import AgentSession, session_lock
 
-with session_lock(Path(sys.argv[1]), Session(sys.argv[2], sys.argv[3]), "run 1 of t in /there"):
+with session_lock(Path(sys.argv[1]), AgentSession(sys.argv[2], sys.argv[3]), "run 1 of t in /there"):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -181,7 +181,7 @@ def test_a_session_at_work_elsewhere_is_refused_and_free_when_its_holder_dies(tm
     with pytest.raises(LockedError) as raised, session_lock(folder, SESSION, "run 2"):
         pass
     assert raised.value.message == f"session {SESSION.name} of codex is in use: run 1 of t in /there"
-    with session_lock(folder, Session("claude", SESSION.name), "another provider's"):
+    with session_lock(folder, AgentSession("claude", SESSION.name), "another provider's"):
         pass
     process.kill()
     process.communicate()

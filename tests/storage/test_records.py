@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.history import RecordFault
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.recorded import parse_part
-from git_blackbird.model.run import RECORDER, DecisionState, Run, RunStatus, RunType
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.history import RecordError
+from git_blackbird.model.entities.run import RECORDER, DecisionState, Run, RunFields, RunStatus, RunType
 from git_blackbird.storage.atomic import write_atomic
-from git_blackbird.storage.layout import Layout
 from git_blackbird.storage.ledger import Ledger
-from git_blackbird.storage.newest import load_newest, stray_files
-from git_blackbird.storage.records import Records, load_record, render_record
+from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.recent_records import load_recent, unknown_files
+from git_blackbird.storage.records import RunStore, load_record, render_record
 from git_blackbird.storage.store import Store
 from tests.storage.building import STAMP, broken, make_layout
 from tests.support import examples
@@ -91,12 +90,12 @@ GO_MISSING: dict[str, Any] = {
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
+def paths(tmp_path: Path) -> Paths:
     return make_layout(tmp_path)
 
 
-def put(layout: Layout, record: dict[str, Any] | bytes, name: str | None = None, task: str = "t1") -> Path:
-    folder = layout.runs / task
+def put(paths: Paths, record: dict[str, Any] | bytes, name: str | None = None, task: str = "t1") -> Path:
+    folder = paths.runs / task
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (name or f"{record['id'] if isinstance(record, dict) else 'x'}.json")
     path.write_bytes(record if isinstance(record, bytes) else json.dumps(record).encode())
@@ -105,19 +104,19 @@ def put(layout: Layout, record: dict[str, Any] | bytes, name: str | None = None,
 
 def ours(run_id: str = "0199f3a0c0000001", **fields: Any) -> Run:
     whole = {"id": run_id, "taskId": "t1", "startedAt": STAMP, "recorder": RECORDER, "status": "success"}
-    return parse_part(Run, whole | fields)
+    return Run.from_value(whole | fields)
 
 
-def history_faults(layout: Layout) -> list[tuple[str, str]]:
-    faults = Records(layout).history(T).faults
-    return [(str(Path(fault.path).relative_to(layout.runs)), fault.what) for fault in faults]
+def history_faults(paths: Paths) -> list[tuple[str, str]]:
+    faults = RunStore(paths).history(T).faults
+    return [(str(Path(fault.path).relative_to(paths.runs)), fault.what) for fault in faults]
 
 
 @pytest.mark.parametrize("record", [GO_RECORD, GO_REVIEW, GO_MISSING], ids=["run", "review", "missing"])
 def test_records_of_the_go_program_are_read_and_written_back_whole(
-    layout: Layout, record: dict[str, Any]
+    paths: Paths, record: dict[str, Any]
 ) -> None:
-    found = load_record(Ledger(layout), put(layout, record), T)
+    found = load_record(Ledger(paths), put(paths, record), T)
     assert isinstance(found, Run)
     assert not found.is_ours
     written = json.loads(render_record(found))
@@ -140,16 +139,16 @@ def test_records_of_the_go_program_are_read_and_written_back_whole(
     ],
 )
 def test_a_record_without_a_type_is_an_execute(
-    layout: Layout, given_type: dict[str, str], expected: RunType
+    paths: Paths, given_type: dict[str, str], expected: RunType
 ) -> None:
     record = {name: value for name, value in GO_RECORD.items() if name != "run_type"} | given_type
-    found = load_record(Ledger(layout), put(layout, record), T)
+    found = load_record(Ledger(paths), put(paths, record), T)
     assert isinstance(found, Run)
     assert found.run_type == expected
 
 
-def test_what_was_read_is_what_counts(layout: Layout) -> None:
-    found = load_record(Ledger(layout), put(layout, GO_RECORD), T)
+def test_what_was_read_is_what_counts(paths: Paths) -> None:
+    found = load_record(Ledger(paths), put(paths, GO_RECORD), T)
     assert isinstance(found, Run)
     assert (found.status, found.exit_code, found.decision_state) == (
         RunStatus.SUCCESS,
@@ -196,15 +195,15 @@ def _lost(before: Any, after: Any, place: str = "$") -> list[str]:
     return [] if before == after else [place]
 
 
-def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(layout: Layout) -> None:
+def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(paths: Paths) -> None:
     record = GO_RECORD | UNKNOWN
-    found = load_record(Ledger(layout), put(layout, record), T)
+    found = load_record(Ledger(paths), put(paths, record), T)
     assert isinstance(found, Run)
-    with Store(layout).transaction() as transaction:
-        transaction.save_run(found.with_fields(decision_state=DecisionState.APPROVED_QUIT))
-    again = json.loads(layout.record(T, found.id).read_bytes())
+    with Store(paths).transaction() as transaction:
+        transaction.save_run(found.with_fields(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
+    again = json.loads(paths.record(T, found.id).read_bytes())
     assert _lost(record | {"decision_state": "approved_quit"}, again) == []
-    twice = load_record(Ledger(layout), layout.record(T, found.id), T)
+    twice = load_record(Ledger(paths), paths.record(T, found.id), T)
     assert isinstance(twice, Run)
     assert json.loads(render_record(twice)) == again
 
@@ -245,75 +244,75 @@ def test_our_own_record_is_short_and_comes_back_equal() -> None:
     ids=range(11),
 )
 def test_w22_a_corrupt_or_foreign_file_is_named_and_the_others_are_read(
-    layout: Layout, data: bytes, what: str | None
+    paths: Paths, data: bytes, what: str | None
 ) -> None:
-    put(layout, GO_RECORD)
-    put(layout, data, "broken.json")
-    assert [run.id for run in Records(layout).history(T).runs] == [GO_ID]
-    ((name, said),) = history_faults(layout)
+    put(paths, GO_RECORD)
+    put(paths, data, "broken.json")
+    assert [run.id for run in RunStore(paths).history(T).runs] == [GO_ID]
+    ((name, said),) = history_faults(paths)
     assert name == "t1/broken.json"
     assert said == what or (what is None and said)
 
 
-def test_w22_files_that_are_no_records_by_their_name_are_no_runs(layout: Layout) -> None:
-    put(layout, b"{}", "notes.txt")
-    put(layout, b"{}", ".x.swp")
-    (layout.runs / "t1" / "logs").mkdir()
-    (layout.runs / "t1" / "folder.json").mkdir()
-    assert Records(layout).history(T) == type(Records(layout).history(T))()
-    assert stray_files(layout, T) == [
-        str(layout.runs / "t1" / ".x.swp"),
-        str(layout.runs / "t1" / "notes.txt"),
+def test_w22_files_that_are_no_records_by_their_name_are_no_runs(paths: Paths) -> None:
+    put(paths, b"{}", "notes.txt")
+    put(paths, b"{}", ".x.swp")
+    (paths.runs / "t1" / "logs").mkdir()
+    (paths.runs / "t1" / "folder.json").mkdir()
+    assert RunStore(paths).history(T) == type(RunStore(paths).history(T))()
+    assert unknown_files(paths, T) == [
+        str(paths.runs / "t1" / ".x.swp"),
+        str(paths.runs / "t1" / "notes.txt"),
     ]
 
 
-def test_w22_stray_files_beside_the_folders_of_tasks_hide_nothing(layout: Layout) -> None:
-    put(layout, GO_RECORD)
-    (layout.runs / "stray.txt").write_text("{}")
-    (layout.runs / ".hidden").mkdir()
-    (layout.runs / "gone").symlink_to("nowhere")
-    (layout.runs / "loop").symlink_to("loop")
-    Path(os.fsdecode(os.fsencode(layout.runs) + b"/\xff")).mkdir()
-    histories = Records(layout).histories()
+def test_w22_stray_files_beside_the_folders_of_tasks_hide_nothing(paths: Paths) -> None:
+    put(paths, GO_RECORD)
+    (paths.runs / "stray.txt").write_text("{}")
+    (paths.runs / ".hidden").mkdir()
+    (paths.runs / "gone").symlink_to("nowhere")
+    (paths.runs / "loop").symlink_to("loop")
+    Path(os.fsdecode(os.fsencode(paths.runs) + b"/\xff")).mkdir()
+    histories = RunStore(paths).histories()
     assert {name: len(found.runs) for name, found in histories.items() if found.runs} == {"t1": 1}
-    assert [fault.path for fault in histories[TaskId("loop")].faults] == [str(layout.runs / "loop")]
-    runs, faults, _ = load_newest(layout, 20, 1_800_000_000 * 10**9)
+    assert [fault.path for fault in histories[TaskId("loop")].faults] == [str(paths.runs / "loop")]
+    runs, faults, _ = load_recent(paths, 20, 1_800_000_000 * 10**9)
     assert ([run.id for run in runs], faults) == ([GO_ID], [])
 
 
-def test_pipes_and_devices_in_the_place_of_a_record_do_not_hang(layout: Layout) -> None:
-    folder = put(layout, GO_RECORD).parent
+def test_pipes_and_devices_in_the_place_of_a_record_do_not_hang(paths: Paths) -> None:
+    folder = put(paths, GO_RECORD).parent
     os.mkfifo(folder / "pipe.json")
     (folder / "zero.json").symlink_to("/dev/zero")
     (folder / "gone.json").symlink_to("nowhere")
-    assert history_faults(layout) == [
+    assert history_faults(paths) == [
         ("t1/gone.json", "No such file or directory"),
         ("t1/pipe.json", "not a regular file"),
         ("t1/zero.json", "leads out of the worktree, to /dev/zero"),
     ]
 
 
-def test_there_are_no_runs_where_there_is_no_folder(layout: Layout) -> None:
-    records = Records(layout)
+def test_there_are_no_runs_where_there_is_no_folder(paths: Paths) -> None:
+    records = RunStore(paths)
     assert (records.tasks(), records.histories(), records.history(T).runs) == ([], {}, ())
-    layout.state.mkdir()
-    layout.runs.write_text("a file")
+    paths.state.mkdir()
+    paths.runs.write_text("a file")
     assert records.histories() == {}
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "a/b", "", ".hidden"])
-def test_w21_an_id_that_would_leave_its_folder_has_no_records(layout: Layout, name: str) -> None:
+def test_w21_an_id_that_would_leave_its_folder_has_no_records(paths: Paths, name: str) -> None:
     with pytest.raises(UnusableError, match="cannot name a folder"):
-        Records(layout).history(TaskId(name))
+        RunStore(paths).history(TaskId(name))
     with (
         pytest.raises(UnusableError, match="cannot name a folder"),
-        Store(layout).transaction() as transaction,
+        Store(paths).transaction() as transaction,
     ):
-        transaction.save_run(ours().with_fields(task_id=TaskId(name)))
-    assert list(layout.state_root.rglob("*.json")) == []
+        transaction.save_run(ours().model_copy(update={"task_id": TaskId(name)}))
+    assert list(paths.state_root.rglob("*.json")) == []
 
 
-def test_runs_come_in_the_order_of_their_start_not_of_their_ids(layout: Layout) -> None:
+def test_runs_come_in_the_order_of_their_start_not_of_their_ids(paths: Paths) -> None:
     starts = {
         "ffffffffffffffff": "2026-01-02T03:04:05.000000001Z",
         "0000000000000001": "2026-01-02T03:04:05.000000002Z",
@@ -321,8 +320,8 @@ def test_runs_come_in_the_order_of_their_start_not_of_their_ids(layout: Layout) 
         "1111111111111111": "not a time",
     }
     for run_id, start in starts.items():
-        put(layout, GO_RECORD | {"id": run_id, "startedAt": start})
-    assert [run.id for run in Records(layout).history(T).runs] == [
+        put(paths, GO_RECORD | {"id": run_id, "startedAt": start})
+    assert [run.id for run in RunStore(paths).history(T).runs] == [
         "1111111111111111",
         "00000000000000ff",
         "ffffffffffffffff",
@@ -330,47 +329,47 @@ def test_runs_come_in_the_order_of_their_start_not_of_their_ids(layout: Layout) 
     ]
 
 
-def test_a_record_is_for_its_owner_only(layout: Layout) -> None:
+def test_a_record_is_for_its_owner_only(paths: Paths) -> None:
     old = os.umask(0)
     try:
-        with Store(layout).transaction() as transaction:
+        with Store(paths).transaction() as transaction:
             transaction.save_run(ours())
     finally:
         os.umask(old)
-    assert layout.record(T, ours().id).stat().st_mode & 0o777 == 0o600
+    assert paths.record(T, ours().id).stat().st_mode & 0o777 == 0o600
 
 
-def test_two_writers_within_one_tick_of_the_clock_are_both_seen(layout: Layout) -> None:
-    reader, number = Records(layout), 0
+def test_two_writers_within_one_tick_of_the_clock_are_both_seen(paths: Paths) -> None:
+    reader, number = RunStore(paths), 0
     for number in range(60):
         run = ours(f"{number:016x}")
-        write_atomic(layout, layout.record(T, run.id), render_record(run), mode=0o600)
+        write_atomic(paths, paths.record(T, run.id), render_record(run), mode=0o600)
         assert len(reader.history(T).runs) == number + 1
     for state in DecisionState:
         run = ours(f"{number:016x}", decision_state=state)
-        write_atomic(layout, layout.record(T, run.id), render_record(run), mode=0o600)
+        write_atomic(paths, paths.record(T, run.id), render_record(run), mode=0o600)
         assert reader.history(T).runs[-1].decision_state == state
 
 
-def test_a_folder_from_a_clock_that_is_ahead_is_read_each_time(layout: Layout) -> None:
-    folder = put(layout, GO_RECORD).parent
+def test_a_folder_from_a_clock_that_is_ahead_is_read_each_time(paths: Paths) -> None:
+    folder = put(paths, GO_RECORD).parent
     ahead = (time.time_ns() // 10**9 + 3600) * 10**9
     os.utime(folder, ns=(ahead, ahead))
-    reader = Records(layout)
+    reader = RunStore(paths)
     assert len(reader.history(T).runs) == 1
-    put(layout, GO_RECORD | {"id": "0" * 16})
+    put(paths, GO_RECORD | {"id": "0" * 16})
     os.utime(folder, ns=(ahead, ahead))
     assert len(reader.history(T).runs) == 2
 
 
-def test_an_unchanged_folder_is_not_read_again(layout: Layout) -> None:
-    put(layout, GO_RECORD)
-    folder = layout.task_runs(T)
+def test_an_unchanged_folder_is_not_read_again(paths: Paths) -> None:
+    put(paths, GO_RECORD)
+    folder = paths.task_runs(T)
     os.utime(folder, ns=(1, 1))
-    reader = Records(layout)
+    reader = RunStore(paths)
     first = reader.history(T)
     assert reader.history(T) is first
-    put(layout, GO_RECORD | {"id": "0" * 16})
+    put(paths, GO_RECORD | {"id": "0" * 16})
     assert len(reader.history(T).runs) == 2
 
 
@@ -380,10 +379,10 @@ def test_a_record_broken_anywhere_is_read_or_named_and_what_is_read_can_be_saved
     record = broken(json.loads(json.dumps(GO_RECORD | UNKNOWN)), seed)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        path, ledger = root / f"{GO_ID}.json", Ledger(Layout(root, root / "private"))
+        path, ledger = root / f"{GO_ID}.json", Ledger(Paths(root, root / "private"))
         path.write_text(json.dumps(record))
         found = load_record(ledger, path, T)
-        if isinstance(found, RecordFault):
+        if isinstance(found, RecordError):
             assert found.what
             assert found.path == str(path)
             return

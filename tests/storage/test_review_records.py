@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.recorded import parse_part
-from git_blackbird.model.review import ChildResult, ChildStatus, Dismissal
-from git_blackbird.model.run import RECORDER, Run
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, Dismissal
+from git_blackbird.model.entities.run import RECORDER, Run, RunFields
 from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.records import load_record, render_record
 from tests.storage.building import STAMP, make_layout
@@ -53,15 +52,15 @@ GO_REVIEW_TEXT = r"""{
 
 def reviewed(**fields: Any) -> Run:
     whole = {"id": "0199f3a0c0000001", "taskId": "p", "run_type": "review", "startedAt": STAMP}
-    return parse_part(Run, whole | {"recorder": RECORDER, "status": "success"} | fields)
+    return Run.from_value(whole | {"recorder": RECORDER, "status": "success"} | fields)
 
 
 def test_a_review_of_the_go_program_comes_back_byte_for_byte(tmp_path: Path) -> None:
-    layout = make_layout(tmp_path)
-    path = layout.record(TaskId("p"), RunId("4b2a9c0d1e2f3a4b"))
-    layout.make_folder(path.parent)
+    paths = make_layout(tmp_path)
+    path = paths.record(TaskId("p"), RunId("4b2a9c0d1e2f3a4b"))
+    paths.make_folder(path.parent)
     path.write_text(GO_REVIEW_TEXT)
-    found = load_record(Ledger(layout), path, TaskId("p"))
+    found = load_record(Ledger(paths), path, TaskId("p"))
     assert isinstance(found, Run)
     assert (found.parent_review_passed, found.parent_review_resume_task_ids) == (False, ("b",))
     assert found.parent_review_results == {
@@ -75,13 +74,15 @@ def test_a_verdict_lies_between_the_summary_and_what_is_ours() -> None:
     results = {"a": ChildResult(task_id=TaskId("a"), status=ChildStatus.FAILED, feedback="no")}
     dismissed = Dismissal(reason="enough", at=STAMP, by="Ann")
     run = reviewed(stdout="{}").with_fields(
-        parent_review_passed=False,
-        parent_review_resume_task_ids=(TaskId("a"),),
-        parent_review_feedback="no",
-        parent_review_results=results,
-        parent_review_completion_signature="parent-review:v1:00",
-        parent_review_dismissed=dismissed,
-        notes=("slow",),
+        RunFields(
+            parent_review_passed=False,
+            parent_review_resume_task_ids=(TaskId("a"),),
+            parent_review_feedback="no",
+            parent_review_results=results,
+            parent_review_completion_signature="parent-review:v1:00",
+            parent_review_dismissed=dismissed,
+            notes=("slow",),
+        )
     )
     written = json.loads(render_record(run))
     assert list(written.items())[5:] == [
@@ -97,15 +98,15 @@ def test_a_verdict_lies_between_the_summary_and_what_is_ours() -> None:
         ("parent_review_dismissed", {"reason": "enough", "at": STAMP, "by": "Ann"}),
         ("notes", ["slow"]),
     ]
-    assert parse_part(Run, written) == run
+    assert Run.from_value(written) == run
 
 
 def test_a_passing_verdict_says_so_and_names_no_one_to_resume() -> None:
     results = {"a": ChildResult(task_id=TaskId("a"), status=ChildStatus.PASSED)}
-    run = reviewed().with_fields(parent_review_passed=True, parent_review_results=results)
+    run = reviewed().with_fields(RunFields(parent_review_passed=True, parent_review_results=results))
     written = json.loads(render_record(run))
     assert {name: value for name, value in written.items() if name.startswith("parent_review")} == {
         "parent_review_passed": True,
         "parent_review_results": {"a": {"task_id": "a", "status": "passed"}},
     }
-    assert parse_part(Run, written) == run
+    assert Run.from_value(written) == run

@@ -40,7 +40,7 @@ class Trial:
         )
 
     def run(self, *args: str, stdin: str = "", cwd: Path | None = None) -> tuple[int, str]:
-        """Give the exit code and all that was said."""
+        """Return the exit code and all that was said."""
         process = self.start(*args, cwd=cwd)
         said, _ = process.communicate(stdin, timeout=PATIENCE_SECONDS)
         return process.returncode, said

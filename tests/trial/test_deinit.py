@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -16,7 +15,7 @@ PARTS = ["hooks", "refs", "state", "config", "plan"]
 SURVEY = """\
 hooks   the post-commit hook $REPO/.git/hooks/post-commit; the one from before comes back
 refs    1 reference below refs/blackbird/: the trees that diffs are made of
-state   N files, N kB, 1 run on record: $REPO/.blackbird, $REPO/.git/blackbird; \
+state   1 run on record: $REPO/.blackbird, $REPO/.git/blackbird; \
 your own among them: .blackbird/config.json
 config  4 keys in this repository's git config: $KEYS
 plan    the plan $REPO/blackbird.plan.json, 1 task
@@ -69,8 +68,7 @@ def used(repo: Path, before: dict[str, object]) -> Trial:
 
 
 def shown(trial: Trial, text: str) -> str:
-    text = text.replace(str(trial.repo), "$REPO").replace(KEYS, "$KEYS")
-    return re.sub(r"[\d.]+ files, [\d.]+ kB", "N files, N kB", text)
+    return text.replace(str(trial.repo), "$REPO").replace(KEYS, "$KEYS")
 
 
 def test_everything_goes_but_what_was_there_before(used: Trial, before: dict[str, object]) -> None:
@@ -175,7 +173,7 @@ def test_on_a_terminal_that_is_said_before_it_is_asked(used: Trial) -> None:
     tree = used.records("b")[-1]["head_tree"]
     assert used.expect(0, "decide", "b", "--reject") == (
         "Rejected b. Your files were left as they are.\n"
-        f"warning: no command is known that takes the change back: the tree {tree} "
+        f"warning: there is no command that takes the change back: the tree {tree} "
         "is not in this repository\n"
     )
 

@@ -173,7 +173,7 @@ def test_no_commit_waits_and_the_next_decision_finds_it(trial: Trial) -> None:
         )
         assert trial.records("a") == []
     told = trial.expect(0, "status")
-    assert f"your commits that are still to be recorded\n  {head[:10]}\n" in told
+    assert f"commits of yours that are not recorded yet\n  {head[:10]}\n" in told
     assert trial.expect(0, "decide", "a", "--approve").startswith("approved a\n")
     (record,) = trial.records("a")
     assert record["commits"] == [head]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents import processes
+from git_blackbird.agents.process import signals
 from tests.standin.install import CLAUDE, CODEX, Program
 from tests.standin.real import model_of, needs_sandbox, path_of, real, real_by
 from tests.standin.server import Reply, StandIn, ToolCall
@@ -88,11 +88,11 @@ def test_interrupted_killed_and_asked_it_goes_on_in_one_session(trial: Trial, mo
     assert stop_us(trial, model, "resume greet", signal.SIGKILL) == -signal.SIGKILL
     left = trial.records("greet")[-1]
     assert left["status"] == "running"
-    assert processes.marked(left["id"])
+    assert signals.marked(left["id"])
     model.tell(ASKS)
     said = trial.expect(4, "execute", "--no-input")
     assert f"the agent of run {left['id']} is still running" in said
-    assert processes.marked(left["id"]) == []
+    assert signals.marked(left["id"]) == []
     model.tell("Done.")
     trial.expect(3, "resume", "greet", "--answer", "tone=2", "--no-input")
     records = trial.records("greet")
@@ -114,7 +114,7 @@ def test_an_agent_that_was_killed_fails_and_its_session_goes_on(trial: Trial, mo
     record = trial.records("greet")[-1]
     assert record["status"] == "failed", said
     assert record["provider_session_ref"]
-    assert processes.marked(record["id"]) == []
+    assert signals.marked(record["id"]) == []
     trial.expect(0, "decide", "greet", "--request-changes", "-m", "Once more.")
     model.tell("Done.")
     trial.expect(3, "execute", "--no-input")

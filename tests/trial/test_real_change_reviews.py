@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents import processes
+from git_blackbird.agents.process import signals
 from tests.standin.install import CLAUDE, CODEX, Program
 from tests.standin.real import model_of, real, real_by
 from tests.standin.server import JsonObject, Reply, StandIn
@@ -137,7 +137,7 @@ def test_interrupted_and_killed_both_stop_and_both_review_again_once(trial: Tria
     ]
     stop_while_both_review(trial, model, signal.SIGKILL)
     left = [one for one in trial.reviews("greet") if one["status"] == "running"]
-    assert all(processes.marked(one["id"]) for one in left)
+    assert all(signals.marked(one["id"]) for one in left)
     assert len(left) == 2
     assert trial.records("greet") == [run]
     model.tell_part(SPEC, judged("spec"))
@@ -145,7 +145,7 @@ def test_interrupted_and_killed_both_stop_and_both_review_again_once(trial: Tria
     told = trial.expect(0, "execute", "--no-input")
     for one in left:
         assert f"the agent of run {one['id']} is still running" in told
-        assert processes.marked(one["id"]) == []
+        assert signals.marked(one["id"]) == []
     assert ends(trial.reviews("greet")) == [
         (kind, *end)
         for kind in ("code_review", "spec_review")

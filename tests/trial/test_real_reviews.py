@@ -70,7 +70,7 @@ def owed(trial: Trial) -> list[str]:
 
 
 def heard(model: StandIn) -> str:
-    """Give what the model was told last."""
+    """Return what the model was told last."""
     return model.prompts()[-1]
 
 

@@ -75,7 +75,7 @@ def test_of_a_readme_only_the_first_section_is_told_and_it_is_named(trial: Trial
     text = trial.expect(0, "show", "a", "--prompt")
     assert "It does things.\\n\\n[the beginning of README.md; the file has more]" in text
     assert "Install" not in text
-    assert text.endswith("the agent is told about the project by the beginning of README.md\n")
+    assert text.endswith("the agent is also told about the project, from the beginning of README.md\n")
     write(trial.repo, {"OVERVIEW.md": "# All\n\n## Of it\n\nis told"})
     said = json.loads(trial.expect(0, "show", "a", "--prompt", "--json").splitlines()[-1])["data"]
     assert said["projectFile"] == "OVERVIEW.md"

@@ -1,27 +1,27 @@
-"""The loop run in the application: what a scripted person replies is typed on the screen that asks for it."""
+"""A loop run in the application: the replies of a scripted person are typed on its screens."""
 
 import asyncio
 from collections.abc import Mapping
 
 from textual.pilot import Pilot
 
-from git_blackbird.controller.face import Face, LeftOpen
-from git_blackbird.controller.loop import Loop, Opening
-from git_blackbird.controller.watching import Watch
-from git_blackbird.controller.workspace import Workspace
-from git_blackbird.controller.world import World
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.ui import Unanswered, UserInterface
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.agent_rights import RightsQuestion
-from git_blackbird.model.checkpoint import Checkpoint
-from git_blackbird.model.choices import STATE_OF, Choice, Decision, Reply, Retry
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.events import Event
-from git_blackbird.model.plan import Task
-from git_blackbird.model.stop import Stop
-from git_blackbird.tui.face import FaceAtHome
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.questions import QuestionScreen
-from git_blackbird.tui.modals.request import RequestScreen
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.entities.decision import STATE_OF, Choice, Decision, Reply, Retry
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event
+from git_blackbird.model.views.stop import Stop
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.ui import ThreadsafeUI
 from tests.controller.support import Prepare
 from tests.tui.driving import PATIENCE_SECONDS, SIZE, QuickApp, wait_for
 
@@ -31,10 +31,10 @@ SELECT_ALL = "f7"
 
 
 class Watched(QuickApp):
-    """The application; how a call ended is there for who drives it."""
+    """The application; ``ended`` has the stop of the loop."""
 
-    def __init__(self, world: World) -> None:
-        super().__init__(world, Watch(world))
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment, WorktreeWatcher(environment))
         self.animation_level = "none"
         self.ended: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
 
@@ -43,12 +43,12 @@ class Watched(QuickApp):
         if not self.ended.done():
             self.ended.set_result(stop)
 
-    def complain(self, error: BlackbirdError) -> None:
-        super().complain(error)
+    def show_error(self, error: BlackbirdError) -> None:
+        super().show_error(error)
         self._end_with(error)
 
-    def fail(self, error: Exception) -> None:
-        super().fail(error)
+    def exit_with_error(self, error: Exception) -> None:
+        super().exit_with_error(error)
         self._end_with(error)
 
     def _end_with(self, error: Exception) -> None:
@@ -57,12 +57,12 @@ class Watched(QuickApp):
 
 
 class AtScreen:
-    """A face: the application asks, the person sees it and replies, and the reply is typed there.
+    """A user interface that types the replies of a scripted person into the application.
 
-    Who is not here sees nothing: the question is taken back, and the answer is nobody's.
+    Without a reply, the question is cancelled.
     """
 
-    def __init__(self, shown: Face, person: Face, pilot: Pilot[None]) -> None:
+    def __init__(self, shown: UserInterface, person: UserInterface, pilot: Pilot[None]) -> None:
         self.wants_output = person.wants_output
         self._shown = shown
         self._person = person
@@ -75,7 +75,7 @@ class AtScreen:
     async def agree(self, question: RightsQuestion) -> bool | None:
         return await self._person.agree(question)
 
-    async def decide(self, checkpoint: Checkpoint) -> Reply | LeftOpen | None:
+    async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         asked = asyncio.create_task(self._shown.decide(checkpoint))
         try:
             await self._see(CheckpointScreen)
@@ -89,14 +89,14 @@ class AtScreen:
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
-    ) -> Mapping[str, str] | LeftOpen | None:
+    ) -> Mapping[str, str] | Unanswered | None:
         asked = asyncio.create_task(self._shown.answer(task, questions))
         try:
             await self._see(QuestionScreen)
             reply = await self._person.answer(task, questions)
             if reply is None:
                 return None
-            if isinstance(reply, LeftOpen):
+            if isinstance(reply, Unanswered):
                 await self._pilot.press(LEAVE)
                 return await asked
             for question in questions:
@@ -106,8 +106,8 @@ class AtScreen:
         finally:
             await _end(asked)
 
-    async def _type_decision(self, checkpoint: Checkpoint, reply: Reply | LeftOpen) -> None:
-        if isinstance(reply, LeftOpen):
+    async def _type_decision(self, checkpoint: Checkpoint, reply: Reply | Unanswered) -> None:
+        if isinstance(reply, Unanswered):
             await self._pilot.press(LEAVE)
             return
         await self._pilot.press(_digit(checkpoint, reply), "enter")
@@ -144,16 +144,16 @@ async def _end(asked: "asyncio.Task[object]") -> None:
     await asyncio.wait([asked])
 
 
-def on_screen(workspace: Workspace, person: Face, prepare: Prepare) -> Stop:
-    """Run a loop in the application, with a person before it."""
+def on_screen(workspace: Workspace, person: UserInterface, prepare: Prepare) -> Stop:
+    """Run a loop in the application, with the replies of a scripted person."""
 
     async def run() -> Stop:
-        watched = Watched(workspace.world)
+        watched = Watched(workspace.environment)
         async with watched.run_test(size=SIZE, notifications=True) as pilot:
-            home = asyncio.get_running_loop()
+            ui_loop = asyncio.get_running_loop()
 
-            def begin(opened: Workspace, shown: Face) -> tuple[Loop, Opening]:
-                return prepare(opened, FaceAtHome(AtScreen(shown, person, pilot), home))
+            def begin(opened: Workspace, shown: UserInterface) -> tuple[Loop, FirstStep]:
+                return prepare(opened, ThreadsafeUI(AtScreen(shown, person, pilot), ui_loop))
 
             watched.start("test", begin)
             async with asyncio.timeout(CALL_SECONDS):

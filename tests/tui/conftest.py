@@ -21,6 +21,6 @@ def planned(repo: Path) -> Path:
 def tmux(temporary: Path) -> Iterator[Tmux]:
     window = Tmux(temporary)
     yield window
-    # A test may have taken the terminal away, and with the last one goes the server.
+    # A test may have closed the terminal; tmux exits with its last one.
     with suppress(subprocess.CalledProcessError):
         window.do("kill-server")

@@ -10,8 +10,8 @@ from typing import cast
 
 from textual.pilot import Pilot
 
-from git_blackbird.controller.watching import Watch
-from git_blackbird.controller.world import World, real_world
+from git_blackbird.controller.core.environment import Environment, system_environment
+from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.tui.app import BlackbirdApp
 from tests.cli.terminal import program_environ
 
@@ -20,8 +20,8 @@ SIZE = (80, 24)
 Session = Callable[["BlackbirdApp", Pilot[None]], Awaitable[None]]
 
 
-def world_at(repo: Path) -> World:
-    return real_world()._replace(cwd=repo)
+def environment_at(repo: Path) -> Environment:
+    return system_environment()._replace(cwd=repo)
 
 
 def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
@@ -32,7 +32,7 @@ def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
 
 
 class QuickApp(BlackbirdApp):
-    """Takes keys at once: those that are sent here are meant for what is there."""
+    """Accepts keys at once: tests send them only for the screen that is open."""
 
     pause_seconds = 0.0
 
@@ -40,7 +40,7 @@ class QuickApp(BlackbirdApp):
 def drive(
     repo: Path, session: Session, size: tuple[int, int] = SIZE, kind: type[BlackbirdApp] = QuickApp
 ) -> BlackbirdApp:
-    """Run the application over a repository, and what a person does in it; a fault ends a test."""
+    """Run the application in a repository with a scripted session; raise its fault, if it has one."""
     app = driven(repo, session, size, kind)
     if app.fault is not None:
         raise app.fault
@@ -50,18 +50,18 @@ def drive(
 def driven(
     repo: Path, session: Session, size: tuple[int, int] = SIZE, kind: type[BlackbirdApp] = QuickApp
 ) -> BlackbirdApp:
-    """Do the same where a fault is what is looked for."""
+    """Do the same without raising the fault."""
 
     async def run() -> BlackbirdApp:
-        world = world_at(repo)
-        app = kind(world, Watch(world))
+        environment = environment_at(repo)
+        app = kind(environment, WorktreeWatcher(environment))
         app.animation_level = "none"
         try:
             async with app.run_test(size=size, notifications=True) as pilot:
-                await wait_for(pilot, lambda: app.picture is not None)
+                await wait_for(pilot, lambda: app.view_state is not None)
                 await session(app, pilot)
         except Exception as error:  # noqa: BLE001  # raised again
-            # What ended the application says more than what is missing on its screen.
+            # The fault says more than what is missing on the screen.
             raise app.fault or error from None
         return app
 
@@ -71,7 +71,7 @@ def driven(
 async def wait_for(
     pilot: Pilot[None], holds: Callable[[], bool], patience_seconds: float = PATIENCE_SECONDS
 ) -> None:
-    """Wait for something to become true, however long it takes within patience."""
+    """Wait until a condition holds; fail after ``patience_seconds``."""
     deadline = time.monotonic() + patience_seconds
     app = cast(BlackbirdApp, pilot.app)
     while not holds():
@@ -83,23 +83,23 @@ async def wait_for(
 async def see(
     app: BlackbirdApp, pilot: Pilot[None], *texts: str, patience_seconds: float = PATIENCE_SECONDS
 ) -> None:
-    """Wait until all of this is on the screen: it need not come at once, and a toast may cover it."""
+    """Wait until all texts are on the screen: they may appear late, or be covered by a toast."""
     await wait_for(pilot, lambda: all(text in screen_text(app) for text in texts), patience_seconds)
 
 
 def is_over(app: BlackbirdApp) -> bool:
-    """Whether no agent is run from here any more."""
+    """Whether the application runs no loop any more."""
     return not app.runner.is_busy
 
 
 def screen_text(app: BlackbirdApp) -> str:
-    """What is on the screen, less the blanks at the ends of lines."""
+    """Return the text of the screen without trailing blanks."""
     width, height = app.size
     strips = app.screen._compositor.render_strips()
     return "\n".join(strip.text[:width].rstrip() for strip in strips[:height])
 
 
 def works(app: BlackbirdApp, saying: str = "Working on it.") -> bool:
-    """Whether an agent that was started here has said this; that its prompt says it as well is not enough."""
+    """Whether an agent that was started has printed this; the same text in its prompt does not count."""
     shown = screen_text(app)
     return "starting " in shown and saying in shown

@@ -21,7 +21,7 @@ UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
 STEADY_SECONDS = 1.0 if UPDATE else 5.0
 _COLUMN_UNITS = 12.2
 _SVG = "{http://www.w3.org/2000/svg}"
-# No picture needs anything from a network, nor a name of its own.
+# Pictures load nothing from a network and contain no random ids.
 _FONTS = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 _REMARK = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 _NAME = re.compile(r"terminal-\d+-")
@@ -29,7 +29,7 @@ _LINE_END = re.compile(r"<text [^>]*>\n</text>")
 
 
 def picture(app: BlackbirdApp) -> str:
-    """Draw the screen as SVG, the same on every machine, with one piece of text a line."""
+    """Return the screen as SVG, the same on every machine, with one text element per line."""
     drawn = app.export_screenshot(title="git blackbird")
     for pattern, instead in ((_FONTS, ""), (_REMARK, ""), (_NAME, "terminal-"), (_LINE_END, "")):
         drawn = pattern.sub(instead, drawn)
@@ -39,7 +39,7 @@ def picture(app: BlackbirdApp) -> str:
 
 
 def text_of(svg: str) -> list[str]:
-    """Read the lines of a screen back out of its picture."""
+    """Return the lines of the screen in a picture."""
     lines: dict[float, str] = {}
     for element in ET.fromstring(svg).iter(f"{_SVG}text"):
         if "clip-path" not in element.attrib:
@@ -50,14 +50,14 @@ def text_of(svg: str) -> list[str]:
 
 
 class Album:
-    """Compares pictures with their files; what differs is written down, and told together at the end."""
+    """Compares pictures with their files; collects the differences and reports them at the end."""
 
     def __init__(self, aside: Path) -> None:
         self._aside = aside
         self._faults: list[str] = []
 
     async def check(self, app: BlackbirdApp, pilot: Pilot[None], name: str) -> None:
-        """Wait for the screen to be as it was kept, until it has been another for long."""
+        """Wait until the screen is like its file; record a difference after a timeout."""
         path = _place(name)
         kept, seen = path.read_text() if path.exists() else "", ""
         steady_since = time.monotonic()
@@ -73,7 +73,7 @@ class Album:
             self._faults.append(f"{name} is not as kept; as it is now: {aside}\n{_difference(kept, now)}")
 
     def close(self) -> None:
-        """Fail where a picture is not as it was kept."""
+        """Fail if a picture differs from its file."""
         assert not self._faults, "\n\n".join(self._faults)
 
 
@@ -82,7 +82,7 @@ def _place(name: str) -> Path:
 
 
 def _difference(kept: str, seen: str) -> str:
-    """Tell what differs on the screen; where its text is the same, in the picture."""
+    """Return the differences of the texts; if there are none, those of the SVG."""
     before, after = (text_of(kept) if kept else []), text_of(seen)
     if before == after:
         before, after = kept.splitlines(), seen.splitlines()

@@ -2,19 +2,25 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from git_blackbird.agents import processes
-from git_blackbird.controller.workspace import open_workspace
-from git_blackbird.controller.world import World
-from git_blackbird.git.summary import summarize
-from git_blackbird.model.change import TreePair
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.ids import RunId, TaskId
-from git_blackbird.model.plan import Plan, Status, Task
-from git_blackbird.model.review import ChildResult, ChildStatus, Feedback, completion_signature
-from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType
+from git_blackbird.agents.process import signals
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.workspace import open_workspace
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.parent_verdict import (
+    ChildResult,
+    ChildStatus,
+    Feedback,
+    completion_signature,
+)
+from git_blackbird.model.entities.plan import Plan, Status, Task, new_task
+from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
 from tests.support import commit, git, write
 
 NOW = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z
@@ -72,15 +78,13 @@ PROJECT = {
 }
 
 
-def world_of(repo: Path, environ: dict[str, str]) -> World:
-    """A world whose clock stands still."""
-    return World(environ, repo, lambda: NOW, lambda bits: 1)
+def environment_of(repo: Path, environ: dict[str, str]) -> Environment:
+    """An environment whose clock stands still."""
+    return Environment(environ, repo, lambda: NOW, lambda bits: 1)
 
 
 def task(task_id: str, title: str, status: Status, **fields: Any) -> Task:
-    return Task(
-        id=TaskId(task_id), title=title, status=status, created_at=PLANNED, updated_at=PLANNED, **fields
-    )
+    return replace(new_task(TaskId(task_id), title, PLANNED), status=status, **fields)
 
 
 def ids(*names: str) -> tuple[TaskId, ...]:
@@ -118,7 +122,7 @@ def tasks() -> Iterable[Task]:
 
 
 def run_of(run_id: RunId, task_id: str, begun: str, ended: str | None, **fields: Any) -> Run:
-    """A run of Claude's between two times of that night; a success where nothing else is said."""
+    """A run of Claude between two times of that night, successful by default."""
     said: dict[str, Any] = {
         "status": RunStatus.SUCCESS,
         "provider": "claude",
@@ -131,7 +135,7 @@ def run_of(run_id: RunId, task_id: str, begun: str, ended: str | None, **fields:
 
 
 def change_of_units(repo: Path) -> TreePair:
-    """Make the change of a run in the worktree; gives the trees before and after it."""
+    """Make the change of a run in the worktree; return the trees before and after it."""
     base = git(repo, "rev-parse", "HEAD^{tree}")
     write(repo, {"weather/units.py": AFTER, "tests/test_units.py": TEST})
     git(repo, "add", "--all", "weather", "tests")
@@ -167,7 +171,7 @@ def finished(repo: Path) -> Iterable[Run]:
         decision_required=True,
         base_tree=pair.base,
         head_tree=pair.head,
-        review_summary=summarize(open_workspace(world_of(repo, {})).repo, pair),
+        review_summary=summarize(open_workspace(environment_of(repo, {})).repo, pair),
         result='Fahrenheit is there: `degrees(21, "F")`. Both units are tested.',
         cost_usd=0.21,
     )
@@ -198,7 +202,7 @@ def review() -> Run:
 
 
 def at_work(repo: Path, pid: int) -> Run:
-    """The run of an agent that works in a process."""
+    """A run whose process is alive."""
     return run_of(
         CACHE,
         "api-cache",
@@ -206,7 +210,7 @@ def at_work(repo: Path, pid: int) -> Run:
         None,
         status=RunStatus.RUNNING,
         pid=pid,
-        process_identity=processes.identity(pid),
+        process_identity=signals.identity(pid),
         repo_root=str(repo),
     )
 
@@ -256,7 +260,7 @@ LOGS: dict[RunId, Sequence[dict[str, Any]]] = {
 
 
 def put_scene(repo: Path, environ: dict[str, str], *more: Run) -> None:
-    """Put project, plan, records and logs there; ``more`` are runs beyond those that are over."""
+    """Create project, plan, records and logs; ``more`` are runs besides those that have ended."""
     commit(repo, PROJECT)
     owed = Feedback(
         parent_task_id=TaskId("past"),
@@ -265,7 +269,7 @@ def put_scene(repo: Path, environ: dict[str, str], *more: Run) -> None:
         created_at=f"{NIGHT}T01:36:20Z",
         updated_at=f"{NIGHT}T01:36:20Z",
     )
-    with open_workspace(world_of(repo, environ)).store.transaction() as transaction:
+    with open_workspace(environment_of(repo, environ)).store.transaction() as transaction:
         transaction.save_plan(Plan({one.id: one for one in tasks()}))
         for run in (*finished(repo), *more):
             transaction.save_run(run)

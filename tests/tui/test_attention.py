@@ -1,20 +1,28 @@
-"""What the banner says is due from a person is what ``status`` says is due."""
+"""The banner shows the same items as ``status``."""
 
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from textual.pilot import Pilot
 
-from git_blackbird.controller.decide import record_decision
-from git_blackbird.model.choices import Decision
-from git_blackbird.model.commands import runnable
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.plan import Plan, Status
-from git_blackbird.model.review import Feedback, completion_signature
-from git_blackbird.model.run import DecisionState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.cli_hints import runnable
+from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.parent_verdict import Feedback, completion_signature
+from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.run import (
+    DecisionState,
+    ReviewState,
+    Run,
+    RunFields,
+    RunStatus,
+    RunType,
+    TerminalReason,
+)
 from git_blackbird.tui.app import BlackbirdApp
 from tests.cli.terminal import program_environ
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of
@@ -24,7 +32,7 @@ from tests.tui.driving import drive, screen_text, see, wait_for
 
 NOBODY = 4_000_000
 # What the next execute does of itself.
-OF_ITSELF = {"ready", "change_review", "review_owed"}
+OF_ITSELF = {"ready", "change_review", "review_due"}
 
 
 def planned() -> Plan:
@@ -50,42 +58,43 @@ def planned() -> Plan:
 
 
 def recorded(plan: Plan) -> tuple[Run, ...]:
-    def review(number: int, parent: str, **fields: object) -> Run:
+    def review(number: int, parent: str, fields: RunFields) -> Run:
         signature = completion_signature(
             next(one for one in plan.tasks.values() if one.id == parent), plan.tasks
         )
-        about = {"run_type": RunType.REVIEW, "parent_review_completion_signature": signature}
-        return run(number, task_id=parent).with_fields(**about, **fields)
+        about = RunFields(run_type=RunType.REVIEW, parent_review_completion_signature=signature)
+        return run(number, task_id=parent).with_fields(about).with_fields(fields)
 
     asked = Question(id="tone", prompt="Which tone?", options=("friendly", "formal"))
     missing = {"missing": ["code"], "findings": [], "groups": [], "conflicts": []}
     return (
-        run(1, RunStatus.WAITING_USER, "asks").with_fields(questions=(asked,)),
+        run(1, RunStatus.WAITING_USER, "asks").with_fields(RunFields(questions=(asked,))),
         run(2, task_id="changes").with_fields(
-            decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="Again."
+            RunFields(decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="Again.")
         ),
-        run(3, task_id="decide").with_fields(decision_state=DecisionState.PENDING, merged_review=missing),
-        run(4, RunStatus.FAILED, "failed").with_fields(error="exit status 3"),
+        run(3, task_id="decide").with_fields(
+            RunFields(decision_state=DecisionState.PENDING, merged_review=missing)
+        ),
+        run(4, RunStatus.FAILED, "failed").with_fields(RunFields(error="exit status 3")),
         run(5, RunStatus.RUNNING, "gone", pid=NOBODY, process_identity="0"),
         run(6, RunStatus.PAUSED, "lost"),
-        replace(
-            run(7, RunStatus.FAILED, "lost").with_fields(
-                resumes=run(6).id, terminal_reason=TerminalReason.SESSION_LOST
-            ),
-            superseded_at=STAMP,
+        run(7, RunStatus.FAILED, "lost").with_fields(
+            RunFields(resumes=run(6).id, terminal_reason=TerminalReason.SESSION_LOST, superseded_at=STAMP)
         ),
         run(8, task_id="none-1"),
         run(9, task_id="owed-1"),
         run(10, RunStatus.PAUSED, "paused"),
-        run(11, task_id="reviewed").with_fields(review_state="due"),
+        run(11, task_id="reviewed").with_fields(RunFields(review_state=ReviewState.DUE)),
         run(12, task_id="wanting-1"),
-        review(13, "none", error="it said nothing"),
+        review(13, "none", RunFields(error="it said nothing")),
         review(
             14,
             "wanting",
-            parent_review_passed=False,
-            parent_review_resume_task_ids=["wanting-1"],
-            parent_review_feedback="Say more.",
+            RunFields(
+                parent_review_passed=False,
+                parent_review_resume_task_ids=(TaskId("wanting-1"),),
+                parent_review_feedback="Say more.",
+            ),
         ),
     )
 

@@ -6,13 +6,13 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from git_blackbird.model.ids import TaskId
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.request import RequestScreen
-from git_blackbird.tui.modals.runs import RunsScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
@@ -34,7 +34,7 @@ def reviews(repo: Path) -> list[RunStatus]:
 
 
 def asks_of_round(app: BlackbirdApp, repo: Path, count: int) -> bool:
-    """Whether a checkpoint is shown, after so many reviews."""
+    """Whether a checkpoint is shown after this number of reviews."""
     return isinstance(app.screen, CheckpointScreen) and len(reviews(repo)) == count
 
 

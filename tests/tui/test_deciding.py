@@ -7,14 +7,14 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from git_blackbird.controller.decide import record_decision
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.chooser import Chooser, Offer
-from git_blackbird.tui.modals.questions import QuestionScreen
-from git_blackbird.tui.modals.request import RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem
+from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from tests.controller.support import (
     APPROVE,
     Person,
@@ -135,10 +135,10 @@ def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -
 
 
 def test_what_is_asked_next_stays_when_a_question_and_what_is_over_it_are_closed(planned: Path) -> None:
-    offers = [Offer(True, "Yes")]
+    offers = [MenuItem(True, "Yes")]
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        first, over, second = (Chooser[bool](title, offers) for title in ("First", "Over it", "Second"))
+        first, over, second = (ChoiceModal[bool](title, offers) for title in ("First", "Over it", "Second"))
 
         is_asked_again = asyncio.Event()
 
@@ -147,7 +147,7 @@ def test_what_is_asked_next_stays_when_a_question_and_what_is_over_it_are_closed
             asked = asyncio.create_task(asking)
             await wait_for(pilot, lambda: app.screen is first)
             await app.push_screen(over)
-            # On a loaded machine, the application comes to its messages as late as this.
+            # On a loaded machine, the application handles its messages as late as this.
             app.call_later(is_asked_again.wait)
             asked.cancel()
             await asyncio.wait([asked])
@@ -304,12 +304,12 @@ def test_what_waits_for_a_decision_is_not_given_up_by_one_key(planned: Path, key
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press(key)
-        await wait_for(pilot, lambda: "alpha: decision on run" in screen_text(app) and asks(app, Chooser))
+        await wait_for(pilot, lambda: "alpha: decision on run" in screen_text(app) and asks(app, ChoiceModal))
         await pilot.press("enter")
         await wait_for(pilot, lambda: app.screen is app.main)
         assert states(planned, "alpha") == [DecisionState.PENDING]
         await pilot.press(key)
-        await wait_for(pilot, lambda: asks(app, Chooser))
+        await wait_for(pilot, lambda: asks(app, ChoiceModal))
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: states(planned, "alpha")[0] is DecisionState.REJECTED)
         if key == "w":

@@ -1,4 +1,4 @@
-"""However the application ends: what runs is paused, the terminal is as before, and a bug is reported."""
+"""However the application ends, runs are paused, the terminal is restored, and a bug is reported."""
 
 import asyncio
 import os
@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from git_blackbird.agents import processes
+from git_blackbird.agents.process import signals
 from git_blackbird.errors import RequestError
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.help import Help
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.help import HelpScreen
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driving import QuickApp, drive, driven, screen_text, see, wait_for
@@ -74,7 +74,7 @@ PLACES: dict[str, Callable[[BlackbirdApp], object]] = {
 
 def is_gone(run: Run) -> bool:
     assert run.pid is not None
-    return not processes.is_alive(run.pid, run.process_identity or "")
+    return not signals.is_alive(run.pid, run.process_identity or "")
 
 
 def assert_paused(repo: Path, *, task_id: str = "alpha") -> None:
@@ -113,7 +113,7 @@ async def _ended(app: BlackbirdApp) -> None:
 
 def test_a_bug_in_what_runs_ends_the_application(planned: Path) -> None:
     class Deaf(QuickApp):
-        def tell(self, event: object) -> None:
+        def handle_event(self, event: object) -> None:
             boom()
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
@@ -148,7 +148,7 @@ async def at_rest(app: BlackbirdApp, pilot: Pilot[None]) -> None:
 
 async def at_a_modal(app: BlackbirdApp, pilot: Pilot[None]) -> None:
     await pilot.press("question_mark")
-    await wait_for(pilot, lambda: isinstance(app.screen, Help))
+    await wait_for(pilot, lambda: isinstance(app.screen, HelpScreen))
 
 
 async def at_a_checkpoint(app: BlackbirdApp, pilot: Pilot[None]) -> None:
@@ -176,7 +176,7 @@ def test_a_signal_ends_it_as_interrupted(
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await where(app, pilot)
-        # Below git a signal comes twice: it is one all the same, and kills nothing.
+        # Below git a signal arrives twice: it counts once, and kills nothing.
         os.kill(os.getpid(), number)
         os.kill(os.getpid(), number)
         await _ended(app)

@@ -1,4 +1,4 @@
-"""Text of any kind, wherever it is from, steers no terminal and breaks no line."""
+"""Hostile text from any source controls no terminal and breaks no line."""
 
 import re
 from dataclasses import replace
@@ -12,10 +12,10 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.questions import QuestionScreen
-from git_blackbird.tui.modals.request import RequestScreen
-from git_blackbird.tui.modals.runs import RunsScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import configure, leaf, put_plan
 from tests.support import write
 from tests.tui.driving import drive, is_over, screen_text, wait_for
@@ -33,7 +33,7 @@ TEXTS = st.lists(LETTERS, min_size=1, max_size=40).map("".join).filter(str.strip
 
 
 def assert_harmless(app: BlackbirdApp) -> None:
-    """Nothing painted steers a terminal, and every line is exactly as wide as the screen."""
+    """Assert that no output controls the terminal, and that every line is as wide as the screen."""
     strips = app.screen._compositor.render_strips()
     assert [sum(cell_len(segment.text) for segment in strip) for strip in strips] == [app.size.width] * len(
         strips

@@ -1,4 +1,4 @@
-"""Keys that no other story presses, and those that have no meaning anywhere."""
+"""Keys that no other test presses, and keys without a meaning."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,15 +9,15 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import OptionList
 
+from git_blackbird.tui.actions import ACTIONS
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.deeds import DEEDS
-from git_blackbird.tui.details import Details
-from git_blackbird.tui.live import LiveLog
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.chooser import Chooser
-from git_blackbird.tui.modals.help import Help
-from git_blackbird.tui.modals.runs import RunsScreen
-from git_blackbird.tui.modals.settings import SettingsScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.choice import ChoiceModal
+from git_blackbird.tui.screens.help import HelpScreen
+from git_blackbird.tui.screens.runs import RunsScreen
+from git_blackbird.tui.screens.settings import SettingsScreen
+from git_blackbird.tui.widgets.live_log import LiveLog
+from git_blackbird.tui.widgets.task_details import TaskDetails
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of
 from tests.support import commit
 from tests.tui.driving import drive, screen_text, see, wait_for
@@ -43,13 +43,13 @@ async def opened(app: BlackbirdApp, pilot: Pilot[None], key: str, screen: type[o
 
 
 def test_g_and_r_are_free(planned: Path) -> None:
-    assert not {deed.key for deed in DEEDS} & {*FREE}
+    assert not {action.key for action in ACTIONS} & {*FREE}
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         async def nothing_happens() -> None:
             assert not app.screen.active_bindings.keys() & {*FREE}
             before, screen = "", app.screen
-            # What came before may still be painted.
+            # The previous screen may still be drawn.
             while before != screen_text(app):
                 before = screen_text(app)
                 await pilot.pause(0.1)
@@ -65,8 +65,8 @@ def test_g_and_r_are_free(planned: Path) -> None:
             ("d", CheckpointScreen),
             ("h", RunsScreen),
             ("c", SettingsScreen),
-            ("s", Chooser),
-            ("question_mark", Help),
+            ("s", ChoiceModal),
+            ("question_mark", HelpScreen),
         ):
             await opened(app, pilot, key, screen)
             await nothing_happens()
@@ -78,7 +78,7 @@ def test_g_and_r_are_free(planned: Path) -> None:
 async def moves(
     pilot: Pilot[None], where: Callable[[], float], forth: tuple[str, ...], back: tuple[str, ...]
 ) -> None:
-    """Each of the first keys leads on, each of the others back."""
+    """Assert that the keys ``forth`` increase a position, and the keys ``back`` decrease it."""
     for keys, sign in ((forth, 1), (back, -1)):
         for key in keys:
             before = where()
@@ -95,13 +95,13 @@ def test_what_is_long_is_paged_in_both_panes(planned: Path) -> None:
     keys = ("pagedown", "down", "j", "end"), ("pageup", "up", "k", "home")
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        tree, details, log = app.main.plan_tree, app.main.query_one(Details), app.main.query_one(LiveLog)
+        tree, details, log = app.main.plan_tree, app.main.query_one(TaskDetails), app.main.query_one(LiveLog)
         await moves(pilot, lambda: tree._cursor, *keys)
         await pilot.press("tab")
         await moves(pilot, lambda: details.scroll_y, *keys)
         await pilot.press("t")
         for number in range(80):
-            app.main.live.say(f"line {number}")
+            app.main.live.log_line(f"line {number}")
         await wait_for(pilot, lambda: log.max_scroll_y > 40)
         await pilot.press("home")
         await moves(pilot, lambda: log.scroll_y, *keys)
@@ -113,7 +113,7 @@ def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)
         choices = app.screen.query_one(OptionList)
-        said, diff = app.screen.query_one("#said"), app.screen.query_one("#diff")
+        said, diff = app.screen.query_one("#summary-view"), app.screen.query_one("#diff")
         await moves(pilot, lambda: choices.highlighted or 0, ("down", "j", "5"), ("up", "k", "1"))
         await scrolls(pilot, said)
         await pilot.press("v")
@@ -138,7 +138,7 @@ def test_what_is_only_looked_at_is_read_and_left_by_keys(planned: Path) -> None:
         await moves(pilot, lambda: about.scroll_y, ("pagedown",), ("pageup",))
         await pilot.press("escape")
         for key in ("question_mark", "q"):
-            await opened(app, pilot, "question_mark", Help)
+            await opened(app, pilot, "question_mark", HelpScreen)
             text = app.screen.query_one(VerticalScroll)
             await moves(pilot, lambda text=text: text.scroll_y, ("pagedown", "down"), ("pageup", "up"))  # type: ignore[misc]
             await pilot.press(key)

@@ -1,4 +1,4 @@
-"""How the screen looks: its theme, without colours, and in terminals of any size."""
+"""The appearance of the screen: themes, without colours, and in terminals of any size."""
 
 import re
 from pathlib import Path
@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from textual.theme import Theme
 
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.lines import STYLES
 from git_blackbird.tui.themes import DARK, LIGHT
+from git_blackbird.tui.widgets.styled_lines import STYLES
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan
 from tests.support import git
 from tests.tui.driving import drive, screen_text, wait_for
@@ -74,7 +74,7 @@ def test_every_word_can_be_read(theme: Theme) -> None:
 
 
 def contrast(one: Color, other: Color) -> float:
-    """The ratio of luminances, as the guidelines for accessible pages have it."""
+    """Return the contrast ratio as WCAG defines it."""
     darker, lighter = sorted(map(luminance, (one, other)))
     return (lighter + 0.05) / (darker + 0.05)
 

@@ -1,12 +1,12 @@
-"""What an agent prints that is no event stream: shown as it comes, and bounded."""
+"""Output that is no event stream is shown as it arrives, and bounded."""
 
 from pathlib import Path
 
 from textual.pilot import Pilot
 
-from git_blackbird.model.run import RunStatus
+from git_blackbird.model.entities.run import RunStatus
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.printed import Printed
+from git_blackbird.tui.widgets.output_tail import OutputTail
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
 from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
 
@@ -65,7 +65,7 @@ def test_what_no_screen_can_keep_up_with_is_left_out_and_its_end_is_shown(planne
 
 
 def test_pieces_are_put_together_to_lines() -> None:
-    printed = Printed()
+    printed = OutputTail()
     for piece in (b"on", b"e\ntw", b"o\r", b"\nthr\xc3", b"\xa9e \x1b[3", b"1mred"):
         printed.feed(piece)
     assert printed.lines() == ["one", "two"]

@@ -6,10 +6,10 @@ from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from git_blackbird.model.conversation import Question
-from git_blackbird.model.run import RunStatus
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.run import RunFields, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.modals.questions import QuestionScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
 from tests.controller.support import leaf, open_at, put_plan, runs_of
 from tests.model.building import run, task
 from tests.tui.driving import drive, is_over, screen_text, see, wait_for
@@ -34,7 +34,7 @@ def test_what_was_answered_is_gone_back_to_and_what_was_typed_is_kept(planned: P
         await wait_for(pilot, lambda: is_asked(app, "Which tone?"))
         assert "shift+tab" not in screen_text(app)
         await pilot.press("3", "enter")
-        await wait_for(pilot, lambda: is_asked(app, "shift+tab goes to the one before"))
+        await wait_for(pilot, lambda: is_asked(app, "shift+tab goes back"))
         await pilot.press(*"Ada L.", "shift+tab")
         await wait_for(pilot, lambda: is_asked(app, "alpha asks (1 of 3)"))
         await pilot.press("k", "enter")
@@ -86,7 +86,9 @@ def put_questions(repo: Path, *questions: Question) -> None:
     put_plan(repo, task("alpha"))
     with open_at(repo).store.transaction() as transaction:
         transaction.save_run(
-            run(1, RunStatus.WAITING_USER, "alpha", provider="demo").with_fields(questions=questions)
+            run(1, RunStatus.WAITING_USER, "alpha", provider="demo").with_fields(
+                RunFields(questions=questions)
+            )
         )
 
 

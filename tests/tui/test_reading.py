@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from git_blackbird.controller.status_changes import set_status
-from git_blackbird.model.plan import Status
+from git_blackbird.controller.plan.status_changes import set_status
+from git_blackbird.model.entities.plan import Status
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import (
     configure,

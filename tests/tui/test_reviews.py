@@ -1,16 +1,16 @@
-"""Reviews on the screen: what they found of any task, what can be done about it, and why something cannot."""
+"""Reviews on the screen: findings on any task, actions on them, and why one is not possible."""
 
 from dataclasses import replace
 from pathlib import Path
 
 from textual.pilot import Pilot
 
-from git_blackbird.controller.status_changes import set_status
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState
+from git_blackbird.controller.plan.status_changes import set_status
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.review import ReviewScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.review import ReviewScreen
 from tests.controller.support import configure, execute, leaf, open_at, parent_of, put_plan, runs_of, status
 from tests.tui.driving import drive, is_over, screen_text, see, wait_for, works
 
@@ -36,7 +36,7 @@ def test_a_parent_says_what_is_in_the_way_before_its_children_are_done(planned: 
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("home", "p")
-        await wait_for(pilot, lambda: is_shown(app, "not due before they are done: faq, use"))
+        await wait_for(pilot, lambda: is_shown(app, "not due until these are done: faq, use"))
         await see(
             app,
             pilot,
@@ -77,7 +77,7 @@ def test_a_parent_whose_review_is_owed_is_reviewed_now(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         assert "Action required" not in screen_text(app)
         await pilot.press("home", "p")
-        await wait_for(pilot, lambda: is_shown(app, "review    owed", "2. Review now"))
+        await wait_for(pilot, lambda: is_shown(app, "review    due", "2. Review now"))
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: is_over(app) and status(planned, "guide") is Status.DONE)
 
@@ -166,7 +166,7 @@ def test_a_leaf_that_nobody_reviewed_is_reviewed_by_hand(planned: Path) -> None:
         await wait_for(pilot, lambda: is_over(app) and "APPROVED" in screen_text(app))
         await pilot.press("down", "p")
         await wait_for(
-            pilot, lambda: is_shown(app, "1. Review now  beta has no change of an agent to review")
+            pilot, lambda: is_shown(app, "1. Review now  beta has no change by an agent to review")
         )
 
     drive(planned, session, LARGE)

@@ -1,11 +1,10 @@
-"""What is decided on the screen leaves the records that the same decisions leave through any other face."""
+"""Decisions on the screen leave the same records as through any other user interface."""
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from git_blackbird.controller.requests import execute_loop
-from git_blackbird.model.run import Run
+from git_blackbird.controller.engine.run_commands import execute_loop
+from git_blackbird.model.entities.run import Run
 from tests.controller.support import (
     APPROVE,
     REJECT,
@@ -27,7 +26,7 @@ TASKS = (
     leaf("beta", "ask tone Which? | kind | brief\nask name Whose?\nanswered tone b.txt"),
     leaf("gamma", "fail 3", deps=["beta"]),
 )
-# What no two runs share: names, times, processes, places, and what is made of them.
+# What differs between any two runs: ids, times, processes, paths, and what contains them.
 OWN = frozenset(
     [
         "id",
@@ -61,7 +60,7 @@ def prepared(place: Path) -> Path:
 
 
 def shared(run: Run) -> dict[str, Any]:
-    return {one.name: getattr(run, one.name) for one in fields(run) if one.name not in OWN}
+    return {name: getattr(run, name) for name in Run.model_fields if name not in OWN}
 
 
 def records(repo: Path) -> dict[str, Any]:
@@ -77,7 +76,7 @@ def test_the_records_are_the_same(tmp_path: Path) -> None:
             [changes("Say: two.\n\n  (2)"), APPROVE, changes("Again."), APPROVE, REJECT],
             [{"tone": "brief", "name": "Ada's"}, {"tone": "kind", "name": "x"}],
         )
-        stage(open_at(place), person, lambda workspace, face: execute_loop(workspace, face, (), None))
+        stage(open_at(place), person, lambda workspace, ui: execute_loop(workspace, ui, (), None))
         assert not person.decisions
     scripted, typed = map(records, places.values())
     assert typed == scripted

@@ -6,27 +6,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from git_blackbird.controller.watching import Watch
-from git_blackbird.model.ids import TaskId
+from git_blackbird.controller.queries.watcher import WorktreeWatcher
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import configure, put_plan
 from tests.support import commit, write
 from tests.tui.driving import SIZE, QuickApp, Session, screen_text, wait_for
 from tests.tui.pictures import Album
-from tests.tui.scene import at_work, put_scene, world_of
+from tests.tui.scene import at_work, environment_of, put_scene
 
 LARGE = (110, 32)
-DRAWN_WITH = "8.2.8"
-pytestmark = pytest.mark.skipif(
-    version("textual") != DRAWN_WITH, reason=f"the pictures are those of textual {DRAWN_WITH}"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +41,7 @@ def album(tmp_path: Path) -> Album:
 
 @pytest.fixture
 def project(repo: Path) -> Path:
-    """The scene without the agent at work: what starts one finds nothing to stop."""
+    """The scene without an active agent: starting one finds no lock."""
     put_scene(repo, dict(os.environ))
     return repo
 
@@ -61,14 +56,14 @@ def busy(repo: Path) -> Iterator[Path]:
 
 
 def look(repo: Path, session: Session, album: Album, size: tuple[int, int] = SIZE) -> None:
-    """Open the application at the fixed moment, and compare what is looked at."""
+    """Open the application at the fixed moment, and compare its pictures."""
 
     async def run() -> None:
-        world = world_of(repo, dict(os.environ))
-        app = QuickApp(world, Watch(world))
+        environment = environment_of(repo, dict(os.environ))
+        app = QuickApp(environment, WorktreeWatcher(environment))
         app.animation_level = "none"
         async with app.run_test(size=size) as pilot:
-            await wait_for(pilot, lambda: app.picture is not None)
+            await wait_for(pilot, lambda: app.view_state is not None)
             await session(app, pilot)
 
     asyncio.run(run())
@@ -76,7 +71,7 @@ def look(repo: Path, session: Session, album: Album, size: tuple[int, int] = SIZ
 
 
 def still(app: BlackbirdApp) -> None:
-    """Let the cursors that blink stay where they are seen."""
+    """Stop the cursors from blinking."""
     for area in app.screen.query(TextArea):
         area.cursor_blink = False
     for box in app.screen.query(Input):
@@ -84,7 +79,7 @@ def still(app: BlackbirdApp) -> None:
 
 
 async def see(app: BlackbirdApp, pilot: Pilot[None], *texts: str) -> None:
-    """Wait until all of it is to be read on the screen."""
+    """Wait until all texts are on the screen."""
     await wait_for(pilot, lambda: all(text in screen_text(app) for text in texts))
 
 

@@ -1,4 +1,4 @@
-"""Telling an agent something from the screen: what ``resume -m`` takes, and drafts that outlast a refusal."""
+"""Messages to an agent from the screen: what ``resume -m`` accepts, and drafts that survive a refusal."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,12 +7,12 @@ from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from git_blackbird.controller.decide import record_decision
-from git_blackbird.model.plan import Status
-from git_blackbird.model.run import DecisionState, RunStatus
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.request import RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.request import RequestScreen
 from tests.controller.support import (
     APPROVE,
     configure,
@@ -66,7 +66,7 @@ def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> N
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("m")
         await wait_for(pilot, lambda: is_writing(app) and "What should change in alpha?" in screen_text(app))
-        # What is pasted ends its lines as Enter does, or as a file of Windows.
+        # Pasted lines end as Enter does, or as in a file of Windows.
         app.post_message(Paste("Say\rtwo\r\nand\n"))
         await wait_for(pilot, lambda: app.screen.query_one(TextArea).text == "Say\ntwo\nand\n")
         await pilot.press(*"three.", "ctrl+s")

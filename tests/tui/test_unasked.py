@@ -1,4 +1,4 @@
-"""What comes up by itself takes no key that was meant for what was there before."""
+"""A screen that opens by itself ignores keys that were meant for the previous one."""
 
 import time
 from pathlib import Path
@@ -8,11 +8,11 @@ from textual.events import MouseDown, MouseUp
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from git_blackbird.controller.decide import record_decision
-from git_blackbird.model.run import DecisionState
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.modals.checkpoint import CheckpointScreen
-from git_blackbird.tui.modals.questions import QuestionScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.questions import QuestionScreen
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit
 from tests.tui.driving import PATIENCE_SECONDS, drive, screen_text, see, wait_for
@@ -22,7 +22,7 @@ LEFT, RIGHT = 1, 3
 
 
 class PatientApp(BlackbirdApp):
-    """Waits for a pause as long as a test may take: only the pause that the test makes ends it."""
+    """Ignores keys for longer than a test takes, until the test ends that itself."""
 
     pause_seconds = 3600.0
 
@@ -45,7 +45,7 @@ def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path)
         assert app.screen.query_one(OptionList).highlighted == 0
         assert HINT not in screen_text(app)
         await see(app, pilot, "a.txt  +1 -0")
-        app.hear()
+        app.accept_input()
         await wait_for(pilot, lambda: HINT in screen_text(app))
         await pilot.press("enter")
         await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
@@ -94,7 +94,7 @@ def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(pla
         click(app)
         await pilot.press("j")
         assert isinstance(app.screen, CheckpointScreen)
-        app.hear()
+        app.accept_input()
         await see(app, pilot, HINT)
         click(app, RIGHT)
         await pilot.press("j", "k")
@@ -107,7 +107,7 @@ def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(pla
 
 
 def click(app: BlackbirdApp, button: int = LEFT) -> None:
-    """Click on the first choice, as the terminal tells of it."""
+    """Click on the first choice, as a terminal reports it."""
     x, y = app.screen.query_one(OptionList).content_region.offset
     for kind in (MouseDown, MouseUp):
         app.post_message(kind(None, x, y, 0, 0, button, shift=False, meta=False, ctrl=False))
@@ -156,7 +156,7 @@ def test_what_is_typed_where_an_editor_goes_away_starts_nothing(planned: Path) -
         await wait_for(pilot, lambda: app.screen is app.main)
         await pilot.press("x", "e", "enter", "j", "k")
         assert not app.runner.is_busy
-        app.hear()
+        app.accept_input()
         await pilot.press("down", "x")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
 
@@ -193,3 +193,16 @@ def test_ctrl_c_in_an_editor_leaves_the_editor_and_keeps_the_text(planned: Path)
         await wait_for(pilot, lambda: "Say" in screen_text(app))
 
     drive(planned, session)
+
+
+def test_the_footer_names_no_key_while_keys_are_ignored(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await see(app, pilot, "e Execute", "q Quit")
+        app.ignore_pending_input()
+        await wait_for(pilot, lambda: "q Quit" not in screen_text(app))
+        app.accept_input()
+        await see(app, pilot, "e Execute", "q Quit")
+
+    drive(planned, session, kind=PatientApp)

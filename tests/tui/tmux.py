@@ -16,29 +16,29 @@ STOPPED = 128 + min(signal.SIGSTOP, signal.SIGTSTP)
 
 
 class Tmux:
-    """One window of 80 columns and 24 lines, of a server of its own."""
+    """A window of 80 columns and 24 lines, in a tmux server of its own."""
 
     def __init__(self, place: Path) -> None:
         self._socket = str(place / "tmux")
 
     def do(self, *args: str) -> str:
         command = ["tmux", "-f", "/dev/null", "-S", self._socket, *args]
-        # The terminal says how large it is, whatever was exported.
+        # The size comes from the terminal, whatever is exported.
         environ = program_environ({"COLUMNS": "80", "LINES": "24"})
         return subprocess.run(command, capture_output=True, text=True, check=True, env=environ).stdout
 
     def open(self, cwd: Path, *args: str) -> None:
-        """Open the program as a shell does: what it leaves behind is the shell's."""
+        """Start the program from a shell, which gets the terminal back."""
         self.open_python(cwd, "-m", "git_blackbird", *args)
 
     def open_below_git(self, cwd: Path) -> None:
-        """Open it as ``git blackbird``: git is what the shell waits for, and git waits for the program."""
+        """Start it as ``git blackbird``: the shell waits for git, and git for the program."""
         self._open(
             cwd, "git", "-c", f"alias.opened=!{shlex.quote(sys.executable)} -m git_blackbird", "opened"
         )
 
     def open_python(self, cwd: Path, *args: str) -> None:
-        """Do so with whatever Python is to run."""
+        """Start Python with these arguments from a shell."""
         self._open(cwd, sys.executable, *args)
 
     def _open(self, cwd: Path, *command: str) -> None:
@@ -63,7 +63,7 @@ class Tmux:
         return self.do("capture-pane", "-p")
 
     def wait_for(self, *texts: str, without: str | None = None) -> str:
-        """Wait until all of it is on the screen, and nothing of what is not to be there; gives the screen.
+        """Wait until all texts are on the screen, and none that must not be; return the screen.
 
         It is to be the same twice: what is being painted may lack anything.
         """
@@ -76,12 +76,12 @@ class Tmux:
         return shown
 
     def wait_for_end(self, code: int) -> None:
-        """Wait for the program's end, which leaves the terminal as it was."""
+        """Wait until the program has ended and the terminal is restored."""
         shown = self.wait_for(f"ended {code}\nas before")
         assert "Traceback" not in shown
         assert self.flags() == AS_THE_SHELL_HAS_THEM
 
     def flags(self) -> str:
-        """Say if the other screen is shown, the mouse taken, the cursor there, the keypad another."""
+        """Return the flags of alternate screen, mouse, cursor and keypad."""
         wanted = "#{alternate_on}#{mouse_any_flag}#{cursor_flag}#{keypad_cursor_flag}"
         return self.do("display-message", "-p", wanted).strip()

@@ -1,4 +1,4 @@
-"""Stories of the controller, told once more with the application between the loop and the person."""
+"""Tests of the controller, run again with the application between the loop and the person."""
 
 import pytest
 

@@ -1,0 +1,193 @@
+"""The ``claude`` agent: Claude Code, headless, with its event stream (AGENTS.md 1 and 2)."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic import TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from git_blackbird.agents.claude.events import CLAUDE_MANUAL, ClaudeParser
+from git_blackbird.agents.probe import (
+    CommandOutput,
+    Program,
+    Requirements,
+    ask,
+    find_program,
+    inspect_program,
+    with_args,
+)
+from git_blackbird.agents.protocol import (
+    AgentSettings,
+    Capabilities,
+    LaunchSpec,
+    ProbeResult,
+    RunRequest,
+    build_session_uuid,
+    is_uuid,
+)
+from git_blackbird.agents.schemas import render_schema
+from git_blackbird.agents.text import one_line
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
+from git_blackbird.model.entities.agent_rights import Rights
+
+BYPASS_MODE = "bypassPermissions"
+_ROOT = 0
+_NEEDED_FLAGS = ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode")
+# A reviewer may read everything and run read-only commands. Settings of the repository could start programs,
+# and the user's arguments could widen its rights: both are ignored.
+_REVIEW_TERMS = (
+    *("--tools", "Read,Grep,Glob,Bash", "--permission-mode", "dontAsk"),
+    *("--setting-sources", "user", "--strict-mcp-config", "--no-session-persistence"),
+)
+_REVIEW_FLAGS = (
+    *("--json-schema", "--tools", "--setting-sources", "--strict-mcp-config"),
+    "--no-session-persistence",
+)
+_REVIEWS = (
+    "read, run commands that only read, and do what your own settings allow; claude.args and the"
+    " repository's settings are ignored, and no session is kept"
+)
+_KEYS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+)
+_POWERS = {
+    BYPASS_MODE: "do anything you can do yourself, without asking; nothing confines it to the worktree",
+    "acceptEdits": "edit files in the worktree, but run no tests: other commands are denied",
+    "dontAsk": "do what its own settings allow, and run read-only commands; the rest is denied",
+    "plan": "read and plan; everything else is denied",
+    "default": "read; anything that needs permission is denied",
+    "manual": "read; anything that needs permission is denied",
+    "auto": "do what the model provider's own check allows",
+}
+_DENYING_MODES = frozenset({"acceptEdits", "dontAsk", "plan", "default", "manual"})
+_REMARKS = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
+
+
+class _LoginStatus(Lenient, alias_generator=to_camel):
+    logged_in: Flag
+    auth_method: Text
+
+
+_LOGIN_STATUS: TypeAdapter[_LoginStatus] = TypeAdapter(Part[_LoginStatus])
+
+
+class ClaudeAgent:
+    """Start and resume Claude Code, with the prompt on standard input."""
+
+    name = "claude"
+    abilities = Capabilities(
+        resume=True,
+        schema=True,
+        read_only=True,
+        chooses_session=True,
+        reports_cost=True,
+        prints_events=True,
+    )
+    leftover_dirs: tuple[str, ...] = ()
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._settings = settings
+
+    @property
+    def rights(self) -> Rights | None:
+        """More than editing, unless its permission mode denies the rest and no argument changes that."""
+        settings = self._settings
+        if settings.claude_permission_mode in _DENYING_MODES and not settings.claude_args:
+            return None
+        terms = (settings.claude_path, settings.claude_permission_mode, *settings.claude_args)
+        return Rights(self._powers(), terms)
+
+    def new_session(self, random_hex: str) -> str:
+        """Return a session name, as the UUID that the program requires."""
+        return build_session_uuid(random_hex)
+
+    def probe(self, environ: Mapping[str, str]) -> str:
+        """Find the program and return its version. Raises AgentUnavailableError."""
+        return find_program(self._settings.claude_path, environ, CLAUDE_MANUAL).version
+
+    def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
+        """Find the program, its options and its login."""
+        model = ("--model",) if self._settings.claude_model else ()
+        needs = Requirements(("--help",), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login)
+        found = inspect_program(self._settings.claude_path, environ, CLAUDE_MANUAL, needs)
+        remarks = (*_REMARKS, *found.remarks)
+        return replace(found, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
+
+    def accepts_session(self, session: str) -> bool:
+        """Accept only UUIDs: a matching title would open another conversation."""
+        return is_uuid(session)
+
+    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+        """Return the launch with all options: a resume remembers only the session."""
+        settings, schema = self._settings, render_schema(self, assignment)
+        reviews = assignment.read_only
+        stream = ("-p", "--output-format", "stream-json", "--verbose")
+        terms = _REVIEW_TERMS if reviews else self._work_terms(assignment)
+        model = ("--model", settings.claude_model) if settings.claude_model else ()
+        args = () if reviews else settings.claude_args
+        # As root the program refuses to work unattended unless it is in a sandbox.
+        sandbox = {"IS_SANDBOX": "1"} if self._bypasses_as_root and not reviews else {}
+        return LaunchSpec(
+            argv=(settings.claude_path, *stream, *schema.argv, *terms, *model, *args),
+            stdin=_plain(assignment.prompt).encode(errors="replace"),
+            environ={"DISABLE_AUTOUPDATER": "1", **sandbox},
+        )
+
+    def _work_terms(self, assignment: RunRequest) -> tuple[str, ...]:
+        session = ("--resume" if assignment.resume else "--session-id", assignment.session or "")
+        return (*session, "--permission-mode", self._settings.claude_permission_mode)
+
+    @property
+    def _bypasses_as_root(self) -> bool:
+        return self._settings.claude_permission_mode == BYPASS_MODE and os.geteuid() == _ROOT
+
+    def parser(self, assignment: RunRequest) -> ClaudeParser:
+        """Read its event stream."""
+        return ClaudeParser(assignment, () if assignment.read_only else self._settings.claude_args)
+
+    def _powers(self) -> str:
+        mode = self._settings.claude_permission_mode
+        allowed = _POWERS.get(mode, f"do what its permission mode {mode} allows")
+        powers = with_args(allowed, "claude.args", self._settings.claude_args)
+        if self._bypasses_as_root:
+            return f"{powers}; as root, IS_SANDBOX=1 tells it that this is a sandbox"
+        return powers
+
+
+def _login(program: Program, environ: Mapping[str, str]) -> str:
+    """Return its login state, as far as this version can report it."""
+    keys = [f"{name} is set" for name in _KEYS if environ.get(name)]
+    # A program without this command would send the words to a model as a prompt.
+    known = "unknown"
+    if program.has_command("auth"):
+        try:
+            known = _login_text(ask(program.path, "auth", "status", environ=environ))
+        except AgentUnavailableError as error:
+            known = f"unknown: {error.message}"
+    return "; ".join((known, *keys))
+
+
+def _login_text(output: CommandOutput) -> str:
+    try:
+        status = _LOGIN_STATUS.validate_json(output.stdout)
+    except ValueError:
+        return output.first_line or "unknown"
+    method = one_line(status.auth_method)
+    if status.logged_in:
+        return f"logged in by {method}" if method else "logged in"
+    return "unknown" if status.logged_in is None else "not logged in"
+
+
+def _plain(prompt: str) -> str:
+    """Escape a prompt that begins like a command of the program, such as ``/compact``.
+
+    Such a command would be executed and succeed without the model receiving the text.
+    """
+    return f"\n{prompt}" if prompt.startswith("/") else prompt

@@ -1,0 +1,148 @@
+"""The tokens and cost of a run of Claude Code, whose stream counts in several ways (AGENTS.md 2.2, 2.3)."""
+
+from collections.abc import Mapping
+
+from git_blackbird.agents.claude.event_types import Message, Result, StreamEvent, TokenUsage
+from git_blackbird.model.entities.agent_io import Usage
+
+TOTAL_COST = "total_cost_usd"
+TOTAL_OUTPUT = "model_output_tokens"
+_MAX_RECENT = 256
+# Input including its cached part, the cached part, output.
+_Counts = tuple[int, int, int]
+_NOTHING: _Counts = (0, 0, 0)
+
+
+class LiveUsage:
+    """Count the tokens of the model's messages as they arrive.
+
+    A message arrives in several events with equal figures, and counts once. Its output figure is the one from
+    its beginning; partial messages, if requested, complete it.
+    """
+
+    def __init__(self) -> None:
+        self._total = _NOTHING
+        self._recent: dict[str, _Counts] = {}
+        self._begun: dict[str, str] = {}
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of this run so far, including subagents."""
+        return _usage(self._total)
+
+    def take_message(self, message: Message) -> bool:
+        """Count a message; return whether the figures changed."""
+        return self._keep(message.id, _counts(message.usage))
+
+    def take_partial(self, event: StreamEvent) -> bool:
+        """Count a part of a message; return whether the figures changed."""
+        part, subagent = event.event, event.parent_tool_use_id
+        match part.type:
+            case "message_start":
+                if len(self._begun) < _MAX_RECENT:
+                    self._begun[subagent] = part.message.id
+                return self.take_message(part.message)
+            case "message_delta":
+                return self._keep(self._begun.pop(subagent, ""), (0, 0, part.usage.output_tokens))
+            case _:
+                return False
+
+    def _keep(self, name: str, counts: _Counts) -> bool:
+        before = self._recent.get(name, _NOTHING)
+        given, cached, made = map(max, before, counts)
+        if not name or (given, cached, made) == before:
+            return False
+        self._recent[name] = (given, cached, made)
+        self._total = _sum(self._total, (given - before[0], cached - before[1], made - before[2]))
+        if len(self._recent) > _MAX_RECENT:
+            del self._recent[next(iter(self._recent))]
+        return True
+
+
+class UsageTotals:
+    """Add up the results of one run.
+
+    There is one result each time the model stops: background work wakes it again. Newer versions count a
+    session over its resumes, older ones a single run, subagents included; the difference between two results
+    reveals which, or else the earlier total of the session.
+    """
+
+    def __init__(self, previous: Mapping[str, float]) -> None:
+        self._previous = dict(previous)
+        self._last: Result | None = None
+        self._tells_since = True
+        self._since = self._told = _NOTHING
+        self._since_cost = 0.0
+
+    def take(self, result: Result) -> None:
+        """Add one result."""
+        self._last = result
+        self._tells_since = self._tells_since and result.model_usage_since_last_result is not None
+        models = (result.model_usage_since_last_result or {}).values()
+        self._since = _sum(self._since, *map(_counts, models))
+        self._since_cost += sum(model.cost_usd or 0.0 for model in models)
+        if result.usage is not None:
+            self._told = _sum(self._told, _counts(result.usage))
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of this run alone; None if no result had any."""
+        if self._last is None:
+            return None
+        if self._tells_since and self._since != _NOTHING:
+            return _usage(self._since)
+        if self._last.model_usage and not self._counts_session:
+            return _usage(_sum(*map(_counts, self._last.model_usage.values())))
+        return _usage(self._told) if self._last.usage is not None else None
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The US dollars of this run alone; None if no result had any."""
+        if self._last is None:
+            return None
+        if self._tells_since:
+            return self._since_cost
+        total = self._last.total_cost_usd
+        if total is None or not self._counts_session:
+            return total
+        before = self._previous.get(TOTAL_COST, 0.0)
+        return total - before if total >= before else total
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """The counters as printed, from which the next resume is subtracted."""
+        # A session that could not be opened counts from zero: the next resume continues the old one.
+        if self._last is None or not self._last.total_cost_usd:
+            return dict(self._previous)
+        made = self._model_output
+        return {TOTAL_COST: self._last.total_cost_usd, **({TOTAL_OUTPUT: float(made)} if made else {})}
+
+    @property
+    def _counts_session(self) -> bool:
+        """Whether the totals may be those of the session, not of this run alone.
+
+        They are the run's if its models produced no more than this conversation did, or less than the session
+        had before: subagents are in the totals, but not in the usage.
+        """
+        made, own = self._model_output, self._told[2]
+        return not made or (made != own and made >= self._previous.get(TOTAL_OUTPUT, 0) + own)
+
+    @property
+    def _model_output(self) -> int:
+        return sum(model.output_tokens for model in self._last.model_usage.values()) if self._last else 0
+
+
+def _sum(*counts: _Counts) -> _Counts:
+    given, cached, made = map(sum, zip(*counts, strict=True))
+    return given, cached, made
+
+
+def _counts(usage: TokenUsage) -> _Counts:
+    cached = usage.cache_read_input_tokens
+    fresh = usage.input_tokens + usage.cache_creation_input_tokens
+    return fresh + cached, cached, usage.output_tokens
+
+
+def _usage(counts: _Counts) -> Usage:
+    given, cached, made = counts
+    return Usage(input_tokens=given, output_tokens=made, cached_tokens=cached)

@@ -1,0 +1,168 @@
+"""The ``codex`` agent: Codex CLI, headless, with its event stream (AGENTS.md 1 and 3)."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from git_blackbird.agents.codex.events import CODEX_MANUAL, CodexParser
+from git_blackbird.agents.probe import (
+    Program,
+    Requirements,
+    ask,
+    find_program,
+    inspect_program,
+    with_args,
+)
+from git_blackbird.agents.protocol import (
+    AgentSettings,
+    Capabilities,
+    LaunchSpec,
+    ProbeResult,
+    RunRequest,
+    is_uuid,
+)
+from git_blackbird.agents.schemas import render_schema
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.entities.agent_rights import Rights
+
+WORKSPACE_WRITE = "workspace-write"
+_NEEDED_FLAGS = ("--json", "--sandbox", "--config")
+# The user's arguments could widen a reviewer's rights: they are ignored, as is the project's AGENTS.md.
+_REVIEW_TERMS = ("-s", "read-only", "--ephemeral", "-c", "project_doc_max_bytes=0")
+_REVIEW_FLAGS = ("--output-schema", "--ephemeral")
+_REVIEWS = (
+    "read everything and write nothing; codex.args and the repository's own settings are ignored,"
+    " and no session is kept"
+)
+_KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
+_SANDBOX_FLAG = re.compile(r"-s|--(?:sandbox|full-auto|yolo|dangerously-bypass-approvals-and-sandbox)(?:=|$)")
+_POWERS = {
+    "read-only": "read everything and write nothing: not even the temporary files of tests",
+    WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
+    "danger-full-access": "do anything you can do yourself, without asking",
+}
+_SANDBOXES = frozenset({"read-only", WORKSPACE_WRITE})
+_REMARKS = (
+    "commands that its sandbox blocks are not reported; patches that it rejects are",
+    "a model provider with a key of its own, set up in its config.toml, needs no login",
+)
+
+
+class CodexAgent:
+    """Start and resume Codex, with the prompt on standard input."""
+
+    name = "codex"
+    abilities = Capabilities(
+        resume=True,
+        schema=True,
+        read_only=True,
+        chooses_session=False,
+        reports_cost=False,
+        prints_events=True,
+    )
+    # Mount points of its sandbox. Its .git is one as well, but an empty folder of that name at the top of a
+    # worktree is never a leftover.
+    leftover_dirs: tuple[str, ...] = (".codex", ".agents", ".aws")
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._settings = settings
+
+    @property
+    def rights(self) -> Rights | None:
+        """More than editing, without its sandbox or with arguments that may allow it."""
+        settings = self._settings
+        if settings.codex_sandbox in _SANDBOXES and not settings.codex_args:
+            return None
+        return Rights(self._powers(), (settings.codex_path, settings.codex_sandbox, *settings.codex_args))
+
+    def new_session(self, random_hex: str) -> str | None:  # noqa: ARG002  # the Protocol's
+        """Return None: the program names its threads itself, in its first line."""
+        return None
+
+    def probe(self, environ: Mapping[str, str]) -> str:
+        """Find the program and return its version. Raises AgentUnavailableError."""
+        version = find_program(self._settings.codex_path, environ, CODEX_MANUAL).version
+        self._require_one_sandbox()
+        return version
+
+    def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
+        """Find the program, its options and its login."""
+        model = ("--model",) if self._settings.codex_model else ()
+        needs = Requirements(("exec", "--help"), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login, self._check)
+        found = inspect_program(self._settings.codex_path, environ, CODEX_MANUAL, needs)
+        remarks = (*_REMARKS, *found.remarks)
+        return replace(found, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
+
+    def accepts_session(self, session: str) -> bool:
+        """Accept only UUIDs: with any other name it would silently start a new thread."""
+        return is_uuid(session)
+
+    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+        """Return the launch with all options: a resume does not even remember the sandbox."""
+        settings, schema = self._settings, render_schema(self, assignment)
+        argv = (
+            *(settings.codex_path, "exec", "--json"),
+            *(_review_terms(assignment) if assignment.read_only else self._work_terms()),
+            *(("-m", settings.codex_model) if settings.codex_model else ()),
+            *schema.argv,
+            *(() if assignment.read_only else settings.codex_args),
+            # The options of exec are not valid after resume: they come before that word.
+            *(("resume", assignment.session or "") if assignment.resume else ()),
+            "-",
+        )
+        return LaunchSpec(argv=argv, stdin=assignment.prompt.encode(errors="replace"), files=schema.files)
+
+    def _work_terms(self) -> tuple[str, ...]:
+        # Tests find their temporary files in a folder of the run, not among those of others in /tmp.
+        bounds = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
+        sandbox = self._settings.codex_sandbox
+        return ("-s", sandbox, *(bounds if sandbox == WORKSPACE_WRITE else ()))
+
+    def parser(self, assignment: RunRequest) -> CodexParser:
+        """Read its event stream."""
+        return CodexParser(assignment, () if assignment.read_only else self._settings.codex_args)
+
+    def _check(self, program: Program) -> None:
+        _require_resume(program)
+        self._require_one_sandbox()
+
+    def _powers(self) -> str:
+        sandbox = self._settings.codex_sandbox
+        return with_args(_POWERS[sandbox], "codex.args", self._settings.codex_args)
+
+    def _require_one_sandbox(self) -> None:
+        """Raise AgentUnavailableError if the user's arguments contradict the configured sandbox."""
+        if any(_SANDBOX_FLAG.match(word) for word in self._settings.codex_args):
+            raise AgentUnavailableError(
+                "codex.args sets a sandbox, but codex.sandbox always sets one",
+                hint="remove it from codex.args, and set it: git config blackbird.codex.sandbox MODE",
+            )
+
+
+def _review_terms(assignment: RunRequest) -> tuple[str, ...]:
+    """Return a reviewer's restrictions; the reviewed change could alter the repository's instructions."""
+    # In a trusted project the program starts servers named by its .codex, outside of the sandbox.
+    top = json.dumps(assignment.folder, ensure_ascii=False)
+    distrust = ("-c", f'projects={{{top}={{trust_level="untrusted"}}}}') if assignment.folder else ()
+    return (*_REVIEW_TERMS, *distrust)
+
+
+def _require_resume(program: Program) -> None:
+    if not program.has_command("resume"):
+        raise AgentUnavailableError(
+            f"codex {program.version} cannot resume a session", hint=f"update it: {CODEX_MANUAL.update}"
+        )
+
+
+def _login(program: Program, environ: Mapping[str, str]) -> str:
+    """Return its login state; with a custom model provider it may need no login."""
+    keys = [f"{name} is set" for name in _KEYS if environ.get(name)]
+    try:
+        output = ask(program.path, "login", "status", environ=environ)
+    except AgentUnavailableError:
+        return "; ".join(("unknown", *keys))
+    known = (
+        output.first_line if output.exit_code == 0 or "logged in" in output.first_line.lower() else "unknown"
+    )
+    return "; ".join((known, *keys))

@@ -1,0 +1,180 @@
+"""Parse Codex's event stream; facts in AGENTS.md 3.2 to 3.7."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from git_blackbird.agents.codex.event_types import (
+    EVENTS,
+    ErrorEvent,
+    Event,
+    Item,
+    ItemEvent,
+    ThreadStarted,
+    ThreadUsage,
+    TurnEvent,
+)
+from git_blackbird.agents.codex.progress import CodexProgress
+from git_blackbird.agents.event_parser import EventParser
+from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, match_failure, unwrap
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.text import exit_text, one_line, top_folders
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Usage
+
+CODEX_MANUAL = ProviderHelp(
+    name="codex",
+    package="@openai/codex",
+    update="npm install -g @openai/codex@latest",
+    login="log in with `codex login`, or set a valid CODEX_API_KEY",
+)
+_MAX_REMARKS = 5
+# The beginning of its error line, with the failed request to its own server.
+_REQUEST = re.compile(r"^error: (?:(\w+/\w+): \1 failed: )?", re.IGNORECASE)
+# If its sandbox cannot be created, as in most containers, every command ends with this.
+_NO_SANDBOX = re.compile(r"bwrap: \S")
+_SANDBOX_HINT = (
+    "if this machine is itself a sandbox, such as a container:"
+    " git config blackbird.codex.sandbox danger-full-access"
+)
+_REVIEW_HINT = "its reviews need that sandbox: review with another agent, --agent claude"
+_REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
+
+
+class CodexParser(EventParser[Event]):
+    """Collect thread, last message and the end of the turn, and yield the steps in between."""
+
+    def __init__(self, assignment: RunRequest, args: tuple[str, ...] = ()) -> None:
+        super().__init__(EVENTS, assignment, replace(CODEX_MANUAL, args=args))
+        self._asked = assignment.session if assignment.resume else None
+        self._steps = CodexProgress(top_folders(assignment.folder))
+        self._thread: str | None = None
+        self._began = False
+        self._text = ""
+        # The number of lines too long to read, up to the last message.
+        self._passed_over = 0
+        self._totals: dict[str, float] = {}
+        self._completed = False
+        self._failure: str | None = None
+        self._remarks: list[str] = []
+        self._no_sandbox = ""
+        self._worked = False
+
+    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
+        error = self._error(exit_code, stderr_tail)
+        found = self._refusal(exit_code, stderr_tail) if error else None
+        # A thread whose first turn never began may not have been saved.
+        can_resume = self._began or self._asked == self._thread
+        return AgentResult(
+            succeeded=error is None,
+            session=self._thread if can_resume else None,
+            final_text=self._text,
+            error=error,
+            refusal=found.refusal if found else None,
+            refusal_hint=found.hint if found else None,
+            usage=self._usage(),
+            raw_totals=self._totals or self._previous,
+            notes=tuple(self._remarks),
+            blocked=_blocked(stderr_tail),
+            is_cut=self._lines.too_long > self._passed_over,
+        )
+
+    def _take(self, event: Event) -> Iterator[Progress]:
+        match event:
+            case ThreadStarted():
+                self._thread = event.thread_id or None
+            case ItemEvent(type="item.completed", item=item):
+                self._remember(item)
+                yield from self._steps.completed(item)
+            case ItemEvent(item=item):
+                yield from self._steps.started(item)
+            case TurnEvent():
+                self._began = True
+                yield from self._end(event)
+            case ErrorEvent():
+                message = one_line(unwrap(event.message))
+                if message:
+                    yield Progress(ProgressKind.NOTE, message)
+
+    def _end(self, event: TurnEvent) -> Iterator[Progress]:
+        if event.type == "turn.completed":
+            self._completed, self._failure = True, None
+            self._totals = _totals(event.usage)
+            if self._totals:
+                yield Progress(ProgressKind.SPENDS, "", usage=self._usage())
+        elif event.type == "turn.failed":
+            self._completed, self._failure = False, unwrap(event.error.message)
+
+    def _remember(self, item: Item) -> None:
+        match item.type:
+            case "agent_message":
+                self._text = item.text
+                self._passed_over = self._lines.too_long
+            case "command_execution" if _NO_SANDBOX.match(item.aggregated_output):
+                self._no_sandbox = one_line(item.aggregated_output)
+            case "command_execution" | "file_change" if item.status == "completed":
+                self._worked = True
+            case "error" if len(self._remarks) < _MAX_REMARKS:
+                self._remarks.append(one_line(item.message))
+            case _:
+                pass
+
+    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+        if self._failure is not None:
+            return one_line(self._failure, 1000) or "the turn failed, and no reason was given"
+        if not self._completed:
+            message = _REQUEST.sub("", error_line(stderr_tail))
+            return f"{exit_text(exit_code)} before the end of the turn" + (f": {message}" if message else "")
+        if exit_code != 0:
+            return f"{exit_text(exit_code)} after a turn that was completed"
+        if self._has_no_sandbox:
+            return f"its sandbox cannot be set up here: {self._no_sandbox}"
+        if self._is_elsewhere:
+            return f"worked in the session {self._thread or 'of no name'}, not in {self._asked} as asked"
+        return None
+
+    @property
+    def _has_no_sandbox(self) -> bool:
+        return bool(self._no_sandbox) and not self._worked
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        return self._asked is not None and self._thread != self._asked
+
+    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+        if self._failure is not None:
+            return match_failure(self._failure, self._manual)
+        if self._completed and self._has_no_sandbox:
+            return FailureMatch(AgentFailure.FORBIDDEN, _REVIEW_HINT if self._reviews else _SANDBOX_HINT)
+        if self._completed or exit_code is None or exit_code <= 0:
+            return None
+        return self._find_refusal(error_line(stderr_tail), exit_code, stderr_tail)
+
+    def _usage(self) -> Usage | None:
+        """Return the tokens of this run alone: the program counts a thread over its resumes."""
+        if not self._totals:
+            return None
+        before: Mapping[str, float] = {} if self._is_elsewhere else self._previous
+        # A smaller count than before means that the program started again from zero.
+        if any(total < before.get(name, 0) for name, total in self._totals.items()):
+            before = {}
+        used = {name: int(total - before.get(name, 0)) for name, total in self._totals.items()}
+        return Usage(
+            input_tokens=used["input_tokens"],
+            output_tokens=used["output_tokens"],
+            cached_tokens=used["cached_input_tokens"],
+        )
+
+
+def _totals(usage: ThreadUsage) -> dict[str, float]:
+    """Return the counters as printed; none if nothing was counted, as in a turn without a model."""
+    totals = {name: float(count) for name, count in usage}
+    return totals if any(totals.values()) else {}
+
+
+def _blocked(stderr_tail: str) -> str | None:
+    """Describe the patches that the sandbox rejected, for which there is no event."""
+    reasons = [one_line(reason) for reason in _REJECTED_PATCH.findall(stderr_tail)]
+    if not reasons:
+        return None
+    patches = "1 patch was" if len(reasons) == 1 else f"{len(reasons)} patches were"
+    return f"{patches} rejected: {', '.join(sorted(set(reasons)))}"

@@ -1,0 +1,162 @@
+"""The ``demo`` agent: embedded and deterministic, in a real process of its own."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from git_blackbird import __version__
+from git_blackbird.agents.command import render_context, session_environ
+from git_blackbird.agents.json_events import JsonEvents, Line
+from git_blackbird.agents.protocol import (
+    AgentSettings,
+    Capabilities,
+    LaunchSpec,
+    ProbeResult,
+    RunRequest,
+    build_session_uuid,
+)
+from git_blackbird.agents.schemas import render_schema
+from git_blackbird.agents.text import exit_text, last_line, one_line
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.messages.incoming.questions import parse_questions
+from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
+from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind, Usage
+
+_PROGRAM = Path(__file__).with_name("program.py")
+_KINDS = {kind.value: kind for kind in ProgressKind}
+
+
+class DemoAgent:
+    """Carry out the directives in a task's prompt; see ``program``."""
+
+    name = "demo"
+    abilities = Capabilities(
+        resume=True,
+        schema=True,
+        read_only=False,
+        chooses_session=True,
+        reports_cost=True,
+        prints_events=True,
+    )
+    leftover_dirs: tuple[str, ...] = ()
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._settings = settings
+
+    @property
+    def rights(self) -> None:
+        """Limited to the directives in the plan."""
+        return
+
+    def new_session(self, random_hex: str) -> str:
+        """Return a session name."""
+        return build_session_uuid(random_hex)
+
+    def probe(self, environ: Mapping[str, str]) -> str:  # noqa: ARG002  # the Protocol's
+        """Return the version of this program. Raises AgentUnavailableError if its file is missing."""
+        if not _PROGRAM.is_file():
+            raise AgentUnavailableError(f"the demo agent is not installed: no {_PROGRAM}")
+        return __version__
+
+    def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
+        """Return that it is available: it is part of this program."""
+        try:
+            return ProbeResult(
+                str(_PROGRAM),
+                self.probe(environ),
+                powers="does what the task's prompt says, with your permissions",
+                reviews="compares files with what the prompt requires of them, in a throwaway checkout",
+            )
+        except AgentUnavailableError as error:
+            return ProbeResult(blocked_reason=error.message, hint=error.hint)
+
+    def accepts_session(self, session: str) -> bool:
+        """Accept every name that is not empty; it saves nothing of a session."""
+        return bool(session)
+
+    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+        """Return its launch by file, isolated so that no module of the worktree or PYTHONPATH replaces it."""
+        return LaunchSpec(
+            argv=(sys.executable, "-IS", str(_PROGRAM)),
+            stdin=render_context(assignment.context),
+            environ={**session_environ(assignment), **render_schema(self, assignment).environ},
+        )
+
+    def parser(self, assignment: RunRequest) -> "DemoParser":  # noqa: ARG002  # the Protocol's
+        """Return a parser for its lines of JSON."""
+        return DemoParser()
+
+
+class _Session(Lenient):
+    type: Literal["session"]
+    session_id: Text
+
+
+class _Step(Lenient):
+    type: Literal["progress"]
+    kind: Text
+    text: Text
+
+
+class _Usage(Lenient):
+    input_tokens: Count
+    output_tokens: Count
+
+
+class _Result(Lenient):
+    type: Literal["result"]
+    ok: Flag
+    text: Text
+    error: Text
+    usage: Annotated[_Usage | None, Fallback(None)]
+
+
+_Event = Annotated[_Session | _Step | _Result, Field(discriminator="type")]
+_EVENTS: TypeAdapter[_Event | tuple[_Event, ...]] = TypeAdapter(Line[_Event])
+
+
+class DemoParser:
+    """Parse ``session``, ``progress`` and ``result`` lines."""
+
+    def __init__(self) -> None:
+        self._lines = JsonEvents(_EVENTS)
+        self._session: str | None = None
+        self._result: _Result | None = None
+
+    def feed(self, data: bytes) -> Sequence[Progress]:
+        """Parse the next piece of standard output."""
+        steps = [self._take(event) for event in self._lines.feed(data)]
+        return [step for step in steps if step is not None]
+
+    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
+        """Return success for exit status 0 with a successful result without questions."""
+        for event in self._lines.flush():
+            self._take(event)
+        result = self._result
+        text = result.text if result else ""
+        questions = parse_questions(text) if exit_code == 0 else ()
+        proved = exit_code == 0 and result is not None and result.ok is True
+        message = (result.error if result else "") or last_line(stderr_tail) or exit_text(exit_code)
+        used = result.usage if result else None
+        return AgentResult(
+            succeeded=proved and not questions,
+            session=self._session,
+            final_text=text,
+            questions=questions,
+            error=None if proved else message,
+            usage=Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens) if used else None,
+            cost_usd=0.0 if result else None,
+        )
+
+    def _take(self, event: _Event) -> Progress | None:
+        match event:
+            case _Session():
+                self._session = event.session_id or None
+            case _Step():
+                return Progress(_KINDS.get(event.kind, ProgressKind.NOTE), one_line(event.text))
+            case _Result():
+                self._result = event
+        return None

@@ -1,0 +1,380 @@
+r"""The program of the ``demo`` agent. Standard library only: it is started by its path.
+
+Reads a context pack from standard input and carries out the lines of ``task.prompt`` in order:
+
+    write PATH TEXT...          the file's text; ``\n`` is a line end
+    append PATH TEXT...         a line at the end, unless it is already there
+    delete PATH
+    say TEXT...                 a step in the output, and the final message
+    ask ID PROMPT [| OPTION]... a question, unless the context has an answer of that ID
+    answered ID PATH            the answer, as the file's text
+    sleep SECONDS
+    fail CODE                   end with that status
+    fail-once CODE              the same, unless the task has been run before
+    commit MESSAGE              commit what has changed
+    on-feedback DIRECTIVE       carried out only with ``feedback``
+
+A resume with ``feedback``, which may come from a parent's review, carries out the ``on-feedback`` lines only;
+without any, it appends the feedback to the first file that the prompt writes. Other lines are prose. Paths
+stay below the current directory.
+
+As the reviewer of a parent it carries out these lines of the parent's prompt, as well as ``ask``, ``sleep``
+and ``fail``, and answers with a verdict:
+
+    require PATH TEXT... [| CHILD [| FEEDBACK]]  unless the file has the text, CHILD, or else every
+                                                 child, is to be resumed with that feedback
+    review-say TEXT...                           prose before the verdict
+    review-answer TEXT...                        the answer, instead of a verdict
+    review-answer-once TEXT...                   the same, unless the context has an error of an answer
+
+As one of the two reviewers of a change it carries out the lines of the task's prompt beginning with ``spec-``
+or ``code-``, and answers with its XML:
+
+    spec-wants PATH TEXT... [| SEVERITY [| DESCRIPTION]]  an issue at PATH unless the file has the text
+    code-notes PATH TEXT...                               a minor note
+    spec-answer TEXT...                                   the answer, instead of XML
+    spec-answer-once TEXT...                              the same, unless the context has an error of one
+    spec-sleep SECONDS, spec-fail CODE, spec-ask ID PROMPT
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+INTERRUPTED_STATUS = 130
+REFUSED_STATUS = 1
+
+
+class DemoExit(Exception):  # noqa: N818  # the end of a session is not always an error
+    """The session is over, with this exit status."""
+
+    def __init__(self, status: int, error: str) -> None:
+        super().__init__(error)
+        self.status = status
+
+
+class DemoSession:
+    """One start on one task: its context, questions and messages."""
+
+    def __init__(self, context: dict[str, Any]) -> None:
+        self.context = context
+        self.task: dict[str, Any] = context.get("task") or {}
+        self.answers = {str(known["id"]): str(known["value"]) for known in context.get("answers") or ()}
+        self.feedback = _feedback(context)
+        self.questions: list[dict[str, Any]] = []
+        self.text = "Done."
+        self.directives: dict[str, Callable[[str], None]] = {
+            "write": self._write,
+            "append": self._append,
+            "delete": self._delete,
+            "say": self._say,
+            "ask": self._ask,
+            "answered": self._answered,
+            "sleep": self._sleep,
+            "fail": self._fail,
+            "fail-once": self._fail_once,
+            "commit": self._commit,
+        }
+
+    @property
+    def answer(self) -> str:
+        """Return the final message: the questions, or the last message."""
+        return json.dumps({"questions": self.questions}) if self.questions else self.text
+
+    def run(self) -> None:
+        """Carry out the directives; raises DemoExit if one of them ends the session."""
+        lines = str(self.task.get("prompt") or "").splitlines()
+        plain = [line for line in lines if _verb(line) != "on-feedback"]
+        changes = [line.split(None, 1)[1] for line in lines if _verb(line) == "on-feedback" and _rest(line)]
+        if not self.feedback or not self._is_resumed(plain):
+            self._perform(plain)
+        if self.feedback and not self.questions:
+            self._perform(changes or self._default_directive(plain))
+
+    def _is_resumed(self, plain: list[str]) -> bool:
+        first = _first_written(plain)
+        return os.environ.get("BLACKBIRD_RESUME") == "1" and (first is None or Path(first).exists())
+
+    def _default_directive(self, plain: list[str]) -> list[str]:
+        """Return the default directive, which makes the feedback visible in a file."""
+        first = _first_written(plain)
+        asked = " ".join(self.feedback.splitlines()[0].replace("-->", "").split())
+        return [f"append {first} <!-- changed as asked: {asked} -->"] if first else []
+
+    def _perform(self, lines: list[str]) -> None:
+        for line in lines:
+            directive = self.directives.get(_verb(line))
+            # Consecutive questions are asked together; the session stops at an open one.
+            if directive is not None and (not self.questions or _verb(line) == "ask"):
+                directive(_rest(line))
+
+    def _write(self, rest: str) -> None:
+        path, text = _split_text(rest)
+        _save(path, text if text.endswith("\n") else text + "\n")
+
+    def _append(self, rest: str) -> None:
+        path, text = _split_text(rest)
+        before = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+        if not before.endswith("\n" + text + "\n") and before != text + "\n":
+            gap = "" if not before or before.endswith("\n") else "\n"
+            _save(path, f"{before}{gap}{text}\n")
+
+    def _delete(self, rest: str) -> None:
+        _confined(rest).unlink(missing_ok=True)
+        emit("progress", kind="edits", text=rest)
+
+    def _say(self, rest: str) -> None:
+        self.text = rest
+        emit("progress", kind="says", text=rest)
+
+    def _ask(self, rest: str) -> None:
+        name, _, wording = rest.partition(" ")
+        prompt, *options = (part.strip() for part in wording.split("|"))
+        if name not in self.answers:
+            self.questions.append({"id": name, "prompt": prompt, **({"options": options} if options else {})})
+
+    def _answered(self, rest: str) -> None:
+        name, _, path = rest.partition(" ")
+        _save(_confined(path.strip()), self.answers.get(name, "") + "\n")
+
+    def _sleep(self, rest: str) -> None:
+        emit("progress", kind="note", text=f"waiting {rest} s")
+        time.sleep(float(rest))
+
+    def _fail(self, rest: str) -> None:
+        raise DemoExit(int(rest or 1), f"told to fail with status {rest or 1}")
+
+    def _fail_once(self, rest: str) -> None:
+        records = Path(".blackbird/runs") / str(self.task.get("id", ""))
+        own = os.environ.get("BLACKBIRD_RUN_ID", "")
+        if os.environ.get("BLACKBIRD_RESUME") != "1" and not any(
+            path.stem != own for path in records.glob("*.json")
+        ):
+            self._fail(rest)
+
+    def _commit(self, rest: str) -> None:
+        emit("progress", kind="runs", text=f"git commit -m {rest}")
+        for command in (["add", "-A", "--", ".", ":(exclude).blackbird"], ["commit", "-q", "-m", rest]):
+            done = subprocess.run(["git", *command], check=False, capture_output=True, text=True)  # noqa: S607
+            if done.returncode:
+                raise DemoExit(
+                    REFUSED_STATUS, f"git {command[0]}: {done.stderr.strip() or done.stdout.strip()}"
+                )
+
+
+class DemoParentReview(DemoSession):
+    """One review of a parent: the children to resume, with their feedback."""
+
+    def __init__(self, context: dict[str, Any]) -> None:
+        super().__init__(context)
+        self.children = [str(child["childId"]) for child in context["parentReview"].get("children") or ()]
+        self.wanting: dict[str, list[str]] = {}
+        self.prose: list[str] = []
+        self.replaced: str | None = None
+        shared = ("ask", "sleep", "fail")
+        self.directives = {verb: self.directives[verb] for verb in shared} | {
+            "require": self._require,
+            "review-say": self._review_say,
+            "review-answer": self._review_answer,
+            "review-answer-once": self._review_answer_once,
+        }
+
+    @property
+    def answer(self) -> str:
+        """Return the final message: the questions, or the verdict after other messages."""
+        if self.questions:
+            return super().answer
+        verdict = json.dumps(self._verdict()) if self.replaced is None else self.replaced
+        return "\n".join([*self.prose, verdict])
+
+    def run(self) -> None:
+        """Carry out the directives of the parent's prompt; raises DemoExit if one ends the session."""
+        self._perform(str(self.task.get("prompt") or "").splitlines())
+
+    def _require(self, rest: str) -> None:
+        wanted, child, feedback = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
+        path, text = _split_text(wanted)
+        emit("progress", kind="reads", text=wanted.partition(" ")[0])
+        if not path.is_file() or text not in path.read_text(encoding="utf-8", errors="replace"):
+            request = feedback.replace("\\n", "\n") or f"{wanted.partition(' ')[0]} has to contain: {text}"
+            for name in [child] if child else self.children:
+                self.wanting.setdefault(name, []).append(request)
+
+    def _review_say(self, rest: str) -> None:
+        self.prose.append(rest)
+        emit("progress", kind="says", text=rest)
+
+    def _review_answer(self, rest: str) -> None:
+        self.replaced = rest
+
+    def _review_answer_once(self, rest: str) -> None:
+        if not self.context["parentReview"].get("faultOfLastAnswer"):
+            self._review_answer(rest)
+
+    def _verdict(self) -> dict[str, Any]:
+        requests = {child: "\n".join(feedback) for child, feedback in sorted(self.wanting.items())}
+        results = [
+            {
+                "taskId": child,
+                "status": "failed" if child in requests else "passed",
+                "feedback": requests.get(child),
+            }
+            for child in self.children
+        ]
+        return {
+            "passed": not requests,
+            "resumeTaskIds": list(requests),
+            "feedbackForResume": "\n".join(dict.fromkeys(requests.values())),
+            "reviewResults": results,
+        }
+
+
+class DemoChangeReview(DemoSession):
+    """One of the two reviews of a change: its spec or its code review."""
+
+    def __init__(self, context: dict[str, Any]) -> None:
+        super().__init__(context)
+        self.kind = str(context["review"]["kind"])
+        self.issues: list[str] = []
+        self.notes: list[str] = []
+        self.replaced: str | None = None
+        verbs: dict[str, Callable[[str], None]] = {
+            "wants": self._wants,
+            "notes": self._notes,
+            "answer": self._answer,
+            "answer-once": self._answer_once,
+            "sleep": self._sleep,
+            "fail": self._fail,
+            "ask": self._ask,
+        }
+        self.directives = {f"{self.kind}-{verb}": do for verb, do in verbs.items()}
+
+    @property
+    def answer(self) -> str:
+        """Return the final message: the questions, or the review."""
+        if self.questions:
+            return super().answer
+        return self._review() if self.replaced is None else self.replaced
+
+    def run(self) -> None:
+        """Carry out the directives for this reviewer; raises DemoExit if one of them ends the session."""
+        self._perform(str(self.task.get("prompt") or "").splitlines())
+
+    def _wants(self, rest: str) -> None:
+        wanted, severity, description = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
+        path, text = _split_text(wanted)
+        name = wanted.partition(" ")[0]
+        emit("progress", kind="reads", text=name)
+        if not path.is_file() or text not in path.read_text(encoding="utf-8", errors="replace"):
+            kind = "missing_requirement" if self.kind == "spec" else "bug"
+            self.issues.append(
+                f'<issue type="{kind}" severity="{escape(severity or "important")}">'
+                f'<location file="{escape(name)}" line="1"/>'
+                f"<description>{escape(description or f'{name} has to contain: {text}')}</description>"
+                "</issue>"
+            )
+
+    def _notes(self, rest: str) -> None:
+        name, _, text = rest.partition(" ")
+        place = f'<location file="{escape(name)}" line="1"/>'
+        self.notes.append(f"<note>{place}<description>{escape(text)}</description></note>")
+
+    def _answer(self, rest: str) -> None:
+        self.replaced = rest
+
+    def _answer_once(self, rest: str) -> None:
+        if not self.context["review"].get("fault"):
+            self._answer(rest)
+
+    def _review(self) -> str:
+        minor = f"<minor>{''.join(self.notes)}</minor>" if self.kind == "code" else ""
+        verdict = "ISSUES" if self.issues else ("APPROVED_WITH_MINOR" if self.notes else "APPROVED")
+        found = f"<issues>{''.join(self.issues)}</issues>{minor}<summary>Looked at it.</summary>"
+        text = f"<verdict>{verdict}</verdict><confidence>high</confidence>{found}"
+        return f"<{self.kind}-review>{text}</{self.kind}-review>"
+
+
+def _session_of(context: dict[str, Any]) -> DemoSession:
+    if "parentReview" in context:
+        return DemoParentReview(context)
+    return DemoChangeReview(context) if "review" in context else DemoSession(context)
+
+
+def _feedback(context: dict[str, Any]) -> str:
+    """Return the feedback of a person and of a parent's review."""
+    review = context.get("parentReviewFeedback") or {}
+    return "\n".join(filter(None, (str(told.get("feedback") or "") for told in (context, review))))
+
+
+def _verb(line: str) -> str:
+    words = line.split(None, 1)
+    return words[0] if words else ""
+
+
+def _rest(line: str) -> str:
+    words = line.split(None, 1)
+    return words[1].rstrip() if len(words) > 1 else ""
+
+
+def _first_written(lines: list[str]) -> str | None:
+    return next(
+        (_rest(line).split(None, 1)[0] for line in lines if _verb(line) == "write" and _rest(line)), None
+    )
+
+
+def emit(event: str, **fields: Any) -> None:
+    """Print one line of output."""
+    sys.stdout.write(json.dumps({"type": event, **fields}) + "\n")
+    sys.stdout.flush()
+
+
+def _confined(name: str) -> Path:
+    """Return the path that a directive names. Raises DemoExit if it leads out of the current directory."""
+    root = Path.cwd().resolve()
+    path = (root / name).resolve()
+    if path == root or not path.is_relative_to(root) or ".git" in path.relative_to(root).parts:
+        raise DemoExit(REFUSED_STATUS, f"refusing to touch {name}: it is not a file of this worktree")
+    return path
+
+
+def _split_text(rest: str) -> tuple[Path, str]:
+    name, _, text = rest.partition(" ")
+    return _confined(name), text.replace("\\n", "\n")
+
+
+def _save(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    emit("progress", kind="edits", text=str(path.relative_to(Path.cwd().resolve())))
+
+
+def main() -> int:
+    """Run one session; return the exit status."""
+    emit("session", session_id=os.environ.get("BLACKBIRD_SESSION_ID", ""))
+    data = sys.stdin.read()
+    try:
+        context = json.loads(data)
+        session = _session_of(context)
+        session.run()
+    except DemoExit as ending:
+        emit("result", ok=False, error=str(ending))
+        return ending.status
+    except KeyboardInterrupt:
+        return INTERRUPTED_STATUS
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        emit("result", ok=False, error=f"{type(error).__name__}: {error}")
+        return REFUSED_STATUS
+    text = session.answer
+    usage = {"input_tokens": len(data) // 4, "output_tokens": len(text) // 4}
+    emit("result", ok=True, text=text, usage=usage, cost_usd=0.0)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,284 @@
+"""Recognize why a program could not work, from its own output, and what to do about it.
+
+Only the program's own words count: its standard error, the error of a result. Text of a model is never
+searched, since a model may quote any of this.
+"""
+
+import re
+from dataclasses import dataclass
+
+from git_blackbird.agents.text import last_line, one_line
+from git_blackbird.model.base.lenient import Lenient, Part, Text
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.entities.agent_io import AgentFailure
+from git_blackbird.model.entities.cli_hints import restart_command
+
+_CURLY = "\N{RIGHT SINGLE QUOTATION MARK}"
+_LOOKED_AT_CHARACTERS = 16 * 1024
+_NOT_FOUND_STATUS = 127
+_RESET_SECONDS = re.compile(r"\|(\d{10})\b")
+_UNKNOWN_FLAG = re.compile(r"(?:unknown option|unexpected argument) '(--?[\w-]+)", re.IGNORECASE)
+_GIVEN_TWICE = re.compile(r"the argument '--([\w-]+)[^']*' cannot be used multiple times", re.IGNORECASE)
+_VARIABLE = re.compile(r"missing environment variable:? [`'\"]?(\w+)", re.IGNORECASE)
+_ERROR_LINE = re.compile(r"(?:fatal )?error: \S", re.IGNORECASE)
+_NOISE = re.compile(
+    r"\s*(?:\d+: (?:<unknown>|0x)|at \S+:\d+|stack backtrace:|reading (?:additional input|prompt) from stdin"
+    r"|usage: |for more information, try|tip: |note: run with|\(did you mean )",
+    re.IGNORECASE,
+)
+# In order of precedence: the first match counts. Compiled after a refusal only, which is rare.
+_KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
+    (
+        AgentFailure.SESSION_UNKNOWN,
+        (
+            "no conversation found with session id",
+            "no rollout found for (?:thread|conversation) id",
+            "failed to read thread: thread-store",
+            "--resume requires a valid session id",
+        ),
+    ),
+    (AgentFailure.SESSION_BUSY, ("already has an active writer",)),
+    (AgentFailure.FORBIDDEN, ("cannot be used with root/sudo privileges",)),
+    (
+        AgentFailure.TOO_OLD,
+        (
+            _UNKNOWN_FLAG.pattern,
+            "version of claude code .{0,40}needs an update",
+            "requires a newer version of codex",
+        ),
+    ),
+    (AgentFailure.OUTAGE, ("temporarily limiting requests", "selected model is at capacity")),
+    (
+        AgentFailure.USAGE_LIMIT,
+        (
+            "you've (?:hit|reached) your",
+            r"\b(?:usage|spend|credit|session|hour|weekly|fast) limit",
+            "out of (?:usage )?credits",
+            "credit balance is too low",
+            "quota exceeded",
+            "exceeded your current quota",
+            "429 too many requests",
+            r"rejected \(429\)",
+            "402 payment required",
+            "to use codex with your chatgpt plan, upgrade",
+        ),
+    ),
+    (
+        AgentFailure.UNKNOWN_MODEL,
+        (
+            "issue with the selected model",
+            "model .{1,120} does not exist",
+            "model is not supported when using",
+            "model_not_found",
+        ),
+    ),
+    (
+        AgentFailure.PROMPT_TOO_LONG,
+        (
+            "prompt is too long",
+            "input is too long for",
+            "input exceeds the maximum length",
+            "piped stdin input exceeds",
+            "ran out of room in the model's context window",
+            "context_length_exceeded",
+        ),
+    ),
+    (
+        AgentFailure.NOT_LOGGED_IN,
+        (
+            "please run /login",
+            "not logged in",
+            "invalid api key",
+            "incorrect api key",
+            "failed to authenticate",
+            "401 unauthorized",
+            "403 forbidden",
+            "log out and sign in again",
+            "missing environment variable",
+            "no codex credentials were found",
+            "organization has been disabled",
+        ),
+    ),
+    (
+        AgentFailure.OUTAGE,
+        (
+            r"api error: 5\d\d\b",
+            r"\bstatus:? 5\d\d\b",
+            "overloaded",
+            "experiencing high (?:demand|load)",
+            "unable to connect to api",
+            "connection (?:refused|reset|error|closed|failed)",
+            "stream disconnected before completion",
+            "stream ended (?:unexpectedly|without)",
+            "error sending request",
+            "returned an empty or malformed response",
+            "request timed out",
+            "idle timeout waiting for",
+            "capacity is unavailable",
+        ),
+    ),
+)
+
+_OTHER_AGENT = "choose another agent for the next task with --agent"
+_WAYS_OUT = {
+    AgentFailure.SESSION_UNKNOWN: "start a new session: {restart}",
+    AgentFailure.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
+    AgentFailure.FORBIDDEN: "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox",
+    AgentFailure.UNKNOWN_MODEL: "name a model that you may use: {model}",
+    AgentFailure.PROMPT_TOO_LONG: "shorten the prompt of {task}; if the conversation is too long: {restart}",
+    AgentFailure.NOT_LOGGED_IN: "{login}",
+    AgentFailure.OUTAGE: "the service behind {name} can't be reached or is overloaded: try again later",
+}
+
+
+class _ErrorMessage(Lenient):
+    message: Text
+
+
+class _ServerError(Lenient):
+    detail: Text
+    error: Part[_ErrorMessage]
+
+
+@dataclass(frozen=True)
+class ProviderHelp:
+    """Data for hints how to fix a program's setup.
+
+    ``name`` is that of the agent and of the section of its configuration keys. ``args`` are the arguments
+    that the configuration adds, ``task_id`` is the current task.
+    """
+
+    name: str
+    package: str
+    update: str
+    login: str
+    args: tuple[str, ...] = ()
+    task_id: str = ""
+
+    @property
+    def install(self) -> str:
+        """How to install the program, or do without it."""
+        return (
+            f"install it: npm install -g {self.package}, or name it: "
+            f"git config blackbird.{self.name}.path PATH, or choose another agent with --agent"
+        )
+
+
+@dataclass(frozen=True)
+class FailureMatch:
+    """A refusal and its hint."""
+
+    refusal: AgentFailure
+    hint: str
+
+
+def match_failure(message: str, manual: ProviderHelp) -> FailureMatch | None:
+    """Recognize a refusal in a program's output; None if there is no known one."""
+    looked_at = _plain(message[-_LOOKED_AT_CHARACTERS:])
+    for refusal, phrases in _KNOWN:
+        match = re.search("|".join(phrases), looked_at, re.IGNORECASE)
+        if match is not None:
+            return failure_hint(refusal, _line_at(looked_at, match.start()), manual)
+    return None
+
+
+def failure_hint(refusal: AgentFailure, line: str, manual: ProviderHelp) -> FailureMatch:
+    """Return the hint for a refusal; ``line`` is the program's message."""
+    if refusal is AgentFailure.TOO_OLD:
+        return _explain_flag(line, manual)
+    return FailureMatch(refusal, _hint(refusal, line, manual))
+
+
+def find_refused_start(exit_code: int | None, stderr: str, manual: ProviderHelp) -> FailureMatch | None:
+    """Return the reason if a program failed before it printed an event."""
+    if exit_code is None or exit_code <= 0:
+        return None
+    if exit_code == _NOT_FOUND_STATUS:
+        return FailureMatch(AgentFailure.MISSING, manual.install)
+    line = error_line(stderr)
+    twice = _GIVEN_TWICE.search(line)
+    if twice is not None:
+        hint = f"take it out of {manual.name}.args, and set {manual.name}.{twice[1]} instead"
+        return FailureMatch(AgentFailure.REFUSED, f"--{twice[1]} is always given: {hint}")
+    known = f"git blackbird agent {manual.name}"
+    return FailureMatch(
+        AgentFailure.REFUSED, f"`{known}` shows how it is started; fix that, or {_OTHER_AGENT}"
+    )
+
+
+def error_line(stderr: str) -> str:
+    """Return the line of a program's standard error that describes the error, or "".
+
+    This is the last line marked as an error, or else the last one that is not usual noise.
+    """
+    lines = stderr.splitlines()
+    for line in reversed(lines):
+        if _ERROR_LINE.match(line):
+            return one_line(line, 1000)
+    return last_line("\n".join(line for line in lines if not _NOISE.match(line)))
+
+
+def unwrap(message: str) -> str:
+    """Return the message of an error that is a server's JSON object; any other text unchanged."""
+    try:
+        body = _ServerError.model_validate_json(message[:_LOOKED_AT_CHARACTERS])
+    except ValueError:
+        return message
+    return body.detail or body.error.message or message
+
+
+def _plain(text: str) -> str:
+    return text.replace(_CURLY, "'")
+
+
+def _line_at(text: str, at: int) -> str:
+    start = text.rfind("\n", 0, at) + 1
+    return text[start:].partition("\n")[0]
+
+
+def _hint(refusal: AgentFailure, line: str, manual: ProviderHelp) -> str:
+    variable = _VARIABLE.search(line)
+    if refusal is AgentFailure.NOT_LOGGED_IN and variable:
+        return f"set {variable[1]} in the environment"
+    known = _WAYS_OUT.get(refusal)
+    if known is None:
+        return _limit_hint(line)
+    task, restart = shell_word(manual.task_id), restart_command(manual.task_id)
+    return known.format(
+        name=manual.name, task=task, restart=restart, model=_model_hint(manual), login=manual.login
+    )
+
+
+def _model_hint(manual: ProviderHelp) -> str:
+    if any(_stands_in(flag, manual.args) for flag in ("--model", "-m")):
+        return f"it comes from the key {manual.name}.args"
+    return f"git config blackbird.{manual.name}.model NAME"
+
+
+def _explain_flag(line: str, manual: ProviderHelp) -> FailureMatch:
+    match = _UNKNOWN_FLAG.search(line)
+    flag = match[1] if match else ""
+    if flag and _stands_in(flag, manual.args):
+        return FailureMatch(
+            AgentFailure.REFUSED,
+            f"{flag} comes from the key {manual.name}.args, and this {manual.name} does not support it",
+        )
+    lacks = f"this {manual.name} does not support {flag}, which is needed" if flag else "it is too old"
+    return FailureMatch(AgentFailure.TOO_OLD, f"{lacks}: update it: {manual.update}")
+
+
+def _stands_in(flag: str, args: tuple[str, ...]) -> bool:
+    """Whether a flag is among the arguments, also as ``--flag=value``."""
+    return any(word == flag or word.startswith(f"{flag}=") for word in args)
+
+
+def _limit_hint(line: str) -> str:
+    """Return a hint for a usage limit, with the time of its reset if the program printed it as a number.
+
+    A time in words is in the error message itself.
+    """
+    reset = _RESET_SECONDS.search(line)
+    if reset is None:
+        return f"wait until the limit resets, add to it, or {_OTHER_AGENT}"
+    return f"wait until {format_timestamp(int(reset[1]) * 10**9)}, or {_OTHER_AGENT}"

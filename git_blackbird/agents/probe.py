@@ -1,0 +1,170 @@
+"""Ask an agent's program for its version and options, without using a model."""
+
+import os
+import re
+import shutil
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from git_blackbird.agents.environment import without_outer_session
+from git_blackbird.agents.failures import ProviderHelp, error_line
+from git_blackbird.agents.protocol import ProbeResult
+from git_blackbird.agents.text import exit_text, last_line, one_line
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.base.sanitize import shell_word
+
+_SECONDS = 30.0
+_NO_WORKTREE = "/"
+# The program must not update itself or send reports meanwhile.
+_QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+
+
+@dataclass(frozen=True)
+class CommandOutput:
+    """The output and exit status of a program."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def first_line(self) -> str:
+        """The first visible line, cleaned; "" if there is none."""
+        return next(filter(None, map(one_line, f"{self.stdout}\n{self.stderr}".splitlines())), "")
+
+
+@dataclass(frozen=True)
+class Program:
+    """An agent's program, and the options in its help."""
+
+    path: str
+    version: str
+    help: str = ""
+
+    def knows(self, flag: str) -> bool:
+        """Whether its help lists an option."""
+        return re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", self.help) is not None
+
+    def has_command(self, name: str) -> bool:
+        """Whether its help lists a command; an unknown command would be a prompt."""
+        return re.search(rf"^ +{re.escape(name)}\b", self.help, re.MULTILINE) is not None
+
+
+def find_program(program: str, environ: Mapping[str, str], manual: ProviderHelp) -> Program:
+    """Find a program and ask for its version. Raises AgentUnavailableError."""
+    found = shutil.which(program, path=environ.get("PATH"))
+    if found is None and Path(program).is_file():
+        raise AgentUnavailableError(f"'{program}' is not executable", hint=f"chmod +x {shell_word(program)}")
+    if found is None:
+        raise AgentUnavailableError(f"cannot find the program '{program}'", hint=manual.install)
+    path = str(Path(found).absolute())
+    output = ask(path, "--version", environ=environ)
+    if output.exit_code:
+        message = error_line(output.stderr) or last_line(output.stdout) or exit_text(output.exit_code)
+        raise AgentUnavailableError(f"'{program} --version' failed: {message}", hint=manual.install)
+    words = output.first_line.split()
+    return Program(path, next((word for word in words if word[:1].isdigit()), output.first_line))
+
+
+def _require_flags(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> None:
+    """Raise AgentUnavailableError if a program's help lacks an option needed for a start."""
+    unknown = _unknown_text(program, flags, manual)
+    if unknown:
+        raise AgentUnavailableError(unknown, hint=f"update it: {manual.update}")
+
+
+def _unknown_text(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> str:
+    missing = [flag for flag in flags if not program.knows(flag)]
+    return f"{manual.name} {program.version} does not know {', '.join(missing)}" if missing else ""
+
+
+def _review_remarks(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> tuple[str, ...]:
+    """Return remarks on missing options that only reviews need."""
+    unknown = _unknown_text(program, flags, manual) if program.help else ""
+    return (f"it cannot review: {unknown}; update it: {manual.update}",) if unknown else ()
+
+
+def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:
+    """Describe a program's rights if the user's own arguments may change them."""
+    return f"{powers}; plus what {key} adds: {' '.join(map(shell_word, args))}" if args else powers
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What a start requires of a program: options in its help, and more.
+
+    ``review_flags`` are needed for reviews only; ``login`` finds out how the program is logged in.
+    """
+
+    help_words: tuple[str, ...]
+    flags: tuple[str, ...]
+    review_flags: tuple[str, ...]
+    login: Callable[[Program, Mapping[str, str]], str]
+    check: Callable[[Program], None] = lambda _: None
+
+
+def inspect_program(
+    name: str, environ: Mapping[str, str], manual: ProviderHelp, needs: Requirements
+) -> ProbeResult:
+    """Find a program and check what a start needs; return as much as was found. Never raises."""
+    program = obstacle = None
+    try:
+        program = find_program(name, environ, manual)
+        program = replace(program, help=ask(program.path, *needs.help_words, environ=environ).stdout)
+        _require_flags(program, needs.flags, manual)
+        needs.check(program)
+    except AgentUnavailableError as error:
+        obstacle = error
+    found = ProbeResult(blocked_reason=obstacle.message, hint=obstacle.hint) if obstacle else ProbeResult()
+    if program is None:
+        return found
+    return replace(
+        found,
+        program=program.path,
+        version=program.version,
+        login=needs.login(program, environ),
+        remarks=_review_remarks(program, needs.review_flags, manual),
+    )
+
+
+def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> CommandOutput:
+    """Run a program to its end without input, outside of any worktree.
+
+    Raises AgentUnavailableError if it cannot be started or does not end in time.
+    """
+    from subprocess import TimeoutExpired  # noqa: PLC0415  # slow to load, and only agents' commands need it
+
+    command = " ".join((Path(path).name, *args))
+    try:
+        return _run((path, *args), {**without_outer_session(environ), **_QUIET}, seconds)
+    except TimeoutExpired as error:
+        raise AgentUnavailableError(f"'{command}' did not end in {seconds:g} seconds") from error
+    except (OSError, ValueError) as error:
+        raise AgentUnavailableError(f"'{command}' failed: {error}") from error
+
+
+def _run(argv: tuple[str, ...], environ: Mapping[str, str], seconds: float) -> CommandOutput:
+    import subprocess  # noqa: PLC0415
+
+    # Outside of any worktree, so that a repository's settings do not matter. Not in a new folder, which would
+    # be left behind if this process is killed; / is not writable, and these queries write nothing there.
+    started = subprocess.Popen(
+        argv,
+        cwd=_NO_WORKTREE,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with started:
+        try:
+            out, err = started.communicate(timeout=seconds)
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
+            raise
+    return CommandOutput(started.returncode, out.decode(errors="replace"), err.decode(errors="replace"))

@@ -1,0 +1,204 @@
+"""The saved streams of a run: read while the agent writes them, limited in size, and read again later.
+
+The files are the child's own standard output and error (PERF.md 5): its output does not pass through this
+process, and a descendant that keeps a stream open does not block it.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.agents.process import holes
+from git_blackbird.agents.protocol import OutputParser
+from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.entities.agent_io import AgentResult
+
+TAIL_BYTES = 16 * 1024
+CHUNK_BYTES = 256 * 1024
+_MAX_SLACK_BYTES = 16 * 1024 * 1024
+_MIN_SLACK_BYTES = 64 * 1024
+_MAX_BACKLOG_BYTES = 4 * 1024 * 1024
+_GIVEN_BACK_AT_ONCE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class LogFiles:
+    """The log files of a run, and how many bytes of each are kept."""
+
+    stdout: Path
+    stderr: Path
+    max_bytes: int
+
+
+def open_log(path: Path) -> int:
+    """Create a log file for its owner only, opened for appending."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    return os.open(path, flags, 0o600)
+
+
+class TailedLog:
+    """A log file that a child writes, read from its end at creation of this object.
+
+    Beyond ``max_bytes``, the space of what was read is freed, except for the last part. The file's size still
+    counts all output, even if this process is killed.
+
+    If the file system does not support that, the file is truncated repeatedly. Output between reading the
+    size and truncating is then neither kept nor counted.
+    """
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        self._max_bytes = max_bytes
+        self._slack = min(_MAX_SLACK_BYTES, max(_MIN_SLACK_BYTES, max_bytes // 4))
+        self._limit = max_bytes + self._slack
+        self._offset = self.size()
+        self._given_back = self._first_beyond
+        self._can_give_back = True
+        self._tail = b""
+        # Something is missing between what was read and what comes next: insert a line end, so that both are
+        # not read as one line.
+        self._torn = False
+        self.seen = 0
+        self.dropped = 0
+
+    @property
+    def tail(self) -> str:
+        """The last part of the output, with U+FFFD for invalid UTF-8."""
+        return self._tail.decode(errors="replace")
+
+    def size(self) -> int:
+        """The present size of the file in bytes."""
+        return os.fstat(self._fd).st_size
+
+    def read(self, end: int | None = None) -> bytes:
+        """Return the next piece, up to ``end``; b"" if all is read."""
+        size = self.size()
+        if size < self._offset:
+            # The child opened its own stream and truncated it (`> /dev/stdout`).
+            self.dropped += self._offset
+            self._offset, self._given_back = 0, self._first_beyond
+        self._leap(size)
+        room = CHUNK_BYTES if end is None else max(0, min(CHUNK_BYTES, end - self._offset))
+        data = os.pread(self._fd, room, self._offset)
+        self._offset += len(data)
+        self.seen += len(data)
+        self._tail = (self._tail + data[-TAIL_BYTES:])[-TAIL_BYTES:]
+        if size > self._limit:
+            self._shorten(is_all_read=not data)
+        if data and self._torn:
+            self._torn = False
+            return b"\n" + data
+        return data
+
+    def close(self) -> None:
+        """Count the last output and close the file; ``cut_saved`` truncates it once its record is saved."""
+        size = self.size()
+        self.seen += max(0, size - self._offset)
+        self.dropped += max(0, size - self._max_bytes)
+        os.close(self._fd)
+
+    @property
+    def _first_beyond(self) -> int:
+        return -(-self._max_bytes // holes.ALIGNMENT) * holes.ALIGNMENT
+
+    def _leap(self, size: int) -> None:
+        """Skip output that is beyond the limit and far behind; the last part is always read."""
+        behind = size - self._offset - _MAX_BACKLOG_BYTES
+        if size > self._limit and behind > 0:
+            self._offset += behind
+            self.seen += behind
+            self._torn = True
+
+    def _shorten(self, *, is_all_read: bool) -> None:
+        """Limit the space on disk to the bound and some slack."""
+        if not self._can_give_back:
+            if is_all_read:
+                self._cut()
+            return
+        end = (self._offset - self._slack) // holes.ALIGNMENT * holes.ALIGNMENT
+        if end - self._given_back < _GIVEN_BACK_AT_ONCE:
+            return
+        self._can_give_back = holes.punch(self._fd, self._given_back, end)
+        self._given_back = end
+
+    def _cut(self) -> None:
+        size = self.size()
+        os.ftruncate(self._fd, self._max_bytes)
+        unread = max(0, size - self._offset)
+        self.seen += unread
+        self.dropped += size - self._max_bytes
+        self._torn = self._torn or unread > 0
+        self._offset = self._max_bytes
+
+
+def read_saved(reader: OutputParser, files: LogFiles, exit_code: int | None) -> AgentResult:
+    """Read a run's saved streams as if they had just been printed, after a crash of this program.
+
+    Missing files, and whatever an agent put in their place, read as empty.
+    """
+    with _opened(files.stdout, os.O_RDONLY) as descriptor:
+        for data in _pieces(descriptor) if descriptor is not None else ():
+            reader.feed(data)
+    return reader.finish(exit_code, read_tail(files.stderr))
+
+
+def _pieces(descriptor: int) -> Iterator[bytes]:
+    """Read a file with a line end in place of each freed part."""
+    offset = 0
+    while True:
+        place = holes.next_data(descriptor, offset)
+        if place > offset:
+            yield b"\n"
+        data = os.pread(descriptor, CHUNK_BYTES, place)
+        if not data:
+            return
+        yield data
+        offset = place + len(data)
+
+
+def count_beyond(path: Path, max_bytes: int) -> int:
+    """Return how many bytes a log loses when it is cut to its limit."""
+    with _opened(path, os.O_RDWR) as descriptor:
+        return 0 if descriptor is None else os.fstat(descriptor).st_size - _bound(descriptor, max_bytes)
+
+
+def cut_saved(path: Path, max_bytes: int) -> None:
+    """Cut a log to its limit; anything but a regular file is left alone."""
+    with _opened(path, os.O_RDWR) as descriptor:
+        if descriptor is not None and os.fstat(descriptor).st_size > max_bytes:
+            os.ftruncate(descriptor, _bound(descriptor, max_bytes))
+
+
+def _bound(descriptor: int, max_bytes: int) -> int:
+    size = os.fstat(descriptor).st_size
+    # The limit may have been smaller when the rest was freed.
+    return min(max_bytes, holes.first_hole(descriptor)) if size > max_bytes else size
+
+
+def read_tail(path: Path) -> str:
+    """Return the last part of a saved stream, with U+FFFD for invalid UTF-8; "" if there is no such file."""
+    with _opened(path, os.O_RDONLY) as descriptor:
+        if descriptor is None:
+            return ""
+        start = max(0, os.fstat(descriptor).st_size - TAIL_BYTES)
+        return os.pread(descriptor, TAIL_BYTES, start).decode(errors="replace")
+
+
+@contextmanager
+def _opened(path: Path, access: int) -> Iterator[int | None]:
+    """Open a saved stream; None if it is missing or not a regular file."""
+    try:
+        descriptor = os.open(path, access | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        if is_exhausted(error):
+            raise
+        yield None
+        return
+    try:
+        yield descriptor if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    finally:
+        os.close(descriptor)

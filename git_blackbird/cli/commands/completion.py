@@ -1,0 +1,20 @@
+"""``completion``: the scripts that let a shell ask the program what may be typed."""
+
+from pathlib import Path
+
+from git_blackbird.cli.context import CommandContext
+from git_blackbird.errors import ExitCode
+
+SCRIPTS = {"bash": "git-blackbird.bash", "zsh": "_git-blackbird", "fish": "git-blackbird.fish"}
+
+
+def completion(call: CommandContext, /, *, shell: str) -> ExitCode:
+    text = (
+        Path(__file__).parents[1].joinpath("completions").joinpath(SCRIPTS[shell]).read_text(encoding="utf-8")
+    )
+    call.output.print(text.removesuffix("\n"))
+    if call.output.as_json:
+        from git_blackbird.cli.schema.setup import CompletionOutput  # noqa: PLC0415  # only --json needs it
+
+        call.output.data(CompletionOutput(shell=shell, script=text))
+    return ExitCode.OK

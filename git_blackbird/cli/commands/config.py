@@ -1,0 +1,97 @@
+"""``config``: every key with its value and origin; reading, writing and removing one."""
+
+from collections.abc import Iterator, Mapping
+
+from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.render.tables import Cell, render_table
+from git_blackbird.cli.render.warnings import warn_problems
+from git_blackbird.controller.config.edit import ConfigChange, Scope, require_key, unset_key, write_key
+from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.display.config import (
+    format_value,
+    key_text,
+    layer_lines,
+    overruled_text,
+    saved_text,
+)
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.config.layers import KeyLayers, layers_of
+
+
+def config(
+    call: CommandContext, /, *, name: str | None, value: str | None, unset: bool, **places: bool
+) -> ExitCode:
+    writes = unset or value is not None
+    scope = _one_place(places)
+    _check_usage(name, value, unset=unset, scope=scope, writes=writes)
+    workspace = open_workspace(call.environment)
+    if name is not None and writes:
+        place = Scope(scope or "local")
+        written = (
+            unset_key(workspace, name, place) if value is None else write_key(workspace, name, value, place)
+        )
+        _say_written(call, written)
+        return ExitCode.OK
+    _say_settings(call, workspace, name)
+    warn_problems(call.output, workspace)
+    return ExitCode.OK
+
+
+def _one_place(places: Mapping[str, bool]) -> str | None:
+    named = [name for name, is_named in places.items() if is_named]
+    if len(named) > 1:
+        raise UsageError(f"--{named[0]} and --{named[1]} are two places; name one")
+    return named[0] if named else None
+
+
+def _check_usage(
+    name: str | None, value: str | None, *, unset: bool, scope: str | None, writes: bool
+) -> None:
+    if unset and name is None:
+        raise UsageError("--unset needs a KEY", hint="git blackbird config --unset KEY")
+    if unset and value is not None:
+        raise UsageError("--unset takes no VALUE")
+    if scope is not None and not writes:
+        raise UsageError(f"--{scope} says where to write; it needs a KEY and a VALUE, or --unset KEY")
+
+
+def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) -> None:
+    values = workspace.settings.values
+    shown = list(values.values()) if name is None else [values[require_key(name).name]]
+    rows = [
+        (Cell(one.key.name), Cell(format_value(one)), Cell(clean_line(one.origin, 1000), dim=True))
+        for one in shown
+    ]
+    for line in render_table(rows, None):
+        call.output.print(line)
+    layers = [layers_of(workspace.settings, one.key.name) for one in shown]
+    if name is not None:
+        for line in _layer_lines(layers[0]):
+            call.output.print(line)
+    if call.output.as_json:
+        from git_blackbird.cli.schema.config import ConfigOutput  # noqa: PLC0415  # only --json needs it
+
+        call.output.data(ConfigOutput.of(shown, layers))
+
+
+def _layer_lines(layers: KeyLayers) -> Iterator[str]:
+    """Say what a key is, and what each layer says of it."""
+    if layers.key is not None:
+        yield f"  {key_text(layers.key)}"
+    rows = [
+        (Cell(one.effect), Cell(one.value), Cell(one.origin, dim=bool(one.origin)))
+        for one in layer_lines(layers)
+    ]
+    yield from (f"  {line}" for line in render_table(rows, None))
+
+
+def _say_written(call: CommandContext, written: ConfigChange) -> None:
+    call.output.print(saved_text(written.key, written.value, written.place))
+    stronger = written.overruled_by
+    if stronger is not None:
+        call.output.warn(overruled_text(stronger))
+    if call.output.as_json:
+        from git_blackbird.cli.schema.config import ConfigChangeOutput  # noqa: PLC0415  # only --json needs it
+
+        call.output.data(ConfigChangeOutput.of(written))

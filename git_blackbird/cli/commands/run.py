@@ -1,0 +1,178 @@
+"""Commands that run agents or decide what becomes of what they did."""
+
+from collections.abc import Callable
+
+from git_blackbird.cli.commands.event_loop import run_loop
+from git_blackbird.cli.commands.message_options import Message
+from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.render.status_change import show_status_change
+from git_blackbird.cli.render.stops import show_dry_run, show_recorded, show_stop
+from git_blackbird.cli.ui.select import ReviewTracker, build_ui
+from git_blackbird.controller.core.guards import find_pending
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.engine.dry_run import forecast
+from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.run_commands import (
+    ResumeRequest,
+    execute_loop,
+    require_messageable,
+    restart_loop,
+    resume_all_loop,
+    resume_loop,
+)
+from git_blackbird.controller.plan.status_changes import reset_task
+from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.forms.answers import parse_answer_options
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.config.settings import Layer, RawSetting
+from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.run import DecisionState
+
+Prepare = Callable[[Workspace, UserInterface], tuple[Loop, FirstStep]]
+
+_DECISIONS = {
+    "approve": DecisionState.APPROVED_CONTINUE,
+    "request_changes": DecisionState.CHANGES_REQUESTED,
+    "reject": DecisionState.REJECTED,
+}
+
+
+def execute(
+    call: CommandContext,
+    task_ids: tuple[str, ...],
+    *,
+    dry_run: bool,
+    limit: int | None,
+    stop: bool | None,
+    reviews: str | None,
+    agent: str | None,
+    stream: bool,
+) -> ExitCode:
+    workspace = _open(call, flag_overrides(agent=agent, stop=stop, reviews=reviews))
+    if dry_run:
+        return show_dry_run(call.output, forecast(workspace, task_ids, limit))
+    return run_loop_command(
+        call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit), stream=stream
+    )
+
+
+def resume(
+    call: CommandContext,
+    task_id: str,
+    *,
+    below: bool,
+    message: str | None,
+    message_file: str | None,
+    in_editor: bool,
+    answers: tuple[str, ...],
+    stop: bool | None,
+    reviews: str | None,
+    stream: bool,
+) -> ExitCode:
+    told = Message.given(call, message, message_file, in_editor=in_editor)
+    if below and (told.is_given or answers):
+        raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
+    answered = parse_answer_options(answers)
+    workspace = _open(call, flag_overrides(stop=stop, reviews=reviews))
+    if below:
+        return run_loop_command(
+            call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), stream=stream
+        )
+    if in_editor:
+        require_messageable(workspace, task_id, is_answered=bool(answered))
+    request = ResumeRequest(task_id, told.read(workspace, task_id), answered)
+    return run_loop_command(call, workspace, lambda ui: resume_loop(workspace, ui, request), stream=stream)
+
+
+def restart(
+    call: CommandContext,
+    task_id: str,
+    *,
+    message: str | None,
+    message_file: str | None,
+    in_editor: bool,
+    stop: bool | None,
+    reviews: str | None,
+    agent: str | None,
+    stream: bool,
+) -> ExitCode:
+    told = Message.given(call, message, message_file, in_editor=in_editor)
+    workspace = _open(call, flag_overrides(agent=agent, stop=stop, reviews=reviews))
+    words = told.read(workspace, task_id)
+    return run_loop_command(
+        call, workspace, lambda ui: restart_loop(workspace, ui, task_id, words), stream=stream
+    )
+
+
+def retry(call: CommandContext, task_id: str) -> ExitCode:
+    workspace = open_workspace(call.environment)
+    workspace.require_settings()
+    show_status_change(call.output, reset_task(workspace, task_id), f"reset {task_id} to todo")
+    return ExitCode.OK
+
+
+def decide(
+    call: CommandContext,
+    /,
+    task_id: str,
+    *,
+    any_branch: bool,
+    run_id: str | None,
+    message: str | None,
+    message_file: str | None,
+    in_editor: bool,
+    **wanted: bool,
+) -> ExitCode:
+    told = Message.given(call, message, message_file, in_editor=in_editor)
+    states = [_DECISIONS[name] for name, is_wanted in wanted.items() if is_wanted]
+    if len(states) != 1:
+        what = "no decision given" if not states else "more than one decision given"
+        raise UsageError(what, hint="one of --approve, --request-changes -m TEXT, --reject")
+    if told.is_given and states[0] is not DecisionState.CHANGES_REQUESTED:
+        raise UsageError(f"{told.option} goes with --request-changes")
+    if any_branch and states[0] is not DecisionState.APPROVED_CONTINUE:
+        raise UsageError("--any-branch goes with --approve")
+    workspace = open_workspace(call.environment)
+    workspace.require_settings()
+    run = None if run_id is None else RunId(run_id)
+    if in_editor:
+        state = workspace.plan_state()
+        require_messageable(workspace, find_pending(state, find_task(state.plan, task_id).id, run).task_id)
+    decision = Decision(states[0], told.read(workspace, task_id), branch_confirmed=any_branch)
+    return show_recorded(call.output, record_decision(workspace, task_id, decision, run))
+
+
+def flag_overrides(
+    *, agent: str | None = None, stop: bool | None = None, reviews: str | None = None
+) -> list[RawSetting]:
+    """Return the options that overrule the configuration."""
+    given = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
+    return [
+        RawSetting(key, value, Layer.FLAG, "command line")
+        for key, value in given.items()
+        if value is not None
+    ]
+
+
+def _open(call: CommandContext, flags: list[RawSetting]) -> Workspace:
+    return open_workspace(call.environment, flags, no_input=call.no_input)
+
+
+def run_loop_command(
+    call: CommandContext,
+    workspace: Workspace,
+    prepare: Callable[[UserInterface], tuple[Loop, FirstStep]],
+    *,
+    stream: bool,
+) -> ExitCode:
+    """Run a loop before the face that fits the call, and say how it ended."""
+    for problem in workspace.problems:
+        if not problem.fatal:
+            call.output.warn(str(problem), problem.hint)
+    wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
+    with build_ui(call, workspace, stream=wants_stream) as ui:
+        told = ReviewTracker(ui)
+        stop = run_loop(workspace, call.output.command, *prepare(told))
+    return show_stop(call.output, stop, told.runs)

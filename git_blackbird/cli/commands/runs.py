@@ -1,0 +1,204 @@
+"""``runs``: what happened, what it cost, what it changed; the saved streams; the diff."""
+
+import json
+import sys
+
+from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
+from git_blackbird.cli.render.runs import run_lines, runs_of_all_table, runs_table
+from git_blackbird.cli.render.warnings import (
+    warn_faults,
+    warn_problems,
+    warn_strays,
+    warn_unconfirmed,
+)
+from git_blackbird.cli.syntax.show import NEWEST
+from git_blackbird.cli.ui.ansi_sanitizer import colored_pieces
+from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.queries import runs as run_queries
+from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.run import Run
+
+_RAW_MODES = {"log": "raw log", "follow": "raw follow"}
+
+
+def runs(
+    call: CommandContext,
+    *,
+    task_id: str | None,
+    run_id: str | None,
+    limit: int | None,
+    mode: str | None,
+    raw: bool,
+    since_request: bool,
+    porcelain: bool,
+    nul: bool,
+) -> ExitCode:
+    record_end = record_end_of(call.output, porcelain=porcelain, nul=nul)
+    if raw and mode not in _RAW_MODES:
+        raise UsageError("--raw goes with --log or --follow")
+    if since_request and (mode != "diff" or run_id is not None):
+        raise UsageError("--since-request goes with --diff of a task", hint="git blackbird runs TASK --diff")
+    _check_usage(call, task_id, run_id, limit, mode)
+    if record_end is not None and (run_id is not None or mode is not None):
+        raise UsageError("--porcelain goes with a list of runs, not with one run")
+    workspace = open_workspace(call.environment)
+    if record_end is not None:
+        _print_records(call, workspace, task_id, limit, record_end)
+    elif task_id is None:
+        _list_all(call, workspace, limit or NEWEST)
+    elif mode is not None:
+        if since_request:
+            mode = "since request"
+        return _show_mode(call, workspace, task_id, run_id, _RAW_MODES[mode] if raw else mode)
+    elif run_id is not None:
+        _show_one(call, workspace, task_id, run_id)
+    else:
+        _list_task(call, workspace, task_id, limit)
+    warn_problems(call.output, workspace)
+    return ExitCode.OK
+
+
+def _check_usage(
+    call: CommandContext, task_id: str | None, run_id: str | None, limit: int | None, mode: str | None
+) -> None:
+    if mode is not None and task_id is None:
+        raise UsageError(f"--{mode} needs a TASK", hint=f"git blackbird runs TASK --{mode}")
+    if mode is not None and call.output.as_json:
+        raise UsageError(f"--{mode} is text; it does not go with --json")
+    if limit is not None and (run_id is not None or mode is not None):
+        raise UsageError("--limit goes with a list of runs, not with one run")
+
+
+def _print_records(
+    call: CommandContext, workspace: Workspace, task_id: str | None, limit: int | None, record_end: str
+) -> None:
+    if task_id is None:
+        found = run_queries.newest_runs(workspace, limit or NEWEST)
+    else:
+        found = run_queries.runs_of_task(workspace, task_id, limit)
+    print_records(call.output, run_records(found.runs), record_end)
+    _warn(call, found)
+
+
+def _list_all(call: CommandContext, workspace: Workspace, limit: int) -> None:
+    found = run_queries.newest_runs(workspace, limit)
+    now = call.environment.timestamp()
+    for line in runs_of_all_table(found.runs, now, call.output.columns) or ["no runs yet"]:
+        call.output.print(line)
+    _say_rows(call, found, now)
+
+
+def _list_task(call: CommandContext, workspace: Workspace, task_id: str, limit: int | None) -> None:
+    found = run_queries.runs_of_task(workspace, task_id, limit)
+    now = call.environment.timestamp()
+    for line in runs_table(found.runs, now, call.output.columns) or [
+        f"no runs found for {strip_controls(task_id)}"
+    ]:
+        call.output.print(line)
+    if found.more:
+        call.output.print(f"and {found.more} older")
+    _say_rows(call, found, now)
+
+
+def _say_rows(call: CommandContext, found: run_queries.RunList, now: str) -> None:
+    if call.output.as_json:
+        from git_blackbird.cli.schema.runs import RunsOutput  # noqa: PLC0415  # only --json needs it
+
+        call.output.data(RunsOutput.of(found, now))
+    _warn(call, found)
+
+
+def _warn(call: CommandContext, found: run_queries.RunList) -> None:
+    warn_faults(call.output, found.faults)
+    warn_unconfirmed(call.output, found.unconfirmed)
+    warn_strays(call.output, found.strays)
+
+
+def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: str) -> None:
+    from git_blackbird.cli.render.commits import commit_lines  # noqa: PLC0415  # no list shows commits
+    from git_blackbird.controller.queries.commits import commits_of, with_noted  # noqa: PLC0415
+
+    run = run_queries.find_run(workspace, run_queries.task_history(workspace, task_id), task_id, run_id)
+    logs = run_queries.log_places(workspace, run)
+    shown = with_noted(workspace, run)
+    commits = commits_of(workspace, [shown])
+    for line in run_lines(run, call.output, told_text(run), logs, list(commit_lines(commits))):
+        call.output.print(line)
+    if call.output.as_json:
+        from git_blackbird.cli.schema.common import CommitView, RunView  # noqa: PLC0415  # only --json needs it
+        from git_blackbird.cli.schema.runs import RunOutput  # noqa: PLC0415  # only --json needs it
+
+        output = RunOutput(
+            run=RunView.of(shown, call.environment.timestamp()),
+            prompt=told_text(run),
+            logs=logs,
+            commits=CommitView.all_of(commits),
+            record=run,
+        )
+        call.output.data(output)
+
+
+def told_text(run: Run) -> str:
+    """Return what a run's agent was told, less what every agent is told, and the project snapshot."""
+    if run.prompt is not None:
+        return run.prompt
+    if isinstance(told := run.context.get("review"), dict):
+        return str(told.get("prompt") or "")
+    if "task" not in run.context:
+        return ""
+    # A list of runs shows nothing of it.
+    from git_blackbird.messages.outgoing.prompts import render_prompt  # noqa: PLC0415
+    from git_blackbird.messages.outgoing.review_context import render_review_prompt  # noqa: PLC0415
+
+    quiet = {"systemPrompt", "projectSnapshot"}
+    told = {name: value for name, value in run.context.items() if name not in quiet}
+    try:
+        return render_review_prompt(told) if "parentReview" in told else render_prompt(told)
+    except (AttributeError, KeyError, TypeError):
+        # A record of another program, or one that a hand edited.
+        return json.dumps(told, ensure_ascii=False, indent=2)
+
+
+def _show_mode(
+    call: CommandContext, workspace: Workspace, task_id: str, run_id: str | None, mode: str
+) -> ExitCode:
+    if mode == "accept":
+        return _accept(call, workspace, task_id, run_id)
+    history = run_queries.task_history(workspace, task_id)
+    sys.stdout.flush()
+    if mode == "since request":
+        return _ended(run_queries.show_since_request(workspace, history, task_id, colored_pieces))
+    if mode == "diff":
+        return _show_diff(workspace, history, task_id, run_id)
+    from git_blackbird.cli.commands.logs import SHOWS  # noqa: PLC0415  # only this pays for loading the agents
+
+    SHOWS[mode](call, workspace, run_queries.find_run(workspace, history, task_id, run_id))
+    return ExitCode.OK
+
+
+def _accept(call: CommandContext, workspace: Workspace, task_id: str, run_id: str | None) -> ExitCode:
+    from git_blackbird.controller.decisions.accepting import accept_record  # noqa: PLC0415  # readers write nothing
+
+    if run_id is None:
+        raise UsageError("--accept needs a RUN", hint=f"git blackbird runs {task_id}")
+    accepted = accept_record(workspace, task_id, run_id)
+    state = "" if accepted.status is None else f"; {task_id} is {accepted.status}"
+    call.output.print(strip_controls(f"accepted: {accepted.path}{state}"))
+    return ExitCode.OK
+
+
+def _show_diff(workspace: Workspace, history: History, task_id: str, run_id: str | None) -> ExitCode:
+    if run_id is None:
+        code = run_queries.show_change(workspace, history, task_id, colored_pieces)
+    else:
+        code = run_queries.show_run_diff(
+            workspace, run_queries.find_run(workspace, history, task_id, run_id), colored_pieces
+        )
+    return _ended(code)
+
+
+def _ended(code: int) -> ExitCode:
+    return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

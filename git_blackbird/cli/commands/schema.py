@@ -1,0 +1,26 @@
+"""``schema``: the JSON Schemas of files and of ``--json`` output, as they ship with the program."""
+
+import json
+
+from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.syntax.completion import SCHEMAS, schema_names
+from git_blackbird.errors import ExitCode, UsageError
+
+
+def schema(call: CommandContext, /, *, name: str | None) -> ExitCode:
+    names = schema_names() if name is None else [name]
+    text = None if name is None else _read(name)
+    call.output.print("\n".join(names) if text is None else text.removesuffix("\n"))
+    if call.output.as_json:
+        from git_blackbird.cli.schema.setup import SchemaOutput  # noqa: PLC0415  # only --json needs it
+
+        content = None if text is None else json.loads(text)
+        call.output.data(SchemaOutput(names=tuple(names), schema_=content))
+    return ExitCode.OK
+
+
+def _read(name: str) -> str:
+    if name not in schema_names():
+        raise UsageError(f"there is no schema {name!r}", hint="`git blackbird schema` lists them")
+    with open(f"{SCHEMAS}/{name}.json", encoding="utf-8") as file:  # noqa: PTH123  # one file of this package
+        return file.read()

@@ -1,0 +1,96 @@
+"""Commands that only read: status, list. They load neither asyncio nor pygit2."""
+
+from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import Output
+from git_blackbird.cli.render.porcelain import list_records, print_records, record_end_of, status_records
+from git_blackbird.cli.render.status import status_lines
+from git_blackbird.cli.render.styles import label_cell
+from git_blackbird.cli.render.tables import Cell, render_table
+from git_blackbird.cli.render.warnings import warn_faults, warn_problems, warn_unconfirmed
+from git_blackbird.cli.render.worktrees import worktree_lines
+from git_blackbird.controller.core.workspace import open_workspace
+from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
+from git_blackbird.controller.queries.status import (
+    Filter,
+    build_overview,
+    label,
+    list_tasks,
+    stopped_tasks,
+    tree_of_tasks,
+)
+from git_blackbird.errors import ExitCode
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.plan import Status, Task
+
+_EMPTY = {
+    "ready": "no ready tasks",
+    "blocked": "no blocked tasks",
+}
+
+
+def status(call: CommandContext, *, porcelain: bool, nul: bool) -> ExitCode:
+    return show_status(call, record_end_of(call.output, porcelain=porcelain, nul=nul))
+
+
+def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode:
+    """Print where everything stands; with ``record_end`` as records for scripts."""
+    workspace = open_workspace(call.environment)
+    overview = build_overview(workspace)
+    if record_end is None:
+        elsewhere = list(runs_elsewhere(workspace))
+        for line in (*status_lines(overview, call.output), *worktree_lines(elsewhere)):
+            call.output.print(line)
+        if call.output.as_json:
+            from git_blackbird.cli.schema.status import StatusOutput  # noqa: PLC0415  # only --json needs it
+
+            call.output.data(StatusOutput.of(overview, elsewhere))
+    else:
+        print_records(call.output, status_records(overview), record_end)
+    warn_faults(call.output, overview.unreadable)
+    warn_unconfirmed(call.output, overview.unconfirmed)
+    warn_problems(call.output, workspace)
+    return ExitCode.OK
+
+
+def list_command(
+    call: CommandContext,
+    *,
+    which: str | None,
+    status_name: str | None,
+    tree: bool,
+    porcelain: bool,
+    nul: bool,
+) -> ExitCode:
+    record_end = record_end_of(call.output, porcelain=porcelain, nul=nul)
+    workspace = open_workspace(call.environment)
+    plan = workspace.store.plan()
+    wanted = Filter(
+        everything=which == "all",
+        only_ready=which == "ready",
+        only_blocked=which == "blocked",
+        status=None if status_name is None else Status(status_name),
+        stopped=stopped_tasks(workspace, plan),
+    )
+    rows = tree_of_tasks(plan, wanted) if tree else [(0, task) for task in list_tasks(plan, wanted)]
+    listed = [(depth, task, label(plan, task, wanted.stopped)) for depth, task in rows]
+    if record_end is None:
+        _print_list(call.output, listed, _EMPTY.get(which or "", "no tasks"))
+    else:
+        print_records(call.output, list_records(listed), record_end)
+    warn_problems(call.output, workspace)
+    return ExitCode.OK
+
+
+def _print_list(output: Output, rows: list[tuple[int, Task, str]], empty: str) -> None:
+    cells = [
+        (Cell("  " * depth + task.id), label_cell(word), Cell(clean_line(task.title)))
+        for depth, task, word in rows
+    ]
+    for line in render_table(cells, output.columns):
+        output.print(line)
+    if not rows:
+        output.print(empty)
+    if output.as_json:
+        from git_blackbird.cli.schema.plan import ListOutput  # noqa: PLC0415  # only --json needs it
+
+        output.data(ListOutput.of(rows))

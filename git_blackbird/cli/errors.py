@@ -1,0 +1,135 @@
+"""How a call ends that did not simply end: every error becomes words and an exit code here."""
+
+import errno
+import os
+import platform
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from git_blackbird import __version__, trace
+from git_blackbird.cli.app_state import AppState
+from git_blackbird.cli.output import drop_output, flush_or_drop, print_error
+from git_blackbird.cli.syntax.registry import COMMANDS
+from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, UsageError
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.system_errors import NO_MEMORY, NO_THREAD, refusal_hint
+
+
+def report_bug(error: Exception, args: Sequence[str]) -> int:
+    """Write the report to a file of its own and say where it is; on standard error where there is no room."""
+    report = "\n".join(
+        (
+            f"git-blackbird {__version__}, Python {platform.python_version()}, {platform.platform()}",
+            f"arguments: {' '.join(args)}",
+            f"folder: {_folder()}",
+            "",
+            "".join(traceback.format_exception(error)),
+            "what it did last:",
+            *trace.latest(),
+        )
+    )
+    text = clean_line(f"{type(error).__name__}: {error}")
+    click.echo(f"fatal: a bug in git-blackbird: {text}", err=True)
+    try:
+        click.echo(f"hint: a report was written to {clean_line(_save(report))}", err=True)
+    except OSError:
+        sys.stderr.write(strip_controls(report))
+    return int(ExitCode.BUG)
+
+
+def _folder() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError as error:
+        return f"unknown: {error.strerror}"
+
+
+def _save(report: str) -> str:
+    """Save the report whole or not at all, and give its place. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(prefix="git-blackbird-bug-", suffix=".txt")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(report)
+    except OSError:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+    return name
+
+
+def exit_code_for(error: BaseException, args: Sequence[str], root: AppState) -> int:
+    """Say what happened and give the exit code."""
+    code = _tell(as_system_fault(error) or error, args, root)
+    flush_or_drop()
+    return int(code)
+
+
+def _tell(error: BaseException, args: Sequence[str], root: AppState) -> int:
+    match error:
+        # Before Python 3.12, one that comes while a class is being made is wrapped.
+        case click.Abort() | KeyboardInterrupt() | EOFError() | RuntimeError(__cause__=KeyboardInterrupt()):
+            click.echo("interrupted", err=True)
+            return ExitCode.INTERRUPTED
+        case click.ClickException():
+            fault = UsageError(error.format_message(), hint=f"{_command_of(error, args)} -h")
+            print_error(fault, as_json=root.as_json or "--json" in args)
+            return fault.exit_code
+        case BrokenPipeError():
+            drop_output()
+            return ExitCode.OK
+        case BlackbirdError():
+            print_error(error, as_json=root.as_json)
+            return error.exit_code
+        case Exception():
+            return report_bug(error, args)
+        case _:
+            raise error
+
+
+def _command_of(error: click.ClickException, args: Sequence[str]) -> str:
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        path: str = context.command_path
+        return path
+    # click's parser does not say whose option lacks its value; the program's own options have none.
+    name = next((arg for arg in args if not arg.startswith("-")), None)
+    return f"git blackbird {name}" if name in COMMANDS else "git blackbird"
+
+
+# How Python words that the system gives it no thread, for which it has no error of its own.
+_NO_THREAD = "can't start new thread"
+# The system's loader of shared objects tells its reasons as text only.
+_NOT_LOADED = {os.strerror(number): number for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM)}
+
+
+def as_system_fault(error: BaseException) -> UnusableError | None:
+    """Return what to tell of an error that came of the system; None for any other."""
+    match error:
+        case OSError() if (hint := refusal_hint(error)) is not None:
+            return UnusableError(_told(error), hint=hint)
+        case MemoryError():
+            return UnusableError("out of memory", hint=NO_MEMORY)
+        case RuntimeError() if str(error) == _NO_THREAD:
+            return UnusableError(str(error), hint=NO_THREAD)
+        case ImportError() if (number := _not_loaded(error)) is not None:
+            return UnusableError(
+                f"cannot load a part of this program: {error}", hint=refusal_hint(OSError(number, ""))
+            )
+        case _:
+            return None
+
+
+def _told(error: OSError) -> str:
+    text = os.strerror(error.errno or 0)
+    name = error.filename
+    return f"cannot use {clean_line(os.fsdecode(name))}: {text}" if isinstance(name, str | bytes) else text
+
+
+def _not_loaded(error: ImportError) -> int | None:
+    return next((number for text, number in _NOT_LOADED.items() if str(error).endswith(text)), None)

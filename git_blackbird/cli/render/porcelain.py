@@ -1,0 +1,129 @@
+"""``--porcelain`` and ``-z``: lists as records for scripts, in a form that stays (docs/porcelain.md)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from git_blackbird.cli.output import Output
+from git_blackbird.model.base.sanitize import quoted_field
+from git_blackbird.model.entities.cli_hints import EXECUTE, runnable, task_command
+from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.run import Run
+
+if TYPE_CHECKING:
+    # Only who lists tasks pays for loading it.
+    from git_blackbird.controller.queries.status import StatusReport
+
+LINE_END, NUL = "\n", "\0"
+_ABSENT = "-"
+_RUN_FIELDS = (
+    "id",
+    "task_id",
+    "run_type",
+    "provider",
+    "provider_session_ref",
+    "started_at",
+    "completed_at",
+    "status",
+    "terminal_reason",
+    "exit_code",
+    "decision_state",
+    "cost_usd",
+    "resumes",
+    "superseded_by",
+)
+
+Record = Sequence[object]
+
+
+def record_end_of(output: Output, *, porcelain: bool, nul: bool) -> str | None:
+    """Return what ends a record with ``--porcelain`` and ``-z``; None without either.
+
+    Raises click.UsageError when JSON is asked for as well.
+    """
+    if output.as_json and (porcelain or nul):
+        raise click.UsageError("--json and --porcelain do not go together")
+    return NUL if nul else LINE_END if porcelain else None
+
+
+def print_records(output: Output, records: Iterable[Record], end: str) -> None:
+    """Print records; in lines, a field that would break them is quoted as in C."""
+    joined = _line if end == LINE_END else _unquoted
+    text = "".join(joined(list(map(_text, record))) + end for record in records)
+    output.raw(text.encode(errors="replace"))
+
+
+def _text(field: object) -> str:
+    return _ABSENT if field is None or field == "" else str(field)
+
+
+def _line(fields: Sequence[str]) -> str:
+    return "\t".join(map(quoted_field, fields))
+
+
+def _unquoted(fields: Sequence[str]) -> str:
+    """Join fields as they are; only the last may hold a tab, none may hold what ends the record."""
+    *first, last = fields
+    return "\t".join([*(field.replace("\t", "\ufffd") for field in first), last]).replace(NUL, "\ufffd")
+
+
+def list_records(rows: Iterable[tuple[int, Task, str]]) -> Iterator[Record]:
+    """Yield each task, of its depth, itself and its label: id, status, label, depth, parent, title."""
+    for depth, task, word in rows:
+        yield task.id, task.status.value, word, depth, task.parent, task.title
+
+
+def run_records(runs: Iterable[Run]) -> Iterator[Record]:
+    """Yield each run: the fields of RUN of docs/json.md in their order, less the seconds."""
+    for run in runs:
+        yield [getattr(run, name) for name in _RUN_FIELDS]
+
+
+def status_records(overview: "StatusReport") -> Iterator[Record]:
+    """Return where the plan stands; the first field of each record says what it is about."""
+    for status in Status:
+        yield "count", status.value, overview.counts[status]
+    yield from _working_records(overview)
+    for owed in overview.pending:
+        yield "due", owed.kind.value, owed.task.id, owed.run_id or "", _command(owed.command)
+    for change in overview.to_review:
+        yield "due", "change_review", change.task.id, change.run.id, EXECUTE
+    for waiting in overview.unreviewed:
+        yield "due", waiting.wait.value, waiting.task.id, waiting.status.run_id, _command(waiting.commands[0])
+    for failed in overview.failed:
+        yield "due", "failed", failed.task.id, None, task_command("retry", failed.task.id)
+    for stuck in overview.stuck:
+        yield "due", "stuck", stuck.task.id, None, _command(stuck.command)
+    for task, faults in overview.stopped.items():
+        yield from (("due", "unreadable", task.id, None, _command(fault.hint)) for fault in faults)
+    for task in overview.ready:
+        yield "due", "ready", task.id, None, task_command("execute", task.id)
+    yield from _odd_records(overview)
+
+
+def _command(step: str) -> str:
+    """Return a next step as it can be run, without the remark for people."""
+    return runnable(step) or step
+
+
+def _working_records(overview: "StatusReport") -> Iterator[Record]:
+    if overview.locked_by is not None:
+        yield "holder", overview.locked_by
+    for one in overview.running:
+        yield "running", one.run.task_id, one.run.id, one.run.pid, "alive" if one.alive else "gone"
+    if overview.approving is not None:
+        yield "approving", overview.approving.task.id, overview.approving.run_id
+
+
+def _odd_records(overview: "StatusReport") -> Iterator[Record]:
+    for task_id, deps in sorted(overview.blocked.items()):
+        yield from (("blocked", task_id, dep) for dep in deps)
+    for task_id, (stored, derived) in overview.drift.items():
+        yield "drift", task_id, stored.value, derived.value
+    for fault in overview.unreadable:
+        yield "unreadable", fault.path, fault.what
+    for one in overview.unconfirmed:
+        yield "unconfirmed", one.path, one.run_id
+    for run in overview.orphaned_decisions:
+        yield "elsewhere", run.task_id, run.id

@@ -1,0 +1,198 @@
+"""How runs are shown: as a table, and one whole."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import click
+
+from git_blackbird.cli.output import Output
+from git_blackbird.cli.render.styles import status_cell
+from git_blackbird.cli.render.tables import Cell, render_section, render_table
+from git_blackbird.cli.render.verdicts import painted_verdict
+from git_blackbird.messages.display.checkpoint import OUTSIDE, OUTSIDE_UNKNOWN, outside_lines, submodule_lines
+from git_blackbird.messages.display.format import render_path, render_totals
+from git_blackbird.messages.display.reviews import merged_lines, result_lines
+from git_blackbird.messages.display.runs import (
+    format_cost,
+    format_decision,
+    format_moment,
+    format_seconds,
+    run_seconds,
+    verdict_word,
+)
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.change import FileChange, Summary
+from git_blackbird.model.entities.run import Run, RunType
+
+MAX_TEXT_LINES = 30
+_HEADINGS = ("Run ID", "Type", "Started", "Took", "Status", "Exit", "Cost", "Decision")
+_HEADINGS_OF_ALL = ("Run ID", "Task", "Started", "Took", "Status", "Cost", "Decision")
+_TASK_COLUMN = 1
+
+
+def runs_table(runs: Sequence[Run], now: str, columns: int | None) -> list[str]:
+    """Write the runs of one task."""
+    if not runs:
+        return []
+    rows = [tuple(Cell(text, bold=True) for text in _HEADINGS), *(_row(run, now) for run in runs)]
+    return render_table(rows, columns)
+
+
+def _row(run: Run, now: str) -> tuple[Cell, ...]:
+    return (
+        Cell(run.id),
+        Cell(run.run_type.value),
+        Cell(format_moment(run.started_at)),
+        Cell(format_seconds(run_seconds(run, now))),
+        status_cell(run),
+        Cell("-" if run.exit_code is None else str(run.exit_code)),
+        Cell(format_cost(run.cost_usd)),
+        Cell(format_decision(run)),
+    )
+
+
+def runs_of_all_table(runs: Sequence[Run], now: str, columns: int | None) -> list[str]:
+    """Write runs of any task."""
+    if not runs:
+        return []
+    headings = tuple(Cell(text, bold=True) for text in _HEADINGS_OF_ALL)
+    rows = [
+        headings,
+        *(_row_of_all(run, now) for run in runs),
+    ]
+    return render_table(rows, columns, flexible=_TASK_COLUMN)
+
+
+def _row_of_all(run: Run, now: str) -> tuple[Cell, ...]:
+    first, _, started, took, status, _, cost, decision = _row(run, now)
+    return (first, Cell(clean_line(run.task_id)), started, took, status, cost, decision)
+
+
+def run_lines(
+    run: Run, output: Output, told: str, logs: Mapping[str, str], commits: Sequence[str]
+) -> Iterator[str]:
+    """Write one run: what it was told, did, changed, committed, cost, and what became of it.
+
+    ``commits`` are lines already.
+    """
+    now = output.environment.timestamp()
+    status = status_cell(run)
+    name = click.style(f"run {run.id}", bold=True)
+    yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
+    yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(run, now)], None)
+    yield from render_section("sent", _bounded(told))
+    yield from render_section("asked", list(_questions(run)))
+    yield from render_section("verdict", list(painted_verdict(run)))
+    yield from render_section("found", list(result_lines(run)))
+    yield from render_section("reviews", list(merged_lines(run)))
+    yield from render_section("answer", _bounded(run.result or ("" if logs else run.stdout or "")))
+    yield from render_section("changed", list(_change_lines(run.review_summary)))
+    yield from render_section("committed", commits)
+    yield from render_section("the plan changed meanwhile", list(map(clean_line, run.plan_changes)))
+    yield from render_section(
+        "the configuration changed meanwhile", list(map(clean_line, run.config_changes))
+    )
+    yield from render_section("notes", list(map(clean_line, run.notes)))
+    yield from render_section("files", list(_more(run, logs)))
+
+
+def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
+    yield "type", run.run_type.value
+    yield (
+        "agent",
+        " ".join(filter(None, [clean_line(run.provider), clean_line(run.agent_version or "")])) or "-",
+    )
+    yield "session", clean_line(run.provider_session_ref or "-")
+    if run.resumes is not None:
+        before = f" ({run.last_completion_status.value})" if run.last_completion_status else ""
+        yield "resumes", f"run {run.resumes}{before}"
+    yield "started", format_moment(run.started_at)
+    yield "took", format_seconds(run_seconds(run, now))
+    if run.branch or run.head_commit:
+        yield "on", f"{clean_line(run.branch or 'a detached HEAD')} {(run.head_commit or '')[:12]}".rstrip()
+    if run.exit_code is not None:
+        yield "exit", str(run.exit_code)
+    if run.error:
+        yield "error", clean_line(run.error)
+    if run.terminal_reason is not None:
+        yield "ended by", run.terminal_reason.value
+    yield "cost", _cost_text(run)
+    if run.decision_state is not None:
+        yield "decision", _decision_text(run)
+    if run.run_type is RunType.REVIEW:
+        yield "verdict", verdict_word(run)
+    if run.reviewed_run is not None:
+        yield "about", f"run {clean_line(run.reviewed_run)}, round {run.review_round or 1}"
+    if run.superseded_at is not None:
+        yield "superseded", f"by {clean_line(run.superseded_by or '-')}, {format_moment(run.superseded_at)}"
+
+
+def _cost_text(run: Run) -> str:
+    if run.usage is None:
+        return format_cost(run.cost_usd)
+    usage = run.usage
+    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+    return f"{format_cost(run.cost_usd)}, {usage.input_tokens} tokens in{cached}, {usage.output_tokens} out"
+
+
+def _decision_text(run: Run) -> str:
+    state = run.decision_state.value if run.decision_state is not None else "-"
+    when = f", {format_moment(run.decision_resolved_at)}" if run.decision_resolved_at else ""
+    words = f": {clean_line(run.decision_feedback)}" if run.decision_feedback else ""
+    return f"{state}{when}{words}"
+
+
+def _questions(run: Run) -> Iterator[str]:
+    for question in run.questions:
+        options = f" ({', '.join(question.options)})" if question.options else ""
+        yield f"{clean_line(question.id)}: {clean_line(question.prompt + options)}"
+
+
+def _bounded(text: str) -> list[str]:
+    lines = strip_controls(text).strip().splitlines()
+    if len(lines) <= MAX_TEXT_LINES:
+        return lines
+    return [*lines[:MAX_TEXT_LINES], f"[{len(lines) - MAX_TEXT_LINES} more lines; --json has all]"]
+
+
+def _change_lines(summary: Summary | None) -> Iterator[str]:
+    if summary is None:
+        return
+    if summary.minimal is not None:
+        yield f"no summary: {clean_line(summary.minimal)}"
+    if summary.changes:
+        yield from render_table([_change_row(change) for change in summary.changes], None)
+    else:
+        yield from map(render_path, summary.files)
+        yield from strip_controls(summary.diffstat).splitlines()
+    if summary.minimal is None and (summary.totals.files or not summary.files):
+        yield render_totals(summary)
+    yield from (f"cut: {clean_line(cut)}" for cut in summary.cut)
+    yield from (f"not in the snapshot: {render_path(one.path)} ({one.reason})" for one in summary.left_out)
+    yield from (
+        f"{render_path(one.path)} was also changed by run {one.run} of {one.task} in between"
+        for one in summary.between
+    )
+    yield from submodule_lines(summary)
+    for heading, in_change in ((OUTSIDE, False), (OUTSIDE_UNKNOWN, True)):
+        if lines := outside_lines(summary, in_change=in_change):
+            yield heading
+            yield from (f"  {line}" for line in lines)
+
+
+def _change_row(change: FileChange) -> tuple[Cell, ...]:
+    renamed = f"{render_path(change.old_path)} -> " if change.old_path else ""
+    counts = ("", "binary") if change.binary else (f"+{change.additions}", f"-{change.deletions}")
+    return (Cell(change.status.value), *map(Cell, counts), Cell(f"{renamed}{render_path(change.path)}"))
+
+
+def _more(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
+    if run.tail_of is not None:
+        for name, printed in (("stdout", run.tail_of.stdout), ("stderr", run.tail_of.stderr)):
+            if printed:
+                yield f"the record has only the end of {name}, which had {printed} bytes; its log has more"
+    if run.not_kept is not None:
+        for name, missing in (("stdout", run.not_kept.stdout), ("stderr", run.not_kept.stderr)):
+            if missing:
+                yield f"{missing} bytes of {name} were not kept (execution.logMegabytes)"
+    for name, path in logs.items():
+        yield f"{name}: {clean_line(path, 1000)}"

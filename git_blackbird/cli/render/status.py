@@ -1,0 +1,263 @@
+"""The screen of ``status``: where the plan stands, what runs, what is due and the command that answers it."""
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from git_blackbird.cli.output import Output
+from git_blackbird.cli.render.styles import BAR
+from git_blackbird.cli.render.tables import Cell, render_table, truncate
+from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
+from git_blackbird.controller.queries.required import (
+    CUT_OFF,
+    FAILED,
+    decision_reason,
+    reviews_said,
+    stuck_words,
+    unwatched_words,
+)
+from git_blackbird.controller.queries.status import (
+    APPROVING,
+    CHANGE_REVIEW,
+    LiveRun,
+    StatusReport,
+)
+from git_blackbird.messages.display.format import counted
+from git_blackbird.messages.display.runs import format_moment, format_seconds, review_word, run_seconds
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
+from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind
+from git_blackbird.model.rules.unreadable import UNREADABLE
+
+BAR_WIDTH = 60
+MAX_LISTED = 8
+_COUNTED = (
+    (Status.DONE, "done"),
+    (Status.IN_PROGRESS, "in progress"),
+    (Status.QUEUED, "queued"),
+    (Status.WAITING_USER, "waiting"),
+    (Status.FAILED, "failed"),
+    (Status.BLOCKED, "blocked"),
+    (Status.SKIPPED, "skipped"),
+)
+
+
+def status_lines(overview: StatusReport, output: Output) -> Iterator[str]:
+    """Write the whole screen."""
+    now = output.environment.timestamp()
+    yield _summary(overview)
+    if overview.leaves:
+        yield _bar(overview, min(BAR_WIDTH, (output.columns or BAR_WIDTH) - 2))
+    yield from _working(overview, now)
+    yield from _headed("due", _due(overview, output.columns))
+    yield from _headed("blocked", _blocked(overview, output.columns))
+    yield from _headed(CUT_OFF, _cut_off(overview))
+    yield from _headed("commits of yours that are not recorded yet", _deferred(overview))
+    yield from _headed("the plan and the records differ", _drift(overview))
+    yield from _headed("decisions on tasks that are not in this plan", _elsewhere(overview))
+
+
+def _headed(title: str, lines: Iterator[str]) -> Iterator[str]:
+    first = next(lines, None)
+    if first is not None:
+        yield ""
+        yield click.style(title, bold=True)
+        yield first
+        yield from lines
+
+
+def _summary(overview: StatusReport) -> str:
+    if not overview.leaves:
+        return "the plan has no tasks; `git blackbird add --title TEXT --prompt TEXT` adds one"
+    counts = overview.counts
+    parts = [f"{counts[status]} {word}" for status, word in _COUNTED if counts[status]]
+    if counts[Status.TODO]:
+        parts.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
+    above = f" and {counted(overview.parents, 'parent')}" if overview.parents else ""
+    return f"{counted(overview.leaves, 'task')}{above}: {', '.join(parts)}"
+
+
+def _bar(overview: StatusReport, room: int) -> str:
+    """Draw the bar; whatever there is of a status shows as one mark at least."""
+    counts = overview.counts
+    wanted = [(mark, color, counts[status]) for status, mark, color in BAR if counts[status]]
+    widths = [max(1, room * count // overview.leaves) for _, _, count in wanted]
+    largest = widths.index(max(widths))
+    widths[largest] += max(0, room - sum(widths))
+    drawn = (
+        click.style(mark * width, fg=color) if color else mark * width
+        for (mark, color, _), width in zip(wanted, widths, strict=True)
+    )
+    return f"[{''.join(drawn)}]"
+
+
+def _working(overview: StatusReport, now: str) -> Iterator[str]:
+    if overview.locked_by is None and not overview.running and overview.approving is None:
+        return
+    yield ""
+    yield click.style("running", bold=True)
+    if overview.locked_by is not None:
+        yield f"  git blackbird {clean_line(overview.locked_by)}"
+    for one in overview.running:
+        yield f"  {one.run.task_id}  {_running_text(one, overview.locked_by, now)}"
+    if overview.approving is not None:
+        yield f"  {overview.approving.task.id}  {APPROVING}"
+
+
+def _running_text(one: LiveRun, holder: str | None, now: str) -> str:
+    run = one.run
+    since = format_seconds(run_seconds(run, now))
+    word = review_word(run.run_type) or "run"
+    what = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
+    if one.alive and holder is not None:
+        return what
+    if holder is not None:
+        return f"{what}; its process has ended"
+    does = "stops it and keeps what it did" if one.alive else "closes its record"
+    return f"{what}\n      {unwatched_words(one)}; `git blackbird execute` {does}"
+
+
+def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
+    for owed in overview.pending[:MAX_LISTED]:
+        yield from _owed_lines(owed, columns)
+    if len(overview.pending) > MAX_LISTED:
+        yield f"  and {len(overview.pending) - MAX_LISTED} more (`git blackbird list --status waiting_user`)"
+    yield from _changes(overview, columns)
+    yield from _unreviewed(overview, columns)
+    for one in overview.failed[:MAX_LISTED]:
+        yield _headline(one.task, FAILED, columns)
+        if one.why:
+            yield truncate(f"      {clean_line(one.why)}", columns)
+        yield f"      {task_command('retry', one.task.id)}"
+    if len(overview.failed) > MAX_LISTED:
+        yield f"  and {len(overview.failed) - MAX_LISTED} more failed (`git blackbird list --status failed`)"
+    for stuck in overview.stuck[:MAX_LISTED]:
+        yield _headline(stuck.task, stuck_words(stuck), columns)
+        yield f"      {stuck.command}"
+    if len(overview.stuck) > MAX_LISTED:
+        yield f"  and {len(overview.stuck) - MAX_LISTED} more without a run"
+    yield from _stopped(overview, columns)
+    if overview.ready:
+        yield truncate(f"  ready: {_ids(overview.ready)}", columns)
+        yield f"      {_execute(overview)}"
+
+
+def _stopped(overview: StatusReport, columns: int | None) -> Iterator[str]:
+    for task, faults in list(overview.stopped.items())[:MAX_LISTED]:
+        yield _headline(task, UNREADABLE, columns)
+        yield from (f"      {strip_controls(fault.hint)}" for fault in faults[:MAX_LISTED])
+    if len(overview.stopped) > MAX_LISTED:
+        yield f"  and {len(overview.stopped) - MAX_LISTED} more with such records"
+
+
+def _owed_lines(owed: PendingItem, columns: int | None) -> Iterator[str]:
+    yield _headline(owed.task, OWED_WORDS[owed.kind].format(run=owed.run_id), columns)
+    if owed.kind is PendingKind.ANSWERS:
+        for question in owed.questions:
+            options = f" ({', '.join(question.options)})" if question.options else ""
+            yield truncate(
+                f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns
+            )
+    if said := reviews_said(owed):
+        yield f"      {said} ({task_command('review show', owed.task.id)})"
+    if reason := decision_reason(owed):
+        yield f"      {reason}"
+    yield f"      {owed.command}"
+
+
+def _changes(overview: StatusReport, columns: int | None) -> Iterator[str]:
+    for one in overview.to_review[:MAX_LISTED]:
+        yield _headline(one.task, CHANGE_REVIEW, columns)
+        yield f"      {EXECUTE}"
+    if len(overview.to_review) > MAX_LISTED:
+        yield f"  and {len(overview.to_review) - MAX_LISTED} more whose change is to be reviewed"
+
+
+def _unreviewed(overview: StatusReport, columns: int | None) -> Iterator[str]:
+    for waiting in overview.unreviewed[:MAX_LISTED]:
+        yield _headline(waiting.task, REVIEW_WORDS[waiting.wait], columns)
+        yield from (f"      {line}" for line in review_wait_lines(waiting, columns))
+    if len(overview.unreviewed) > MAX_LISTED:
+        yield f"  and {len(overview.unreviewed) - MAX_LISTED} more that wait for their review"
+
+
+def review_wait_lines(waiting: BlockedParentView, columns: int | None) -> Iterator[str]:
+    """Say what a review found, or why it found nothing, and the commands that get on with its parent."""
+    if waiting.why and waiting.wait is not ReviewBlock.REVIEW_DUE:
+        yield truncate(clean_line(waiting.why), None if columns is None else columns - 6)
+    if waiting.skipped:
+        yield truncate(f"skipped: {', '.join(waiting.skipped)}", None if columns is None else columns - 6)
+    yield from waiting.commands
+
+
+def _headline(task: Task, what: str, columns: int | None) -> str:
+    room = None if columns is None else columns - len(what) - len(task.id) - 6
+    return f"  {task.id}  {truncate(clean_line(task.title), room)}: {what}"
+
+
+def _ids(tasks: Sequence[Task]) -> str:
+    named = ", ".join(task.id for task in tasks[:MAX_LISTED])
+    return named if len(tasks) <= MAX_LISTED else f"{named} and {len(tasks) - MAX_LISTED} more"
+
+
+def _blocked(overview: StatusReport, columns: int | None) -> Iterator[str]:
+    rows = [
+        (Cell(f"  {task_id}"), Cell(f"waits for {', '.join(_named(overview, deps))}"))
+        for task_id, deps in sorted(overview.blocked.items())[:MAX_LISTED]
+    ]
+    yield from render_table(rows, columns)
+    if len(overview.blocked) > MAX_LISTED:
+        yield f"  and {len(overview.blocked) - MAX_LISTED} more (`git blackbird list --blocked`)"
+    yield from (f"      {way}" for way in overview.hints[: 2 * MAX_LISTED])
+
+
+def _named(overview: StatusReport, deps: Sequence[str]) -> Iterator[str]:
+    for dep in deps:
+        yield f"{dep} (skipped)" if dep in overview.skipped else dep
+
+
+def _cut_off(overview: StatusReport) -> Iterator[str]:
+    one = overview.interrupted_approval
+    if one is None:
+        return
+    if one.commit is None:
+        left = "before it made a commit"
+    else:
+        open_still = (
+            "the index may lack it" if one.is_recorded else "it is not recorded, and the index may lack it"
+        )
+        left = f"after it made commit {one.commit[:12]}; {open_still}"
+    yield f"  {one.task_id}  run {one.run_id}: killed {left}"
+    yield f"      {one.command}    # finishes it"
+
+
+def _deferred(overview: StatusReport) -> Iterator[str]:
+    yield from (f"  {oid[:10]}" for oid in overview.deferred[:MAX_LISTED])
+    if len(overview.deferred) > MAX_LISTED:
+        yield f"  and {len(overview.deferred) - MAX_LISTED} more"
+    if overview.deferred:
+        yield "      git blackbird execute    # records them first"
+
+
+def _drift(overview: StatusReport) -> Iterator[str]:
+    for task_id, (stored, derived) in overview.drift.items():
+        yield f"  {task_id}: the plan says {stored}, its runs say {derived}"
+    if overview.drift:
+        yield "      `git blackbird execute` corrects the plan; `set-status` overrides the runs"
+
+
+def _elsewhere(overview: StatusReport) -> Iterator[str]:
+    for run in overview.orphaned_decisions:
+        yield f"  {clean_line(run.task_id)}  run {run.id} of {format_moment(run.started_at)}"
+        yield f"      {task_command('runs', run.task_id)} {run.id}"
+
+
+def _execute(overview: StatusReport) -> str:
+    """Return the command that starts what is ready; a plain execute may stop before that."""
+    stops_at = "the review" if overview.stops_at_review else overview.undeliverable
+    if stops_at is not None:
+        remark = f"by name; without one, execute stops at {stops_at}"
+        return task_command("execute", overview.ready[0].id, remark=remark)
+    first = ", ".join(overview.unfinished[:MAX_LISTED])
+    return EXECUTE.with_remark(f"continues {first} first") if first else EXECUTE

@@ -1,0 +1,102 @@
+"""How a call's end is shown, and what would be or was done."""
+
+from collections.abc import Iterator
+
+from git_blackbird.cli.output import Output, ignore_broken_pipe
+from git_blackbird.controller.decisions.record import DecisionResult
+from git_blackbird.controller.engine.dry_run import DryRun
+from git_blackbird.errors import ExitCode
+from git_blackbird.messages.display.events import render_decided, render_next_steps
+from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
+from git_blackbird.messages.display.status_change import undo_lines
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.views.stop import Stop
+
+_THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
+_MAX_BLOCKED = 8
+_LONGEST_LINE = 2000
+
+
+def show_stop(output: Output, stop: Stop, told: frozenset[RunId] = frozenset()) -> ExitCode:
+    """Say why the call ended and what to do next, less the reviews told already; gives the exit code."""
+    with ignore_broken_pipe():
+        for line in _why(stop, told):
+            output.print(line)
+        _print_stop(output, stop)
+    return stop.exit_code
+
+
+def _why(stop: Stop, told: frozenset[RunId]) -> Iterator[str]:
+    if not stop.held:
+        yield from (clean_line(line, _LONGEST_LINE) for line in stop.text.splitlines())
+    for one in stop.held:
+        if one.run_id not in told:
+            yield from (
+                render_failing(one.task_id, one.resume, one.feedback)
+                if one.fault is None
+                else (render_no_verdict(one.task_id, one.fault),)
+            )
+
+
+def _print_stop(output: Output, stop: Stop) -> None:
+    for line in render_next_steps(stop):
+        output.print(line)
+    for task_id, waits in sorted(stop.blocked.items())[:_MAX_BLOCKED]:
+        output.print(f"blocked: {task_id} waits for {', '.join(waits)}")
+    if len(stop.blocked) > _MAX_BLOCKED:
+        output.print(f"and {len(stop.blocked) - _MAX_BLOCKED} more blocked (`git blackbird list --blocked`)")
+    if output.as_json:
+        from git_blackbird.cli.schema.stops import StopEvent  # noqa: PLC0415  # only --json needs it
+
+        output.event(StopEvent.of(stop))
+
+
+def show_dry_run(output: Output, foreseen: DryRun) -> ExitCode:
+    """Say what an execute would start, in order, if every task succeeded and every review passed."""
+    order, stop = foreseen.order, foreseen.stop
+    for number, (what, task) in enumerate(_steps(foreseen), start=1):
+        output.print(f"{number}. {what}{task.id}  {clean_line(task.title)}")
+    if not (order or foreseen.changes or foreseen.requests):
+        output.print("nothing would be started")
+    if stop is not None:
+        for line in _why(stop, frozenset()):
+            output.print(line)
+        for line in render_next_steps(stop):
+            output.print(line)
+    if output.as_json:
+        from git_blackbird.cli.schema.stops import DryRunOutput  # noqa: PLC0415  # only --json needs it
+
+        output.data(DryRunOutput.of(foreseen))
+    return ExitCode.OK
+
+
+def _steps(foreseen: DryRun) -> Iterator[tuple[str, Task]]:
+    """Yield what would be done, in order."""
+    yield from (("resume of ", task) for task in foreseen.requests)
+    yield from (("reviews of the change of ", task) for task in foreseen.changes)
+    for task in foreseen.order:
+        if task in foreseen.continued:
+            yield "resume of ", task
+        else:
+            yield "review of " if task.children else "", task
+
+
+def show_recorded(output: Output, recorded: DecisionResult) -> ExitCode:
+    """Say what was decided, what moved since, and how a rejected change is taken back."""
+    if recorded.decided is not None:
+        then = _THEN.get(recorded.decided.state, "")
+        output.print(render_decided(recorded.decided) + then)
+    for text in recorded.warnings:
+        output.warn(text)
+    for path in recorded.moved:
+        output.print(f"  the worktree differs from the change in {clean_line(path)}")
+    for line in undo_lines(recorded.undo):
+        output.print(line)
+    if output.as_json:
+        from git_blackbird.cli.schema.stops import DecideOutput  # noqa: PLC0415  # only --json needs it
+
+        output.data(DecideOutput.of(recorded))
+    return ExitCode.OK

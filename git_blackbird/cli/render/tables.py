@@ -1,0 +1,90 @@
+"""Text in columns, aligned by what a terminal shows, not by what a string counts."""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import click
+
+_WIDE = frozenset("WF")
+_NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
+MINIMUM = 8
+
+
+class Cell(NamedTuple):
+    """One field of a table, and how it is styled."""
+
+    text: str
+    color: str | None = None
+    bold: bool = False
+    dim: bool = False
+
+    def styled(self, text: str) -> str:
+        """Return ``text`` in this cell's style."""
+        if not (self.color or self.bold or self.dim):
+            return text
+        return click.style(text, fg=self.color, bold=self.bold or None, dim=self.dim or None)
+
+
+def width_of(text: str) -> int:
+    """Return the terminal columns that one line of text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.category(char) in _NO_WIDTH:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
+
+
+def truncate(text: str, columns: int | None) -> str:
+    """Cut a line to so many columns; what was cut shows as ``...``."""
+    if columns is None or width_of(text) <= columns:
+        return text
+    kept, used = [], 0
+    for char in text:
+        used += _char_width(char)
+        if used > columns - 3:
+            break
+        kept.append(char)
+    return "".join(kept) + "..."[: max(columns, 0)]
+
+
+def render_table(rows: Sequence[Sequence[Cell]], columns: int | None, flexible: int = -1) -> list[str]:
+    """Align rows of the same length; the flexible column gives way where all do not fit.
+
+    Two spaces lie between columns, one where that makes them fit.
+    """
+    if not rows:
+        return []
+    count = len(rows[0])
+    flexible %= count
+    widths = [max(width_of(row[index].text) for row in rows) for index in range(count)]
+    if columns is None:
+        return [_render_row(row, widths, "  ") for row in rows]
+    least = min(MINIMUM, widths[flexible])
+    others = sum(widths) - widths[flexible]
+    gap = next((gap for gap in (2, 1) if sum(widths) + gap * (count - 1) <= columns), 2)
+    if others + least + gap * (count - 1) > columns:
+        gap = 1
+    widths[flexible] = max(least, min(widths[flexible], columns - others - gap * (count - 1)))
+    return [_render_row(row, widths, " " * gap) for row in rows]
+
+
+def _render_row(row: Sequence[Cell], widths: Sequence[int], gap: str) -> str:
+    parts = []
+    for index, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        text = truncate(cell.text, width)
+        padding = "" if index == len(row) - 1 else " " * (width - width_of(text))
+        parts.append(cell.styled(text) + padding)
+    return gap.join(parts).rstrip(" ")
+
+
+def render_section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Put lines below a title, with a blank line before it; nothing where there are none."""
+    if lines:
+        yield ""
+        yield click.style(title, bold=True)
+        yield from (f"  {line}".rstrip() for line in lines)

@@ -1,0 +1,1 @@
+"""What ``--json`` prints: one model for each output. Imported only when JSON is printed."""

@@ -1,0 +1,1 @@
+"""What may be typed: commands, options, and what completes them. Loads click alone."""

@@ -1,0 +1,56 @@
+"""What may be typed for a command, apart from the code that carries it out.
+
+``--help`` and completion load the modules named ``*_syntax``, which need click alone; the code is imported
+when a command is called.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from git_blackbird import trace
+from git_blackbird.errors import ExitCode
+
+
+class CommandSpec(click.Command):
+    """A command: its name, arguments, options and help, and where its code is (``module:function``).
+
+    The function is given an Invocation and the values of the parameters. ``--json`` and ``--no-input`` are
+    parameters of every command.
+    """
+
+    def __init__(
+        self, name: str, code: str, help_text: str, *params: click.Parameter, **settings: Any
+    ) -> None:
+        common = (
+            click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for programs."),
+            click.Option(["--no-input"], is_flag=True, help="Never ask; stop where someone must decide."),
+        )
+        super().__init__(name, params=[*params, *common], help=help_text, callback=self._call, **settings)
+        self.code = code
+
+    def _call(self, **values: Any) -> ExitCode:
+        from git_blackbird.cli.context import command_context  # noqa: PLC0415  # loads what commands share
+        from git_blackbird.model.base.gc import gc_paused  # noqa: PLC0415
+
+        trace.event("command", self.name)
+        module, function = self.code.split(":")
+        with gc_paused():
+            body = getattr(import_module(f"git_blackbird.cli.commands.{module}"), function)
+        context = click.get_current_context()
+        call = command_context(context, as_json=values.pop("as_json"), no_input=values.pop("no_input"))
+        code: ExitCode = body(call, **values)
+        return code
+
+
+def text(value: str) -> str:
+    """Return an option's text unchanged. Help shows this function's name as its type.
+
+    Raises click.BadParameter for what is not UTF-8: it would be saved as another text.
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise click.BadParameter("it is not UTF-8") from error
+    return value

@@ -1,0 +1,130 @@
+"""What completion offers for arguments and options of commands, as click asks for it."""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from git_blackbird.model.config.keys import AGENT_NAMES, KEYS, ValueType
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from git_blackbird.controller.queries.completion import Glance
+
+Offer = tuple[str, str]
+"""A value, and what it is in a few words."""
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]
+
+
+def _completer(offer: Callable[[click.Context], Iterable[Offer]]) -> Completer:
+    """Turn what is on offer into a callback of click: the values that begin with what was typed."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
+        del param
+        from click.shell_completion import CompletionItem  # noqa: PLC0415  # --help must not pay for it
+
+        offered = ((value, what) for value, what in offer(ctx) if value.startswith(incomplete))
+        return [CompletionItem(value, help=what) for value, what in offered]
+
+    return complete
+
+
+def _glance() -> "Glance":
+    from git_blackbird.controller.queries.completion import glance  # noqa: PLC0415  # only values of the plan pay for it
+
+    return glance(os.environ, os.getcwd())  # noqa: PTH109  # pathlib is slow to load
+
+
+@_completer
+def tasks(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the tasks that the command takes in their present state."""
+    verb = ctx.info_name or ""
+    if ctx.params.get("below"):
+        verb = f"{verb} --all"
+    elif ctx.params.get("message"):
+        verb = f"{verb} -m"
+    return _glance().tasks_for(verb)
+
+
+@_completer
+def reviewed_tasks(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the tasks that this action of ``review`` takes in their present state."""
+    return _glance().tasks_for(f"review {ctx.params.get('action')}")
+
+
+@_completer
+def all_tasks(ctx: click.Context) -> Iterable[Offer]:
+    """Offer every task."""
+    del ctx
+    return _glance().tasks_for("")
+
+
+@_completer
+def dependencies(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the tasks that this action of ``deps`` takes: those there are, or those there could be."""
+    return _glance().dependencies(str(ctx.params.get("action")), str(ctx.params.get("task_id")))
+
+
+@_completer
+def runs(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the runs of the task that was named."""
+    # Where an option lacks its value, click leaves the arguments unread.
+    task_id = ctx.params.get("task_id") or next(iter(ctx.args), "")
+    return _glance().runs(task_id)
+
+
+@_completer
+def commits(ctx: click.Context) -> Iterable[Offer]:
+    """Offer branches and tags."""
+    from git_blackbird.controller.queries.completion import list_refs  # noqa: PLC0415  # starts git
+
+    del ctx
+    return ((name, "") for name in list_refs(os.environ, os.getcwd()))  # noqa: PTH109  # as above
+
+
+@_completer
+def agents(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the agents."""
+    del ctx
+    return ((name, "") for name in AGENT_NAMES)
+
+
+@_completer
+def keys(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the keys of the configuration."""
+    del ctx
+    return ((key.name, key.help) for key in KEYS.values())
+
+
+@_completer
+def key_values(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the values of a key that has a few."""
+    key = KEYS.get(str(ctx.params.get("name")))
+    if key is None:
+        return ()
+    return ((value, "") for value in (("true", "false") if key.kind is ValueType.BOOLEAN else key.choices))
+
+
+SCHEMAS = os.path.join(os.path.dirname(__file__), "..", "..", "schemas")  # noqa: PTH118, PTH120  # pathlib is slow to load
+
+
+def schema_names() -> list[str]:
+    """Return the names of all schemas that ship with the program, sorted."""
+    return sorted(name.removesuffix(".json") for name in os.listdir(SCHEMAS))  # as above
+
+
+@_completer
+def schemas(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the schemas."""
+    del ctx
+    return ((name, "") for name in schema_names())
+
+
+def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
+    """Let the shell complete a folder."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415  # --help must not pay for it
+
+    del ctx, param
+    return [CompletionItem(incomplete, type="dir")]

@@ -1,0 +1,123 @@
+"""Syntax of the commands that make, check and change the plan."""
+
+from click import Argument, Choice, Option
+
+from git_blackbird.cli.syntax import completion as complete
+from git_blackbird.cli.syntax.command_spec import CommandSpec, text
+
+# The values of model.plan.Status, whose module costs more to load than completion may; a test compares.
+STATUSES = ("todo", "queued", "in_progress", "waiting_user", "blocked", "done", "failed", "skipped")
+
+init = CommandSpec(
+    "init",
+    "plan:init",
+    "Create an empty plan.",
+    Option(
+        ["--hooks/--no-hooks"],
+        default=None,
+        help="Install the post-commit hook, or do not offer it; see `hooks`.",
+    ),
+)
+validate = CommandSpec("validate", "plan:validate", "Check the plan file and report every error.")
+add = CommandSpec(
+    "add",
+    "plan:add",
+    "Add a task to the plan.",
+    Option(["--id", "task_id"], metavar="ID", help="The id; generated if not given."),
+    Option(["--title"], type=text, required=True, help="What the task is, in one line."),
+    Option(["--description"], type=text, default="", help="What it is about."),
+    Option(["--prompt"], type=text, default="", help="What its agent is to do."),
+    Option(["--notes"], type=text, default=None, help="Notes for people."),
+    Option(
+        ["--ac", "criteria"],
+        type=text,
+        multiple=True,
+        metavar="TEXT",
+        help="An acceptance criterion; repeatable.",
+    ),
+    Option(
+        ["--dep", "deps"],
+        multiple=True,
+        metavar="ID",
+        help="A task that must be done first; repeatable.",
+        shell_complete=complete.all_tasks,
+    ),
+    Option(["--parent"], metavar="ID", help="The parent task.", shell_complete=complete.all_tasks),
+    Option(["--index"], type=int, help="The position among the parent's children, from 0."),
+)
+set_status = CommandSpec(
+    "set-status",
+    "plan:set_status_command",
+    """Set a task's status by hand.
+
+    STATUS is one of todo, queued, in_progress, waiting_user, blocked, done, failed, skipped. The task's
+    runs are superseded: they stay in the history and no longer count.
+    """,
+    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
+    Argument(["status"], type=Choice(STATUSES), metavar="STATUS"),
+)
+edit = CommandSpec(
+    "edit",
+    "edit:edit",
+    """Edit a task: with options, or without any in your editor, as TOML.
+
+    The editor is git's: GIT_EDITOR, core.editor, VISUAL, EDITOR. What others change in the plan meanwhile
+    is kept.
+    """,
+    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
+    Option(["--title"], type=text, metavar="TEXT", help="What the task is, in one line."),
+    Option(["--description"], type=text, metavar="TEXT", help="What it is about."),
+    Option(["--clear-description"], is_flag=True, help="Clear the description."),
+    Option(["--prompt"], type=text, metavar="TEXT", help="What its agent is to do."),
+    Option(["--clear-prompt"], is_flag=True, help="Clear the prompt."),
+    Option(["--notes"], type=text, metavar="TEXT", help="Notes for people."),
+    Option(["--clear-notes"], is_flag=True, help="Clear the notes."),
+    Option(
+        ["--ac", "acceptance_criteria"],
+        type=text,
+        multiple=True,
+        metavar="TEXT",
+        help="An acceptance criterion, replacing the present ones; repeatable.",
+    ),
+    Option(["--clear-ac", "clear_acceptance_criteria"], is_flag=True, help="Clear the criteria."),
+)
+deps = CommandSpec(
+    "deps",
+    "edit:deps",
+    """Change which tasks must be done before TASK.
+
+    add and remove change single dependencies; set replaces all, with none if no DEP is given.
+    """,
+    Argument(["action"], type=Choice(["add", "remove", "set"]), metavar="add|remove|set"),
+    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
+    Argument(["deps"], nargs=-1, metavar="[DEP]...", shell_complete=complete.dependencies),
+)
+move = CommandSpec(
+    "move",
+    "edit:move",
+    "Move a task, and everything below it, to another parent or position.",
+    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
+    Option(
+        ["--parent"],
+        metavar="PARENT",
+        help="The new parent; root, or /, is the top of the plan.",
+        shell_complete=complete.all_tasks,
+    ),
+    Option(
+        ["--index"],
+        type=int,
+        help="The position among the parent's children, from 0; the last if not given.",
+    ),
+)
+delete = CommandSpec(
+    "delete",
+    "edit:delete",
+    "Remove a task from the plan; the records of its runs stay.",
+    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
+    Option(["--cascade-children"], is_flag=True, help="Delete everything below it too."),
+    Option(
+        ["--force"],
+        is_flag=True,
+        help="Remove it from the dependencies of other tasks; drop a pending decision.",
+    ),
+)

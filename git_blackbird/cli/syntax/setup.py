@@ -1,0 +1,105 @@
+"""Syntax of the commands that set the program up, and take it out again."""
+
+from click import Argument, Choice, Option, Path
+
+from git_blackbird.cli.syntax import completion as complete
+from git_blackbird.cli.syntax.command_spec import CommandSpec
+
+DEMO_FOLDER = "blackbird-demo"
+"""Where ``demo`` makes its repository when nobody says where."""
+
+agent = CommandSpec(
+    "agent",
+    "agent:agent",
+    """Show which agents there are, what each can do here, which is chosen and why.
+
+    With NAME, show one in full; the exit code is 8 if it cannot start. Programs are asked for their version
+    and login; no model is asked, and nothing is spent.
+    """,
+    Argument(["name"], metavar="[NAME]", required=False, shell_complete=complete.agents),
+)
+completion = CommandSpec(
+    "completion",
+    "completion:completion",
+    """Print the script that completes commands, options and tasks in a shell.
+
+    An installed program has it where shells look; `eval "$(git blackbird completion bash)"` is for the
+    others.
+    """,
+    Argument(["shell"], type=Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish"),
+)
+# Values that begin with a dash are common here: what no option is, is a value.
+config = CommandSpec(
+    "config",
+    "config:config",
+    """Show every key, or read or write one.
+
+    The first of these that sets a key decides: an option, the environment, this repository's git config,
+    the project's file, your git config, your file, the default. Of keys that protect you (stops, reviews,
+    limits) the stricter of the project's value and your own counts.
+    """,
+    Argument(["name"], metavar="[KEY", required=False, shell_complete=complete.keys),
+    Argument(["value"], metavar="[VALUE]]", required=False, shell_complete=complete.key_values),
+    Option(["--unset"], is_flag=True, help="Remove KEY."),
+    Option(["--local"], is_flag=True, help="This clone's git configuration; the default."),
+    Option(["--project"], is_flag=True, help="The project's .blackbird/config.json."),
+    Option(["--global"], is_flag=True, help="Your ~/.blackbird/config.json."),
+    context_settings={"ignore_unknown_options": True},
+)
+deinit = CommandSpec(
+    "deinit",
+    "deinit:deinit",
+    """Remove git-blackbird from this repository.
+
+    It shows what there is, and on a terminal asks about each part. Your own configuration stays, and so does
+    the plan unless --plan is given.
+    """,
+    Option(["--hooks"], is_flag=True, help="The post-commit hook; the previous one is put back."),
+    Option(["--refs"], is_flag=True, help="The references of runs, with the trees they keep."),
+    Option(["--state"], is_flag=True, help="The records and logs of runs, in .blackbird and in .git."),
+    Option(["--config"], is_flag=True, help="The keys in this repository's git config."),
+    Option(["--all", "everything"], is_flag=True, help="All of these; not the plan."),
+    Option(["--plan"], is_flag=True, help="The plan file."),
+    Option(["--yes"], is_flag=True, help="Do not ask."),
+)
+demo = CommandSpec(
+    "demo",
+    "demo:demo",
+    """Try everything in a new repository, with an agent that needs no account.
+
+    Nothing outside that repository is touched.
+    """,
+    Option(
+        ["--dir", "folder"],
+        type=Path(),
+        shell_complete=complete.folders,
+        metavar="D",
+        help=f"Where to make the repository; {DEMO_FOLDER} here when not given.",
+    ),
+    Option(["--auto"], is_flag=True, help="Answer everything by itself, and show the commands for it."),
+)
+hooks = CommandSpec(
+    "hooks",
+    "hooks:hooks",
+    """Install or remove the post-commit hook, or show its state.
+
+    The hook notes which commits agents make, and records a commit of yours that says `Blackbird-Task: ID` as
+    work on that task. It is installed where git looks for hooks, including core.hooksPath. A hook that is
+    already there is kept and runs first; uninstall puts it back unchanged.
+    """,
+    Argument(
+        ["action"],
+        type=Choice(["install", "uninstall", "status"]),
+        default="status",
+        metavar="[install|uninstall|status]",
+    ),
+)
+schema = CommandSpec(
+    "schema",
+    "schema:schema",
+    """Print the JSON Schema of a file or of --json output; without NAME, list the names.
+
+    plan, config and run are those of the plan file, of configuration files and of the records of runs.
+    """,
+    Argument(["name"], metavar="[NAME]", required=False, shell_complete=complete.schemas),
+)

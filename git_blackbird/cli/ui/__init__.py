@@ -1,0 +1,1 @@
+"""User interfaces on a terminal, on plain lines, and for programs."""

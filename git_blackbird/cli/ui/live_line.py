@@ -1,0 +1,141 @@
+"""What a terminal shows while agents run: lines that stay, and one that tells what is going on."""
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import TextIO, cast
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from git_blackbird.cli.ui.writer import STDOUT, Writer
+from git_blackbird.messages.display.format import render_duration
+from git_blackbird.messages.display.usage import UsageCost, render_spent
+
+_FRAME_SECONDS = 0.1
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_ASCII_FRAMES = "-\\|/"
+
+
+@dataclass(frozen=True)
+class ActiveRun:
+    """What is going on; ``since`` by the monotonic clock. ``spent`` counts the whole call."""
+
+    task_id: str
+    title: str
+    since: float
+    spent: UsageCost
+    last: str = ""
+
+
+class LiveDisplay(Writer):
+    """Draws in the writer's thread alone: a terminal that is held (Ctrl+S) holds up no agent."""
+
+    def __init__(self, *, colored: bool) -> None:
+        self._activity: ActiveRun | None = None
+        self._live: Live | None = None
+        self._console = Console(
+            file=cast("TextIO", _Terminal(self)),
+            force_terminal=True,
+            color_system="auto" if colored else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        self._frames = _FRAMES if self._console.encoding.startswith("utf") else _ASCII_FRAMES
+        super().__init__()
+
+    @property
+    def columns(self) -> int:
+        """How wide the terminal is now."""
+        return self._console.width
+
+    def put(self, text: str, stream: int = STDOUT) -> None:
+        """Write one piece of text; the line that moves makes way for it."""
+        self.perform(lambda: self._write_alone(text, stream), len(text))
+
+    def _write_alone(self, text: str, stream: int) -> None:
+        self._stop()
+        self.write(text, stream)
+
+    def show(self, renderable: RenderableType) -> None:
+        """Print something that stays, above the line that moves."""
+        self.perform(lambda: self._console.print(renderable))
+
+    def follow(self, activity: ActiveRun) -> None:
+        """Show this, with the time going on, until told otherwise.
+
+        What is told faster than the line is drawn is not seen.
+        """
+        is_first = self._activity is None
+        self._activity = activity
+        if is_first:
+            self.perform(self.idle)
+
+    def rest(self) -> None:
+        """Show no activity any more."""
+        self._activity = None
+        self.perform(self._stop)
+
+    def close(self) -> None:
+        """Take the moving line away, write what is left and end the thread."""
+        self.rest()
+        super().close()
+
+    def pause_seconds(self) -> float | None:
+        """Move as long as there is something to follow."""
+        return None if self._activity is None else _FRAME_SECONDS
+
+    def idle(self) -> None:
+        """Draw the line that moves."""
+        activity = self._activity
+        if activity is None:
+            return
+        if self._live is None:
+            self._live = Live(
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+        self._live.update(self._line(activity), refresh=True)
+
+    def _stop(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _line(self, activity: ActiveRun) -> Text:
+        frame = self._frames[int(time.monotonic() / _FRAME_SECONDS) % len(self._frames)]
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append(f"{frame} ", "cyan")
+        line.append(activity.task_id, "bold")
+        line.append(f" {render_duration(time.monotonic() - activity.since)}", "cyan")
+        if activity.spent:
+            line.append(f" {render_spent(activity.spent)}", "dim")
+        line.append(f"  {activity.last or activity.title}")
+        return line
+
+
+class _Terminal:
+    """The file that rich writes to; its writing may block, and happens in the writer's thread."""
+
+    def __init__(self, display: LiveDisplay) -> None:
+        self._display = display
+        self.encoding = sys.stdout.encoding
+
+    def write(self, text: str) -> int:
+        self._display.write(text, STDOUT)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return STDOUT

@@ -1,0 +1,152 @@
+"""A thread that writes: a reader that does not read holds up nobody but itself."""
+
+import asyncio
+import errno
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+from git_blackbird.cli.stdio import OutputError, write_some
+
+STDOUT = 1
+STDERR = 2
+MAX_BACKLOG = 256 * 1024
+# How a pipe without a reader and a terminal that is gone refuse: nobody misses what is not printed there.
+_LEFT = frozenset({errno.EPIPE, errno.EIO})
+
+Job = Callable[[], None]
+
+
+class Writer:
+    """Writes what it is given, in order, in a thread of its own.
+
+    Giving never blocks. What may be dropped is dropped while more than ``MAX_BACKLOG`` characters wait,
+    and how many bytes were is said in their place. Once a reader has gone away, the rest is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: deque[tuple[Job, int]] = deque()
+        self._wake = threading.Condition()
+        self._waiting = 0
+        self._dropped = 0
+        self._closed = False
+        self._failure: Exception | None = None
+        # A stream that was closed from the start is written to no more than one whose reader went away: its
+        # number may belong to any other file by now.
+        streams = {STDOUT: sys.stdout, STDERR: sys.stderr}
+        self._gone = {number for number, stream in streams.items() if stream is None}
+        for stream in filter(None, streams.values()):
+            stream.flush()
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def put(self, text: str, stream: int = STDOUT) -> None:
+        """Write one piece of text; it is never dropped."""
+        self.perform(lambda: self.write(text, stream), len(text))
+
+    def put_droppable(self, text: str, where: int = STDOUT) -> None:
+        """Write one piece of text if whoever reads keeps up, else count what is lost."""
+        if self.is_behind:
+            self.drop(len(text.encode(errors="replace")))
+        else:
+            self.report_dropped()
+            self.put(text, where)
+
+    def drop(self, size: int) -> None:
+        """Count ``size`` bytes as lost; how many were is said with the next piece that is not."""
+        self._dropped += size
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more waits than may."""
+        return self._waiting > MAX_BACKLOG
+
+    def perform(self, job: Job, size: int = 0) -> None:
+        """Do something in the thread once all before it is done; ``size`` counts as what waits."""
+        with self._wake:
+            self._jobs.append((job, size))
+            self._waiting += size
+            self._wake.notify()
+
+    def write(self, text: str, stream: int = STDOUT) -> None:
+        """Write at once; only for jobs, since it may block."""
+        data = memoryview(text.encode(_encoding(stream), errors="replace"))
+        while data and stream not in self._gone:
+            try:
+                data = data[write_some(stream, data) :]
+            except OSError as error:
+                # The pipe has no reader or the terminal hung up; the work goes on without being shown.
+                self._gone.add(stream)
+                if stream == STDOUT and error.errno not in _LEFT:
+                    self._failure = OutputError(error)
+
+    async def drained(self) -> None:
+        """Wait until everything given so far is written; nothing else is held up meanwhile."""
+        done: Future[None] = Future()
+        self.perform(lambda: _resolve(done))
+        await asyncio.wrap_future(done)
+
+    def close(self) -> None:
+        """Write what is left and end the thread; raises what went wrong in it."""
+        self.report_dropped()
+        with self._wake:
+            self._closed = True
+            self._wake.notify()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def report_dropped(self) -> None:
+        """Say how many bytes were dropped since the last report."""
+        if self._dropped:
+            self.put(f"\n[{self._dropped} bytes are not shown: the screen could not keep up]\n")
+            self._dropped = 0
+
+    def _run(self) -> None:
+        while (entry := self._next()) is not None:
+            job, size = entry
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001  # told when it is closed; until then the rest is shown
+                self._failure = error
+            with self._wake:
+                self._waiting -= size
+
+    def _next(self) -> tuple[Job, int] | None:
+        with self._wake:
+            if not self._jobs and not self._closed:
+                self._wake.wait(self.pause_seconds())
+            if self._jobs:
+                return self._jobs.popleft()
+            return None if self._closed else (self.idle, 0)
+
+    def pause_seconds(self) -> float | None:
+        """Return how long to wait for something to write before ``idle`` is called; None is for ever."""
+        return None
+
+    def idle(self) -> None:
+        """Do what is to be done while nothing is to be written."""
+
+
+def _encoding(stream: int) -> str:
+    known = sys.stdout if stream == STDOUT else sys.stderr
+    return "utf-8" if known is None else known.encoding or "utf-8"
+
+
+def _resolve(future: Future[None]) -> None:
+    # A wait that was given up has cancelled it.
+    if future.set_running_or_notify_cancel():
+        future.set_result(None)
+
+
+@contextmanager
+def running_writer() -> Iterator[Writer]:
+    """Return a writer, and see to it that all it was given is written."""
+    writer = Writer()
+    try:
+        yield writer
+    finally:
+        writer.close()

@@ -1,0 +1,93 @@
+"""What there is to know of the configuration for a person who is about to change it."""
+
+from typing import NamedTuple
+
+from git_blackbird.controller.config.edit import (
+    LAYERS,
+    LOCAL_PLACE,
+    NOT_OF_A_CLONE,
+    Scope,
+    config_file,
+)
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.config.keys import KEYS
+from git_blackbird.model.config.layers import KeyLayers, layers_of, unknown_names
+from git_blackbird.model.config.settings import ConfigProblem, LayerValue
+from git_blackbird.storage.config_files import WHOLE_FILE, is_unreadable
+
+
+class BrokenFile(NamedTuple):
+    """A configuration file none of which counts, and why."""
+
+    scope: Scope
+    problem: ConfigProblem
+
+    @property
+    def why(self) -> str:
+        """What is wrong with it."""
+        what, key = self.problem.what, self.problem.key
+        return what if key == WHOLE_FILE else f"{key} {what}"
+
+
+class SettingsView(NamedTuple):
+    """All keys; before them what is set and is no key, and the files that cannot be read."""
+
+    broken: tuple[BrokenFile, ...]
+    unknown: tuple[KeyLayers, ...]
+    keys: tuple[KeyLayers, ...]
+
+
+class ConfigTarget(NamedTuple):
+    """A place for a key: its name, what it says of the key now, and why it cannot be written, if so."""
+
+    scope: Scope
+    name: str
+    told: LayerValue | None
+    blocked_reason: str | None
+
+
+def view_settings(workspace: Workspace) -> SettingsView:
+    """Show the configuration that a workspace was opened with."""
+    settings = workspace.settings
+    unreadable = {one.origin: one for one in workspace.problems if is_unreadable(one)}
+    names = {scope: _name(workspace, scope) for scope in (Scope.PROJECT, Scope.GLOBAL)}
+    return SettingsView(
+        tuple(BrokenFile(scope, unreadable[name]) for scope, name in names.items() if name in unreadable),
+        tuple(layers_of(settings, name) for name in unknown_names(settings)),
+        tuple(layers_of(settings, name) for name in KEYS),
+    )
+
+
+def places_of(workspace: Workspace, layers: KeyLayers) -> tuple[ConfigTarget, ...]:
+    """Say where a key can be set, and where it is."""
+    return tuple(_place(workspace, layers, scope) for scope in Scope)
+
+
+def _place(workspace: Workspace, layers: KeyLayers, scope: Scope) -> ConfigTarget:
+    told = next((one for one in layers.told if _is_from(one, scope)), None)
+    try:
+        name = LOCAL_PLACE if scope is Scope.LOCAL else str(config_file(workspace, scope))
+    except UnusableError as error:
+        return ConfigTarget(scope, scope.value, told, error.message)
+    return ConfigTarget(scope, name, told, _obstacle(workspace, layers, scope, name))
+
+
+def _is_from(told: LayerValue, scope: Scope) -> bool:
+    is_own = scope is not Scope.LOCAL or told.given.origin == LOCAL_PLACE
+    return told.given.layer is LAYERS[scope] and is_own
+
+
+def _obstacle(workspace: Workspace, layers: KeyLayers, scope: Scope, name: str) -> str | None:
+    if any(is_unreadable(one) and one.origin == name for one in workspace.problems):
+        return "cannot be read: fix it first"
+    if scope is Scope.PROJECT and layers.key is not None and not layers.key.clone_safe:
+        return NOT_OF_A_CLONE
+    return None
+
+
+def _name(workspace: Workspace, scope: Scope) -> str:
+    try:
+        return str(config_file(workspace, scope))
+    except UnusableError:
+        return ""

@@ -1,0 +1,1 @@
+"""What every part of the controller needs: the opened worktree, the seams, locks, derived statuses."""

@@ -1,0 +1,119 @@
+"""Which agent does the work, and what the configuration tells it."""
+
+from dataclasses import replace
+
+from git_blackbird.agents.protocol import Agent, AgentSettings
+from git_blackbird.agents.registry import load_agent
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import AgentUnavailableError, RequestError
+from git_blackbird.model.entities.cli_hints import restart_command
+from git_blackbird.model.entities.findings import Source
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.rules.parent_reviews import parents_to_review
+from git_blackbird.model.rules.state import PlanState
+
+_KEEPS_TO_SCHEMA = (
+    "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"
+)
+_OTHER_REVIEWERS = (
+    "choose another agent: --agent claude, or --agent codex\n"
+    "git config blackbird.execution.parentReviewEnabled false    # no parent is reviewed"
+)
+
+
+def chosen_agent(workspace: Workspace) -> Agent:
+    """Return the agent that new runs start with."""
+    return load_agent(workspace.settings.text("agent") or "claude", agent_settings(workspace))
+
+
+def find_agent_for_run(workspace: Workspace, run: Run) -> Agent:
+    """Return the agent that a run's conversation is with.
+
+    Raises RequestError when this program cannot speak to that provider.
+    """
+    try:
+        return load_agent(run.provider, agent_settings(workspace))
+    except RequestError as error:
+        raise RequestError(
+            f"run {run.id} of {run.task_id} is a conversation with {run.provider or 'an unnamed agent'}: "
+            f"{error.message}",
+            hint=restart_command(run.task_id),
+        ) from error
+
+
+def require_reviewer(workspace: Workspace) -> Agent:
+    """Return the agent that reviews parents.
+
+    Raises AgentUnavailableError for one that cannot be held to the form of a verdict (spec 3).
+    """
+    agent = chosen_agent(workspace)
+    if not agent.abilities.schema:
+        raise AgentUnavailableError(
+            f"{agent.name} cannot enforce the schema of a parent review",
+            hint=_OTHER_REVIEWERS if agent.name != "command" else f"{_KEEPS_TO_SCHEMA}\n{_OTHER_REVIEWERS}",
+        )
+    return agent
+
+
+def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -> None:
+    """Refuse before the first start what could not be reviewed in the end (spec 3).
+
+    Raises AgentUnavailableError.
+    """
+    asked = None if call.review is None else state.plan.tasks.get(call.review)
+    above = (call.covers_parent(state.plan, parent) for parent in parents_to_review(state))
+    # A change that a person has looked at is no step towards the review of a parent.
+    if asked.children if asked is not None else any(above):
+        require_reviewer(workspace)
+
+
+def reviewer_of(workspace: Workspace, source: Source) -> Agent:
+    """Return the agent that makes one of the two reviews of a change.
+
+    Raises RequestError when there is no agent of the configured name.
+    """
+    settings = workspace.settings
+    name = settings.text(f"reviews.{source}.agent") or settings.text("agent") or "claude"
+    told, model = agent_settings(workspace), settings.text(f"reviews.{source}.model")
+    return load_agent(name, replace(told, claude_model=model, codex_model=model) if model else told)
+
+
+def agent_settings(workspace: Workspace) -> AgentSettings:
+    """Return what the configuration says of every agent."""
+    settings = workspace.settings
+    return AgentSettings(
+        command=settings.text("command.run"),
+        command_schema=settings.flag("command.schema"),
+        claude_path=settings.text("claude.path") or "claude",
+        claude_permission_mode=settings.text("claude.permissionMode") or "bypassPermissions",
+        claude_model=settings.text("claude.model"),
+        claude_args=settings.words("claude.args"),
+        codex_path=settings.text("codex.path") or "codex",
+        codex_sandbox=settings.text("codex.sandbox") or "workspace-write",
+        codex_model=settings.text("codex.model"),
+        codex_args=settings.words("codex.args"),
+    )
+
+
+def probe(workspace: Workspace, agent: Agent) -> str:
+    """Check that an agent can be started at all, before anything is touched; gives its version.
+
+    Raises AgentUnavailableError.
+    """
+    version = agent.probe(workspace.environment.environ)
+    if not agent.abilities.resume:
+        raise AgentUnavailableError(
+            f"{agent.name} cannot continue a session", hint="choose another agent: --agent NAME"
+        )
+    return version
+
+
+def require_session_name(agent: Agent, run: Run) -> None:
+    """Never hand on what is no session's name: a program may take it for a title, or begin a new one."""
+    session = run.provider_session_ref or ""
+    if not agent.accepts_session(session):
+        raise AgentUnavailableError(
+            f"{run.task_id}: {session!a} of run {run.id} is not a session of {agent.name}",
+            hint=restart_command(run.task_id),
+        )

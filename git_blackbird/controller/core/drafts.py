@@ -1,0 +1,181 @@
+"""What a person is writing to an agent, wherever it is written: kept until it has arrived, and offered again.
+
+Every user interface writes into these, so that what was begun on the screen is offered at the prompt, and
+the other way round. A text is on disk a moment after each change, and at once when it is left.
+"""
+
+import asyncio
+from hashlib import sha256
+from pathlib import Path
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.git.core.tools import edit_file, editor_command
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.views.events import Decided
+from git_blackbird.storage.atomic import SaveError
+from git_blackbird.storage.drafts import DraftFile, load_text, remove_text, text_drafts
+
+_SAVE_SECONDS = 0.2
+_MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"
+
+
+class Draft:
+    """One text, as it is by now; ``fault`` says why it could not be saved the last time, if so."""
+
+    def __init__(self, file: DraftFile) -> None:
+        self._file = file
+        self._text = self._saved = file.load()
+        self._timer: asyncio.TimerHandle | None = None
+        self.fault: SaveError | None = None
+
+    @property
+    def text(self) -> str:
+        """What was written."""
+        return self._text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        """Take a change; it is saved within a fraction of a second. Needs a running loop."""
+        self._text = text
+        if self._timer is None and text != self._saved:
+            self._timer = asyncio.get_running_loop().call_later(_SAVE_SECONDS, self.save)
+
+    @property
+    def path(self) -> Path:
+        """Where it is kept."""
+        return self._file.path
+
+    def save(self) -> None:
+        """Save it now; where that fails, it stays in memory, and ``fault`` says why."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        try:
+            self._file.save(self._text)
+        except SaveError as error:
+            self.fault = error
+        else:
+            self._saved, self.fault = self._text, None
+
+    def drop(self) -> None:
+        """Return it up: it has become what it was for, or is not wanted any more."""
+        self._text = ""
+        self.save()
+
+    def refresh(self) -> None:
+        """Take what was written elsewhere meanwhile, unless something written here is not saved yet."""
+        if self._timer is None and self.fault is None:
+            self._text = self._saved = self._file.load()
+
+    def edit(self, workspace: Workspace) -> None:
+        """Let a person write it in the editor that git would use, which edits the file itself.
+
+        Raises RequestError where the editor failed; what it has saved is kept.
+        """
+        editor = editor_command(workspace.repo)
+        self.save()
+        code = edit_file(workspace.repo, editor, self._file.prepare())
+        self._text = self._saved = self._file.load()
+        if code != 0:
+            raise RequestError(
+                f"there was a problem with the editor '{editor}' (exit status {code})",
+                hint=f"what it has saved is kept in {self.path}" if self._text.strip() else None,
+            )
+
+
+class Drafts:
+    """All texts that are being written in one worktree."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._drafts: dict[tuple[TaskId, str], Draft] = {}
+
+    def message(self, task_id: TaskId) -> Draft:
+        """Return what is written to a task's agent, as a change request or a message, less what a record has.
+
+        A request for which it is too late goes on as a message.
+        """
+        draft = self._open(task_id, _MESSAGE)
+        while draft.text and _is_recorded(self._workspace, task_id, draft.text):
+            draft.drop()
+            draft.refresh()
+        return draft
+
+    def answer(self, task_id: TaskId, question: Question) -> Draft:
+        """Return what is written to answer a question of a task's latest run, and of that one only."""
+        run = self._workspace.store.records.history(task_id).latest
+        digest = sha256(f"{question.id}\0{question.prompt}".encode(errors="replace")).hexdigest()
+        return self._open(task_id, f"{_answers_to(run)}{digest[:16]}")
+
+    def reason(self, task_id: TaskId) -> Draft:
+        """Return why the review of a parent is to be dismissed."""
+        return self._open(task_id, _REASON)
+
+    def _open(self, task_id: TaskId, name: str) -> Draft:
+        draft = self._drafts.get((task_id, name))
+        if draft is None:
+            draft = Draft(DraftFile(self._workspace.paths, task_id, name))
+            self._drafts[task_id, name] = draft
+        else:
+            draft.refresh()
+        return draft
+
+    def settle(self, decided: Decided) -> None:
+        """Give up the request that was begun here where something was decided here instead, or with it."""
+        draft = self._drafts.get((decided.task_id, _MESSAGE))
+        if draft is not None and not decided.elsewhere:
+            draft.drop()
+
+    def save(self) -> None:
+        """Save all of them now."""
+        for draft in self._drafts.values():
+            draft.save()
+
+
+def write_message(workspace: Workspace, task_id: TaskId) -> str:
+    """Let a person write a message to a task's agent in the editor; it begins with what was written before.
+
+    Raises RequestError when there is none in the end.
+    """
+    draft = Drafts(workspace).message(task_id)
+    draft.edit(workspace)
+    text = draft.text
+    if not text.strip():
+        draft.drop()
+        raise RequestError("the message is empty: nothing was done")
+    return text
+
+
+def drop_arrived(workspace: Workspace) -> None:
+    """Remove the drafts that have become what they were for: on a record, or an answer that nobody waits for.
+
+    One that cannot be removed stays.
+    """
+    for task_id, path in text_drafts(workspace.paths):
+        try:
+            if _has_arrived(workspace, task_id, path):
+                remove_text(path)
+        except BlackbirdError:
+            continue
+
+
+def _answers_to(run: Run | None) -> str:
+    return _ANSWER if run is None else f"{_ANSWER}{run.id}-"
+
+
+def _is_recorded(workspace: Workspace, task_id: TaskId, message: str) -> bool:
+    """Whether the records keep a message to a task: then it is heard, now or by the next start."""
+    runs = workspace.store.records.history(task_id).own
+    return any(message in {run.message, run.decision_feedback} for run in runs)
+
+
+def _has_arrived(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
+    if path.name.startswith(_ANSWER):
+        latest = workspace.store.records.history(task_id).latest
+        is_awaited = latest is not None and latest.status is RunStatus.WAITING_USER
+        return not (is_awaited and path.name.startswith(_answers_to(latest)))
+    text = load_text(path)
+    return path.name.startswith(_MESSAGE) and text is not None and _is_recorded(workspace, task_id, text)

@@ -1,0 +1,64 @@
+"""The seams: clock, ids, environment. Everything else is the real thing."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.model.base.timestamps import format_timestamp
+
+
+class Environment(NamedTuple):
+    """Where and when a command runs.
+
+    ``now`` gives nanoseconds since 1970, ``random_bits`` that many random bits.
+    """
+
+    environ: Mapping[str, str]
+    cwd: Path
+    now: Callable[[], int]
+    random_bits: Callable[[int], int]
+
+    def timestamp(self) -> str:
+        """Return the present moment as text."""
+        return format_timestamp(self.now())
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether an agent of ours runs this command: agents do not judge themselves."""
+        return bool(self.environ.get("BLACKBIRD_RUN_ID"))
+
+    def forbid_agents(self, what: str) -> None:
+        """Refuse what only a person may do when an agent asks for it.
+
+        Raises RequestError.
+        """
+        if self.is_agent:
+            raise RequestError(
+                f"an agent may not {what}: agents do not judge themselves",
+                hint="BLACKBIRD_RUN_ID is set here; run this from your own shell",
+            )
+
+
+def system_environment() -> Environment:
+    """Return the world of a process: its environment, its clock, the system's random source.
+
+    Raises UnusableError when it is in a folder that was removed.
+    """
+    import os  # noqa: PLC0415  # this and the next are this function's whole business
+    import time  # noqa: PLC0415
+
+    try:
+        cwd = Path.cwd()
+    except OSError as error:
+        raise UnusableError(
+            f"cannot tell the current folder: {error.strerror}", hint="go to another"
+        ) from error
+    # What `secrets` does, without all that it loads.
+    return Environment(
+        dict(os.environ), cwd, time.time_ns, lambda bits: _bits_of(os.urandom(-(-bits // 8)), bits)
+    )
+
+
+def _bits_of(data: bytes, bits: int) -> int:
+    return int.from_bytes(data) & ((1 << bits) - 1)

@@ -1,0 +1,46 @@
+"""Snapshots as the configuration bounds them."""
+
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.core.config import color_wanted as git_color_wanted
+from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.git.core.repository import open_libgit2
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from git_blackbird.git.worktree.submodules import submodule_states
+from git_blackbird.storage.paths import HIDDEN
+
+
+def submodules(workspace: Workspace) -> dict[str, str]:
+    """Return digests of what lies uncommitted in submodules; empty where it cannot be told.
+
+    Raises GitStoppedError.
+    """
+    try:
+        return submodule_states(workspace.repo, float(workspace.settings.number("snapshot.timeoutSeconds")))
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # The snapshot itself does not depend on it.
+        return {}
+
+
+def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
+    """Take the worktree as it is, without the program's own state.
+
+    What the tree ``since`` held and the worktree still has stays in, also when it is ignored by now.
+    Raises SnapshotError, or UnusableError for a repository that cannot be read.
+    """
+    open_libgit2(workspace.repo).free()
+    limits = SnapshotLimits(
+        timeout_seconds=float(workspace.settings.number("snapshot.timeoutSeconds")),
+        max_untracked_bytes=workspace.settings.number("snapshot.maxUntrackedBytes"),
+    )
+    return take_snapshot(workspace.repo, limits=limits, hidden=HIDDEN, since=since)
+
+
+def color_wanted(environment: Environment, *, is_tty: bool) -> bool:
+    """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""
+    if environment.environ.get("NO_COLOR"):
+        return False
+    return git_color_wanted(environment.cwd, environment.environ, is_tty=is_tty)

@@ -1,0 +1,45 @@
+"""Holding the right to run agents in a worktree, and to go on in a session."""
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.storage.config_files import global_config_path
+from git_blackbird.storage.locks import AgentSession, controller_holder, controller_lock, session_lock
+
+
+def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:
+    """Hold the controller lock for a command.
+
+    Raises LockedError, saying who holds it since when.
+    """
+    return controller_lock(workspace.paths, command, workspace.environment.timestamp())
+
+
+def running_command(workspace: Workspace) -> str | None:
+    """Say which command holds the controller lock, and since when; None when none does."""
+    return controller_holder(workspace.paths)
+
+
+@contextlib.contextmanager
+def hold_session(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
+    """Hold the session of a run that is about to begin, against copies of this worktree.
+
+    Where the user has no place for the lock, that is said and the run goes on. Raises LockedError.
+    """
+    with contextlib.ExitStack() as stack:
+        config = global_config_path(workspace.environment.environ)
+        if run.provider_session_ref is not None and config is not None:
+            session = AgentSession(run.provider, run.provider_session_ref)
+            holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
+            try:
+                stack.enter_context(session_lock(config.with_name("sessions"), session, holder))
+            except UnusableError as error:
+                text = f"{error.message}; the session is not locked against copies of this worktree"
+                ui.notify(Notice(Level.WARNING, text, error.hint, run.task_id))
+        yield

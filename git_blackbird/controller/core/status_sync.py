@@ -1,0 +1,113 @@
+"""Deriving the plan's statuses from the records and saving what differs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
+from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.run import DecisionState, Run, RunFields, TerminalReason
+from git_blackbird.model.rules.review_gate import Transition
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.status import apply_gates, apply_statuses, derive_leaves
+from git_blackbird.storage.store import Transaction
+
+
+class StatusUpdate(NamedTuple):
+    """What is there once every status follows from the records; of each leaf that moved, was and became."""
+
+    state: PlanState
+    moved: Mapping[TaskId, tuple[Status, Status]]
+
+
+def save_statuses(workspace: Workspace, transaction: Transaction) -> StatusUpdate:
+    """Derive every status again and save the plan where it differs.
+
+    Raises SaveError.
+    """
+    return _save(workspace, transaction, transaction.state())
+
+
+def save_status(workspace: Workspace, transaction: Transaction, task_id: TaskId) -> None:
+    """Do the same for one task and all parents, when only its records have changed: no other is read.
+
+    Raises SaveError.
+    """
+    _save(workspace, transaction, transaction.state_of(task_id))
+
+
+def _save(workspace: Workspace, transaction: Transaction, state: PlanState) -> StatusUpdate:
+    settled, wanted = derive_plan(state.plan, state.histories, workspace.transition(state.histories))
+    if settled is state.plan:
+        return StatusUpdate(state, {})
+    save_plan_and_feedback(transaction, state, settled)
+    moved = {task_id: (state.plan.tasks[task_id].status, status) for task_id, status in wanted.items()}
+    return StatusUpdate(replace(state, plan=settled, saved_feedback=transaction.saved_feedback()), moved)
+
+
+def derive_plan(
+    plan: Plan, histories: Mapping[TaskId, History], moment: Transition
+) -> tuple[Plan, Mapping[TaskId, Status]]:
+    """Return the plan with every status that follows from the records, and which leaves became what."""
+    wanted = derive_leaves(plan, histories)
+    followed = apply_statuses(plan, wanted, moment) if wanted else plan
+    return apply_gates(followed, moment), wanted
+
+
+def save_plan_and_feedback(transaction: Transaction, state: PlanState, after: Plan) -> None:
+    """Save what ``state`` became, where leaves may be ``done`` now: they have heard what reviews left owed.
+
+    Each file is marked first, so that it is known after a crash whether the plan was saved. Raises SaveError.
+    """
+    owed = state.feedback
+    heard = [
+        task_id
+        for task_id in sorted(owed)
+        if task_id in after.tasks
+        and state.plan.tasks[task_id].status != Status.DONE == after.tasks[task_id].status
+    ]
+    for task_id in heard:
+        settled_at = after.tasks[task_id].updated_at
+        transaction.save_feedback(task_id, owed[task_id].settled(settled_at))
+    transaction.save_plan(after)
+    for task_id in heard:
+        transaction.drop_feedback(task_id)
+
+
+def supersede_runs(transaction: Transaction, task_id: TaskId, by: str, now: str) -> tuple[Run, ...]:
+    """Mark every run of a task that still counts, but for the run ``by``; gives them as they were.
+
+    A decision still pending becomes ``rejected`` and says what overtook it. Raises SaveError.
+    """
+    counting = [run for run in transaction.history(task_id).own if run.superseded_at is None and run.id != by]
+    for run in counting:
+        transaction.save_run(_overtaken(run, by, now))
+    return tuple(counting)
+
+
+def _overtaken(run: Run, by: str, now: str) -> Run:
+    marked = run.superseded(now, by)
+    if run.decision_state is not DecisionState.PENDING:
+        return marked
+    return marked.with_fields(
+        RunFields(
+            decision_state=DecisionState.REJECTED,
+            decision_resolved_at=now,
+            decision_feedback=f"superseded by {by}",
+            terminal_reason=TerminalReason.REJECTED,
+        )
+    )
+
+
+_MILLISECOND = 1_000_000
+
+
+def new_run_id(workspace: Workspace, task_id: TaskId) -> tuple[RunId, str]:
+    """Return id and start of a new run: later than the task's last even when the clock was set back."""
+    history = workspace.store.records.history(task_id)
+    newest = max((run.sort_key[0] for run in history.runs), default=0)
+    started = max(workspace.environment.now(), newest + _MILLISECOND)
+    return build_run_id(started, workspace.environment.random_bits(16)), format_timestamp(started)

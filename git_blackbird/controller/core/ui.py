@@ -1,0 +1,45 @@
+"""The Protocol a person's side implements; None means that nobody is here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.entities.decision import Reply
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """A person was here and left the question open."""
+
+
+class UserInterface(Protocol):
+    """A terminal, an application, a script: it shows and asks, and has no logic of its own.
+
+    A question may be cancelled because someone answered elsewhere; the face must survive that with its
+    terminal restored.
+    """
+
+    wants_output: bool
+
+    def notify(self, event: Event) -> None:
+        """Show what happens; must not block."""
+        ...
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | Unanswered | None:
+        """Ask an agent's questions; gives answers by question id."""
+        ...
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask whether an agent may start that may do more than edit the worktree."""
+        ...
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
+        """Ask for a decision."""
+        ...

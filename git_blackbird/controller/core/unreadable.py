@@ -1,0 +1,69 @@
+"""Stopping at records that cannot be used: the task they stop, each file, and the way out."""
+
+from collections.abc import Sequence
+
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.history import History, RecordError
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.unreadable import unreadable_below
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.model.views.stop import Stop, StopReason
+
+
+class UnreadableRecordError(UnusableError):
+    """Nothing can be done with a task beside a record of it that cannot be used."""
+
+    def __init__(self, task_id: TaskId, faults: Sequence[RecordError]) -> None:
+        hint = "\n".join(fault.hint for fault in faults)
+        super().__init__(stopped_text(task_id, faults), hint=hint)
+
+
+def stopped_text(task_id: TaskId, faults: Sequence[RecordError]) -> str:
+    """Say which files stop a task, and why they cannot be used."""
+    what = "a record that cannot" if len(faults) == 1 else "records that cannot"
+    listed = "; ".join(f"{fault.path}: {fault.what}" for fault in faults)
+    return f"{task_id} is stopped by {what} be used: {listed}"
+
+
+def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
+    """Say how a call ends that is about tasks which such records stop; None where it is about none."""
+    stopped = {task_id: one for task_id, one in state.unreadable.items() if call.covers(task_id)}
+    if not stopped:
+        return None
+    return Stop(
+        StopReason.UNREADABLE_RECORD,
+        "\n".join(stopped_text(task_id, faults) for task_id, faults in stopped.items()),
+        tuple(fault.hint for faults in stopped.values() for fault in faults),
+        next(iter(stopped)),
+    )
+
+
+def name_stopped(ui: UserInterface, state: PlanState, stop: Stop) -> None:
+    """Name each record that stops a task and that the end of a call does not name."""
+    for task_id, faults in state.unreadable.items():
+        for fault in faults:
+            if fault.hint not in stop.next_steps:
+                text = stopped_text(task_id, (fault,))
+                ui.notify(Notice(Level.WARNING, text, fault.hint, task_id))
+
+
+def require_usable(task_id: TaskId, history: History) -> None:
+    """Refuse to do anything by the runs of a task beside one that cannot be used.
+
+    Raises UnreadableRecordError.
+    """
+    if history.faults:
+        raise UnreadableRecordError(task_id, history.faults)
+
+
+def require_readable(state: PlanState, task: Task) -> None:
+    """Refuse to do anything with a task, or a parent of one, beside a record that cannot be used.
+
+    Raises UnreadableRecordError.
+    """
+    for one in unreadable_below(state, task):
+        raise UnreadableRecordError(one.id, state.unreadable[one.id])

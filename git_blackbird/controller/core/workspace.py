@@ -1,0 +1,196 @@
+"""One opened worktree: its repository, its state, its settings."""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.feedback_sync import sync_feedback_files
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.config import GitSetting, read_settings
+from git_blackbird.git.core.repository import Repository, discover
+from git_blackbird.git.worktree.index_lock import clear_leftover_lock
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.config.keys import KEYS
+from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting, Settings, merge_layers
+from git_blackbird.model.entities.cli_hints import CallOptions
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.plan.graph import subtree
+from git_blackbird.model.rules.review_gate import ReviewGate, Transition
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
+from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.store import Store, Transaction
+
+_GIT_LAYERS = {
+    "system": Layer.GIT_GLOBAL,
+    "global": Layer.GIT_GLOBAL,
+    "local": Layer.GIT_LOCAL,
+    "worktree": Layer.GIT_LOCAL,
+    "command": Layer.GIT_LOCAL,
+}
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """What every command works on."""
+
+    environment: Environment
+    repo: Repository
+    store: Store
+    settings: Settings
+    problems: tuple[ConfigProblem, ...]
+    no_input: bool = False
+
+    @property
+    def call_options(self) -> CallOptions:
+        """The options of this call that its next steps repeat."""
+        told = (one for one in self.settings.told if one.given.layer is Layer.FLAG and one.key is not None)
+        given = {one.key.name: one.value for one in told if one.key is not None}
+        stop = given.get("execution.stopAfterEachTask")
+        agent, reviews = given.get("agent"), given.get("reviews.mode")
+        return CallOptions(
+            agent=None if agent is None else str(agent),
+            stop_after_each=None if stop is None else bool(stop),
+            reviews=None if reviews is None else str(reviews),
+            no_input=self.no_input,
+        )
+
+    @property
+    def paths(self) -> Paths:
+        """The places of this worktree's state."""
+        return self.store.paths
+
+    @property
+    def reviews_changes(self) -> bool:
+        """Whether what a task changed is reviewed before anyone decides on it (DESIGN.md 7)."""
+        return self.settings.text("reviews.mode") == "parallel"
+
+    @contextlib.contextmanager
+    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[Transaction]:
+        """Hold the store lock to change something; what a crash cut off of a review is finished first.
+
+        Raises SaveError, and LockedError when it cannot be had within ``patience`` seconds.
+        """
+        with self.store.transaction(patience, is_gated=self.reviews_parents) as transaction:
+            sync_feedback_files(transaction)
+            yield transaction
+
+    @property
+    def reviews_parents(self) -> bool:
+        """Whether a parent is done only once its review passed or was dismissed (DESIGN.md 8)."""
+        return self.settings.flag("execution.parentReviewEnabled")
+
+    def plan_state(self) -> PlanState:
+        """Read plan, records and feedback. Raises UnusableError when there is no plan to be read."""
+        return self.store.state(is_gated=self.reviews_parents)
+
+    def plan_state_of(self, task_id: str) -> PlanState:
+        """Return the same as far as one task, what it builds on and the reviews of parents go.
+
+        No other record is read. Raises UnusableError when there is no plan to be read.
+        """
+        plan = self.store.plan()
+        named = plan.tasks.get(TaskId(task_id))
+        deps = () if named is None else (plan.tasks[dep] for dep in named.deps)
+        wanted = {TaskId(task_id), *(one.id for dep in deps for one in subtree(plan, dep))}
+        return self.store.state_of(plan, wanted, is_gated=self.reviews_parents)
+
+    def transition(self, histories: Mapping[TaskId, History]) -> Transition:
+        """Return the moment of a change: now, and what decides over parents by these records."""
+        gate = ReviewGate(self.reviews_parents, histories)
+        return Transition(self.environment.timestamp(), gate)
+
+    def require_settings(self) -> None:
+        """Refuse to start or decide with a configuration that is not what its writer meant.
+
+        Raises UnusableError naming file, key and the way out.
+        """
+        fatal = [problem for problem in self.problems if problem.fatal]
+        if fatal:
+            listed = "\n".join(f"- {problem} ({problem.hint})" for problem in fatal)
+            raise UnusableError(
+                f"the configuration is not usable:\n{listed}", hint="fix it, then repeat the command"
+            )
+
+    def forbid_agents(self, what: str) -> None:
+        """Refuse what only a person may do when an agent asks for it.
+
+        Raises RequestError.
+        """
+        self.environment.forbid_agents(what)
+
+
+def open_workspace(
+    environment: Environment, flags: Iterable[RawSetting] = (), *, no_input: bool = False
+) -> Workspace:
+    """Open the worktree around the working directory, for a call that asks nobody with ``no_input``.
+
+    Raises UnusableError when there is no usable repository.
+    """
+    repo = discover(environment.cwd, environment.environ)
+    clear_leftover_lock(repo)
+    paths = Paths(repo.top, repo.private_dir)
+    given, problems = read_layers(environment, repo, paths)
+    settings = merge_layers([*given, *flags])
+    problems = [*problems, *settings.problems]
+    return Workspace(environment, repo, Store(paths), settings, tuple(problems), no_input)
+
+
+def read_layers(
+    environment: Environment, repo: Repository, paths: Paths
+) -> tuple[list[RawSetting], list[ConfigProblem]]:
+    """Read what all layers but flags say, and what is wrong with files as wholes.
+
+    Raises GitError when git's cannot be read.
+    """
+    project, project_problems = load_layer(paths.config, Layer.PROJECT, paths.state_root)
+    everywhere, global_problems = load_layer(global_config_path(environment.environ), Layer.GLOBAL)
+    from_git = [_from_git(setting) for setting in read_settings(repo)]
+    go_choice = load_agent_choice(paths.agent_choice, paths.state_root)
+    given = [*_from_environment(environment), *from_git, *project, *everywhere, *go_choice]
+    return given, [*project_problems, *global_problems]
+
+
+def _from_git(setting: GitSetting) -> RawSetting:
+    return RawSetting(setting.key, setting.value, _GIT_LAYERS[setting.scope], f"git config ({setting.scope})")
+
+
+def _from_environment(environment: Environment) -> list[RawSetting]:
+    found = [
+        RawSetting(key.name, environment.environ[key.environment], Layer.ENVIRONMENT, key.environment)
+        for key in KEYS.values()
+        if key.environment and environment.environ.get(key.environment)
+    ]
+    if environment.environ.get("BLACKBIRD_AGENT_CMD"):
+        # A command in the environment chooses the agent that runs it, before any provider named there.
+        found = [one for one in found if one.key != "agent"]
+        found.append(RawSetting("agent", "command", Layer.ENVIRONMENT, "BLACKBIRD_AGENT_CMD"))
+    return found
+
+
+def shorten_path(workspace: Workspace, origin: str) -> str:
+    """Shorten the name of a place: from the top of the worktree, or from the home of the user."""
+    home = workspace.environment.environ.get("HOME")
+    for folder, sign in ((workspace.paths.state_root, ""), (home, "~/")):
+        if folder and origin.startswith(f"{folder}/"):
+            return sign + origin.removeprefix(f"{folder}/")
+    return origin
+
+
+def find_task(plan: Plan, task_id: str) -> Task:
+    """Return the task of that id.
+
+    Raises RequestError naming the nearest id when there is none.
+    """
+    task = plan.tasks.get(TaskId(task_id))
+    if task is None:
+        from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt id pays for it
+
+        close = get_close_matches(task_id, plan.tasks, n=1)
+        hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
+        raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
+    return task

@@ -1,0 +1,1 @@
+"""Checkpoints, decisions, and the commit of an approval."""

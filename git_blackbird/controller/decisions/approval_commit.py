@@ -1,0 +1,324 @@
+"""The commit that an approval makes: of exactly the change, before the decision is recorded (DESIGN.md 10).
+
+Hooks and signing are the user's and may take minutes: only the right to approve is held meanwhile, and who
+decides otherwise in that time is refused.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from git_blackbird.controller.core.git_access import snapshot
+from git_blackbird.controller.core.guards import require_undecided
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import BlackbirdError, ExitCode, LockedError, RequestError, UnusableError
+from git_blackbird.git.commit.create import (
+    CommitRefusedError,
+    HookRefusedError,
+    IndexUpdateError,
+    update_index,
+)
+from git_blackbird.git.commit.plan import CommitPlan, plan_commit, tree_of
+from git_blackbird.git.commit.worker import (
+    CommitInterruptedError,
+    CommitRequest,
+    CommitResult,
+    CommitWorkerKilled,
+    commit_in_subprocess,
+)
+from git_blackbird.git.core.foreground import ALONG
+from git_blackbird.git.worktree.changes import path_differs
+from git_blackbird.git.worktree.index_lock import require_free_index
+from git_blackbird.git.worktree.log import commit_of_run
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.cli_hints import EXECUTE, approve_without_commit, task_command
+from git_blackbird.model.entities.commits import render_commit_message
+from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.storage.locks import approval_in_progress, approval_lock
+from git_blackbird.storage.pending_approval import (
+    PendingApproval,
+    drop_pending_approval,
+    load_pending_approval,
+    save_pending_approval,
+)
+
+_MAX_NAMED = 20
+_WAY_PAST_EDITS = (
+    "commit your own edits from before the run by themselves first (`git commit -p`),\n"
+    "stash later edits to these files, unstage what is staged there,"
+)
+
+
+class ApprovalRefusedError(RequestError):
+    """The change of an approval cannot be committed as things stand; the decision stays pending.
+
+    ``hook_output`` is what a hook said that refused the commit.
+    """
+
+    hook_output: str | None = None
+
+    def __init__(self, task: Task, why: str, way: str | None = "resolve that") -> None:
+        is_done = task.status is Status.DONE
+        by_hand = "" if is_done else f", and approve without a commit: {approve_without_commit(task.id)}"
+        hint = (
+            f"{way} and approve again; what HEAD already has is not committed again\n"
+            f"or commit by hand{by_hand}"
+            if way is not None
+            else f"commit by hand what you still want of it{by_hand}"
+        )
+        super().__init__(f"{task.id} is not approved: {why}", hint=hint)
+
+
+class ApprovalInterruptedError(RequestError):
+    """A Ctrl+C ended the commit of an approval; the decision stays pending."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+    def __init__(self, task: Task) -> None:
+        hint = task_command("decide", task.id, " --approve")
+        super().__init__(f"{task.id} is not approved: its commit was interrupted", hint=hint)
+
+
+@dataclass(frozen=True)
+class ApprovalRequest:
+    """An approval in the making; ``began`` is the commit HEAD named when work on the change began.
+
+    ``strayed`` is there where HEAD has left the branch of the run, and nobody said that this is meant.
+    """
+
+    task: Task
+    run: Run
+    pair: TreePair | None
+    began: str | None = None
+    strayed: OtherBranch | None = None
+
+
+def commits_approvals(workspace: Workspace) -> bool:
+    """Whether an approval makes a commit."""
+    return workspace.settings.text("execution.commit") == "approved"
+
+
+def uncommitted_notice(workspace: Workspace) -> Notice | None:
+    """Say that a call in which nobody approves commits nothing; None where it stops for approvals."""
+    if not commits_approvals(workspace) or workspace.settings.flag("execution.stopAfterEachTask"):
+        return None
+    return Notice(
+        Level.WARNING,
+        "this call commits nothing: execution.commit commits what is approved, and it does not stop for that",
+        "--stop-after-each stops after each task\n"
+        "git blackbird decide TASK --approve    # commits the change of a task that is done",
+    )
+
+
+def preview_commit(
+    workspace: Workspace, pair: TreePair | None, worktree: str | None, began: str | None
+) -> CommitPreview | None:
+    """Say what approving would commit as things stand; None where it makes no commit.
+
+    ``worktree`` is a fresh snapshot, None when none could be taken; ``began`` as in an Approval.
+    """
+    if not commits_approvals(workspace) or (pair is not None and pair.is_empty):
+        return None
+    if pair is None or worktree is None:
+        return CommitPreview(obstacles=("the snapshots that it would be made from are missing",))
+    try:
+        plan = plan_commit(workspace.repo, pair, worktree, began)
+    except BlackbirdError as error:
+        return CommitPreview(obstacles=(error.message,))
+    return CommitPreview(len(plan.edits), plan.head.branch, plan.obstacles if plan.edits else ())
+
+
+@contextlib.contextmanager
+def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[ApprovalCommit]:
+    """Commit exactly the change; the decision is recorded in the block, while nobody else may decide.
+
+    Raises ApprovalRefusedError when there can be no commit, LockedError when another approval is under
+    way; nothing is recorded then.
+    """
+    with approval_lock(workspace.paths, approval.run.id) as right:
+        try:
+            recover_interrupted_approval(workspace)
+        except UnusableError as error:
+            raise ApprovalRefusedError(approval.task, error.message) from error
+        plan, moved = _plan(workspace, approval)
+        if plan.edits and approval.strayed is not None:
+            raise _on_other_branch(approval.task, approval.strayed)
+        result = _commit(workspace, approval, plan, right) if plan.edits else _find(workspace, approval)
+        try:
+            yield ApprovalCommit(result.oid, result.paths, moved, result.warnings)
+        except RequestError as error:
+            if result.oid is None:
+                raise
+            message = f"{error.message}; its change is already in commit {result.oid[:12]}"
+            raise RequestError(message, hint=error.hint) from error
+
+
+def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, tuple[str, ...]]:
+    """See what is to be committed, and name the paths that differ in the worktree."""
+    task, pair = approval.task, approval.pair
+    if pair is None:
+        raise ApprovalRefusedError(task, "its change is not known, so it cannot be committed")
+    try:
+        worktree = snapshot(workspace, since=pair.head).tree
+        plan = plan_commit(workspace.repo, pair, worktree, approval.began)
+        moved = path_differs(workspace.repo, worktree, pair)
+        if plan.edits:
+            # What would keep the index from following is better known before there is a commit.
+            require_free_index(workspace.repo)
+    except BlackbirdError as error:
+        raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
+    if plan.edits and plan.obstacles:
+        way = None if plan.has_moved_on else plan.way or _WAY_PAST_EDITS
+        raise ApprovalRefusedError(task, _listed(plan.obstacles), way)
+    return plan, moved
+
+
+def _on_other_branch(task: Task, branch: OtherBranch) -> ApprovalRefusedError:
+    hint = f"go back with `git switch {shell_word(branch.worked_on)}`, or add --any-branch to commit here,"
+    return ApprovalRefusedError(task, f"its commit would go to another branch: {branch.text}", hint)
+
+
+def _listed(obstacles: tuple[str, ...]) -> str:
+    named = [f"- {obstacle}" for obstacle in obstacles[:_MAX_NAMED]]
+    more = [f"- and {len(obstacles) - _MAX_NAMED} more"] if len(obstacles) > _MAX_NAMED else []
+    return "\n".join(["its change cannot be committed yet", *named, *more])
+
+
+def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, right: int) -> ApprovalCommit:
+    task, run = approval.task, approval.run
+    with workspace.transaction() as transaction:
+        require_undecided(transaction, run)
+        save_pending_approval(
+            workspace.paths, PendingApproval(task.id, run.id, plan.head.commit, plan.base_tree)
+        )
+    try:
+        wanted = CommitRequest(render_commit_message(task, run.id), run.id)
+        result = commit_in_subprocess(workspace.repo, plan, wanted, right)
+    except CommitWorkerKilled as error:
+        why = f"the process committing its change was killed, and git may still be at work\n{error.words}"
+        raise ApprovalRefusedError(task, why, "wait for git") from error
+    except CommitRefusedError as error:
+        drop_pending_approval(workspace.paths)
+        if isinstance(error, CommitInterruptedError):
+            raise ApprovalInterruptedError(task) from error
+        refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.words}")
+        if isinstance(error, HookRefusedError):
+            refusal.hook_output = error.output
+        raise refusal from error
+    warnings = tuple(_finish(workspace, result))
+    return ApprovalCommit(result.made.oid, result.made.paths, warnings=warnings)
+
+
+def _finish(workspace: Workspace, result: CommitResult) -> Iterator[str]:
+    """Say what is not as it was meant."""
+    if result.cut_short is not None:
+        yield (
+            f"commit {result.made.oid[:12]} was made, but git did not finish what comes after it: "
+            f"{result.cut_short}"
+        )
+    if result.made.differs:
+        names = ", ".join(result.made.differs[:_MAX_NAMED])
+        yield f"a hook of this repository changed what was committed: {names}"
+    if result.left_behind is not None:
+        yield f"the index was not updated for the commit: {result.left_behind}"
+    if result.left_behind is None or result.is_final:
+        # Else the next command can do it.
+        drop_pending_approval(workspace.paths)
+
+
+def _find(workspace: Workspace, approval: ApprovalRequest) -> ApprovalCommit:
+    """Find the commit of an approval that was cut off before the decision was recorded."""
+    return ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, approval.began))
+
+
+def recover_approval(workspace: Workspace) -> str | None:
+    """Finish what an approval left that was cut off after its commit; says what was done.
+
+    Raises UnusableError when it cannot be done now.
+    """
+    if not workspace.paths.pending_approval.exists():
+        return None
+    note = load_pending_approval(workspace.paths)
+    try:
+        with approval_lock(workspace.paths, note.run_id if note is not None else RunId("")):
+            return recover_interrupted_approval(workspace)
+    except LockedError:
+        # It is in progress, not interrupted.
+        return None
+
+
+def recover_interrupted_approval(workspace: Workspace) -> str | None:
+    """Do the same for who holds the right to approve."""
+    note = load_pending_approval(workspace.paths)
+    if note is None:
+        return None
+    oid = commit_of_run(workspace.repo, note.run_id, note.parent)
+    if oid is None:
+        # Git may still be at work on it, without us, as long as nobody decided otherwise.
+        history = workspace.store.records.history(note.task_id)
+        run = history.find(note.run_id)
+        if (run is None and not history.faults) or (run is not None and not run.is_pending):
+            drop_pending_approval(workspace.paths)
+        return None
+    what = f"commit {oid[:12]}, which an interrupted approval of {note.task_id} made"
+    try:
+        update_index(workspace.repo, note.base_tree, tree_of(workspace.repo, oid))
+    except IndexUpdateError as error:
+        drop_pending_approval(workspace.paths)
+        return f"the index was not updated for {what}: {error.message}"
+    drop_pending_approval(workspace.paths)
+    return f"the index was updated for {what}"
+
+
+def commits_without_terminal() -> AbstractContextManager[None]:
+    """Let hooks and signing do without the terminal in the block."""
+    return ALONG.without_terminal()
+
+
+def is_committing() -> bool:
+    """Whether this process commits an approved change there."""
+    return ALONG.is_apart
+
+
+def interrupt_commit() -> None:
+    """Do what Ctrl+C does at a terminal: the decision stays pending, unless git has made the commit."""
+    ALONG.interrupt()
+
+
+@dataclass(frozen=True)
+class InterruptedApproval:
+    """An interrupted approval; ``command`` finishes it.
+
+    ``commit`` is what HEAD has of it, None where nothing was committed; the index may not follow it, and
+    with ``is_recorded`` that is all that is left to do.
+    """
+
+    task_id: TaskId
+    run_id: RunId
+    commit: str | None
+    is_recorded: bool
+    command: str
+
+
+def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | None:
+    """Return the approval of which a part is still to be done and nobody is at work on it; writes nothing."""
+    note = load_pending_approval(workspace.paths)
+    if note is None or approval_in_progress(workspace.paths) is not None:
+        return None
+    from git_blackbird.git.worktree.log import commit_of_run  # noqa: PLC0415  # hardly ever there is one
+
+    oid = commit_of_run(workspace.repo, note.run_id, note.parent)
+    run = workspace.store.records.history(note.task_id).find(note.run_id)
+    is_pending = run is not None and run.is_pending
+    if oid is None and not is_pending:
+        return None
+    commits = workspace.settings.text("execution.commit") == "approved"
+    again = task_command("decide", note.task_id, " --approve")
+    command = again if is_pending and commits else EXECUTE
+    return InterruptedApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)

@@ -1,0 +1,191 @@
+"""The checkpoint as a value: the *change* a decision is about, and whether the worktree still shows it."""
+
+from collections.abc import Iterator, Sequence
+
+from git_blackbird.controller.core.agents import find_agent_for_run
+from git_blackbird.controller.core.git_access import snapshot
+from git_blackbird.controller.core.guards import find_pending
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.decisions.approval_commit import preview_commit
+from git_blackbird.controller.runs.outside_moves import joined_outside, joined_submodules, own_legs
+from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.changes import changed_paths, compose_change, path_differs, summarize
+from git_blackbird.messages.outgoing.suggestion import render_suggestion
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
+from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import NO_CHANGE, Run
+from git_blackbird.model.rules.pending_decisions import is_session_lost
+from git_blackbird.model.rules.review_rounds import (
+    ReviewFollowUp,
+    merged_or_none,
+    missing_texts,
+    next_after,
+    reviews_about,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
+
+_CLEARED = "the reviews approve the change, and this call stops after each task"
+
+
+def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Run) -> Checkpoint:
+    """Put together what a person needs for the decision on ``run``.
+
+    What cannot be found out is left away and never stops the decision: the summary then says that it is
+    minimal.
+    """
+    runs = runs_in_change(state.history(task.id))
+    pair, summary = change_of(workspace, state, run, runs)
+    worktree = None if pair is None else worktree_tree(workspace, pair)
+    merged = merged_or_none(run)
+    return Checkpoint(
+        task=task,
+        run=run,
+        summary=summary,
+        pair=pair,
+        moved=diverged_in(workspace, pair, worktree),
+        runs=len(runs),
+        cost_usd=total_cost(runs),
+        request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
+        commit=preview_commit(workspace, pair, worktree, runs[0].head_commit if runs else None),
+        merged=merged,
+        suggested_request=render_suggestion(run, merged),
+        reasons=escalation_reasons(workspace, state.history(task.id), run),
+        options=workspace.call_options,
+        since_request=_since_request(workspace, state, run, runs),
+        other_branch=other_branch(workspace, run),
+    )
+
+
+def other_branch(workspace: Workspace, run: Run) -> OtherBranch | None:
+    """Say whether HEAD has left the branch that a run worked on; None where it has not, or nobody knows."""
+    if run.branch is None:
+        return None
+    now = head(workspace.repo).branch
+    return None if now == run.branch else OtherBranch(run.branch, now)
+
+
+def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
+    """Put together the checkpoint of a task on which a decision is due, as plan and records are now.
+
+    Raises RequestError when none is due.
+    """
+    state = workspace.plan_state()
+    task = find_task(state.plan, task_id)
+    return build_checkpoint(workspace, state, task, find_pending(state, task.id, None))
+
+
+def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
+    """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
+    if not run.is_pending:
+        return ()
+    return (NO_CHANGE,) if run.no_change else _uncleared(workspace, history, run)
+
+
+def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
+    """Say why the reviews of a run's change did not clear it; nothing if they did, or there were none."""
+    merged = merged_or_none(run)
+    most, number = workspace.settings.number("reviews.maxIterations"), run.review_round or 1
+    if merged is None:
+        return ()
+    if merged.missing:
+        return missing_texts(merged, reviews_about(workspace.store.records.reviews(run.task_id).runs, run))
+    if next_after(merged, round_number=number, max_rounds=number) is ReviewFollowUp.PROCEED:
+        return (_CLEARED,)
+    if number >= most:
+        return (f"issues are left after round {number} of {most} (reviews.maxIterations)",)
+    obstacle = why_not_resumable(workspace, history, run)
+    return () if obstacle is None else (f"cannot request fixes: {obstacle}",)
+
+
+def _since_request(
+    workspace: Workspace, state: PlanState, run: Run, runs: Sequence[Run]
+) -> SinceRequest | None:
+    requested = requested_change(runs)
+    if requested is None:
+        return None
+    pair, summary = change_of(workspace, state, run, requested.runs)
+    return SinceRequest(requested.text, summary, pair)
+
+
+def change_of(
+    workspace: Workspace, state: PlanState, run: Run, runs: Sequence[Run]
+) -> tuple[TreePair | None, Summary]:
+    """Return the change that these runs of one task make together, and its summary."""
+    legs = [one.tree_pair for one in runs if one.tree_pair is not None]
+    if len(legs) <= 1 and run.review_summary is not None:
+        return run.tree_pair, run.review_summary
+    if not legs:
+        return None, run.review_summary or Summary(minimal="no snapshots of this run are left")
+    try:
+        pair = compose_change(workspace.repo, own_legs(workspace, runs))
+        summary = summarize(workspace.repo, pair)
+        between = tuple(_between(workspace, state, runs, pair))
+    except BlackbirdError as error:
+        return None, Summary(minimal=error.message)
+    own = run.review_summary.left_out if run.review_summary is not None else ()
+    beside = Summary(
+        between=between,
+        left_out=own,
+        outside=joined_outside(runs),
+        submodules=joined_submodules(runs),
+    )
+    return pair, summary.with_fields(beside)
+
+
+def _between(
+    workspace: Workspace, state: PlanState, runs: Sequence[Run], pair: TreePair
+) -> Iterator[InterleavedEdit]:
+    """Find paths of the change that another task's run touched after these runs began."""
+    paths = changed_paths(workspace.repo, pair)
+    first, last, own = runs[0].sort_key, runs[-1].sort_key, runs[0].task_id
+    for other in _others(state, own):
+        if other.tree_pair is not None and first < other.sort_key < last:
+            for path in sorted(paths & changed_paths(workspace.repo, other.tree_pair)):
+                yield InterleavedEdit(path=path.decode(errors="replace"), task=other.task_id, run=other.id)
+
+
+def _others(state: PlanState, own: TaskId) -> Iterator[Run]:
+    for task_id in sorted(state.histories.keys() - {own}):
+        yield from state.histories[task_id].own
+
+
+def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:
+    """Take the worktree as it is now, to compare a change with; None when it cannot be recorded."""
+    try:
+        return snapshot(workspace, since=pair.head).tree
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # Without a snapshot nothing can be compared; taking one is tried again, aloud, by the next run.
+        return None
+
+
+def diverged_in(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> tuple[str, ...]:
+    """Name the paths of a change that differ in the worktree by now; what is approved is the change."""
+    if pair is None or worktree is None:
+        return ()
+    try:
+        return path_differs(workspace.repo, worktree, pair)
+    except BlackbirdError:
+        # The snapshots of the change are gone: then the summary says that it is minimal.
+        return ()
+
+
+def why_not_resumable(workspace: Workspace, history: History, run: Run) -> str | None:
+    """Say why changes cannot be requested of this run's session; None when they can, as far as is known."""
+    if run.provider_session_ref is None:
+        return f"run {run.id} ({run.provider or 'no agent'}) has no session to continue"
+    if is_session_lost(history, run):
+        return f"{run.provider} no longer knows session {run.provider_session_ref} of run {run.id}"
+    try:
+        agent = find_agent_for_run(workspace, run)
+    except RequestError as error:
+        return error.message
+    if not agent.accepts_session(run.provider_session_ref):
+        return f"{run.provider_session_ref!a} of run {run.id} is not a session of {run.provider}"
+    return None

@@ -1,0 +1,155 @@
+"""Ask for a decision, and carry it out."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from git_blackbird.controller.core.agents import require_reviewers
+from git_blackbird.controller.core.blocking import finish_in_thread, run_in_thread
+from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.decisions.approval_commit import ApprovalRefusedError
+from git_blackbird.controller.decisions.checkpoint import build_checkpoint, why_not_resumable
+from git_blackbird.controller.decisions.external_change import changed_elsewhere, race_external_change
+from git_blackbird.controller.decisions.record import DecisionResult, record_decision
+from git_blackbird.controller.engine.actions.restart_task import restart_task
+from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.reviews.change import reopen_reviews
+from git_blackbird.controller.runs.instructions import Restart
+from git_blackbird.errors import LockedError
+from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.messages.display.status_change import undo_lines
+from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
+from git_blackbird.model.entities.decision import (
+    Choice,
+    ChoiceSpec,
+    Decision,
+    Reply,
+    RerunReviews,
+    Retry,
+    choices_for,
+)
+from git_blackbird.model.entities.history import History, requested_change, runs_in_change
+from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run
+from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
+from git_blackbird.model.rules.pending_decisions import PendingDecision
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.events import Event, Level, Notice
+from git_blackbird.model.views.stop import Stop, StopReason
+
+_MAX_REFUSALS = 10
+
+
+async def decide(engine: Engine, action: PendingDecision, state: PlanState) -> Stop | None:
+    """Show the checkpoint of a run, and do what is chosen, here or by another command meanwhile."""
+    workspace, task, run = engine.workspace, action.task, action.run
+    checkpoint = await engine.interruptible(
+        run_in_thread(lambda: build_checkpoint(workspace, state, task, run))
+    )
+    if checkpoint is None:
+        return _left_open_stop(run)
+    ask = race_external_change(workspace, lambda: engine.ui.decide(checkpoint), run)
+    return await _carry_out(engine, action, checkpoint.with_shown(await engine.interruptible(ask)))
+
+
+async def _carry_out(
+    engine: Engine, action: PendingDecision, reply: Reply | Run | Unanswered | None
+) -> Stop | None:
+    """Do what was chosen; a run as the reply is the record that another command changed."""
+    match reply:
+        case Decision():
+            return await _record(engine, action.run, reply)
+        case Retry():
+            return await restart_task(engine, Restart(action.task, None))
+        case RerunReviews():
+            reopen_reviews(engine.workspace, action.task)
+            # Asked for by hand, it is done whatever the configuration says.
+            engine.scope = replace(engine.scope, review=action.task.id, is_reviewed=True)
+            return None
+        case Run():
+            if (event := changed_elsewhere(engine.workspace, reply)) is not None:
+                engine.ui.notify(event)
+            return _after_decision(engine, reply)
+        case Unanswered():
+            return _left_open_stop(action.run)
+        case None:
+            run = action.run
+            return _left_open_stop(run) if engine.is_interrupted else _undecided_stop(engine.workspace, run)
+
+
+async def _record(engine: Engine, run: Run, decision: Decision) -> Stop | None:
+    """Record a decision; one that is refused is shown as refused, and asked for again."""
+    workspace = engine.workspace
+    try:
+        # In a thread: the commit of an approval takes as long as the user's hooks do.
+        result = await finish_in_thread(
+            lambda: record_decision(workspace, run.task_id, decision, run.id), engine.force_stop
+        )
+    except GitStoppedError:
+        return _left_open_stop(run)
+    except (ApprovalRefusedError, LockedError) as error:
+        engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))
+        engine.refused_decisions += 1
+        # An endless input of the same answer is not a person.
+        return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(workspace, run)
+    for event in _events(result):
+        engine.ui.notify(event)
+    return _after_decision(engine, result.run)
+
+
+def _after_decision(engine: Engine, run: Run) -> Stop | None:
+    """Return the stop that a recorded decision means; *approve and continue* widens the call."""
+    stop = _stop_after(engine.workspace, run)
+    if stop is None and run.decision_state is DecisionState.APPROVED_CONTINUE:
+        engine.scope = engine.scope.widened()
+        require_reviewers(engine.workspace, engine.workspace.plan_state(), engine.scope)
+    return stop
+
+
+def _stop_after(workspace: Workspace, run: Run) -> Stop | None:
+    if run.decision_state is DecisionState.REJECTED and run.superseded_at is None:
+        return Stop(
+            StopReason.FAILED,
+            f"{run.task_id} was rejected",
+            (
+                task_command("retry", run.task_id, remark="sets it back to todo; starts nothing"),
+                task_command("restart", run.task_id, " -m TEXT", remark="starts it again, with TEXT"),
+            ),
+            run.task_id,
+            is_choice=True,
+        )
+    if run.decision_state is DecisionState.APPROVED_QUIT:
+        is_over = isinstance(next_action(workspace.plan_state(), CallScope()), Idle)
+        steps = () if is_over else (EXECUTE,)
+        return Stop(StopReason.COMPLETED, f"{run.task_id} is approved", steps, run.task_id)
+    return None
+
+
+def _undecided_stop(workspace: Workspace, run: Run) -> Stop:
+    """Return the stop where nobody decided, with a command for each choice."""
+    history = workspace.store.records.history(run.task_id)
+    was_requested = requested_change(runs_in_change(history)) is not None
+    choices = choices_for(run, was_requested=was_requested)
+    steps = tuple(_command(workspace, history, run, choice) for choice in choices)
+    why = f": {NO_CHANGE}" if run.no_change else ""
+    text = f"a decision is due on {run.task_id}{why}"
+    return Stop(StopReason.DECISION_REQUIRED, text, steps, run.task_id, is_choice=True)
+
+
+def _command(workspace: Workspace, history: History, run: Run, spec: ChoiceSpec) -> str:
+    if spec.choice is Choice.REQUEST_CHANGES and why_not_resumable(workspace, history, run) is not None:
+        return task_command("restart", run.task_id, " -m TEXT", remark="a new session, with TEXT")
+    return spec.command_for(run.task_id)
+
+
+def _left_open_stop(run: Run) -> Stop:
+    """Return the stop where somebody was asked and left without deciding."""
+    text = f"the decision on {run.task_id} is left open"
+    return Stop(StopReason.INTERRUPTED, text, (decide_run_command(run),), run.task_id)
+
+
+def _events(result: DecisionResult) -> Iterator[Event]:
+    run = result.run
+    if result.decided is not None:
+        yield result.decided
+    yield from (Notice(Level.WARNING, text, task_id=run.task_id) for text in result.warnings)
+    yield from (Notice(Level.INFO, line, task_id=run.task_id) for line in undo_lines(result.undo))

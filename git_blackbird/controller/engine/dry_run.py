@@ -1,0 +1,141 @@
+"""What an execute would do if every task succeeded and every review passed."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from graphlib import TopologicalSorter
+from typing import NamedTuple
+
+from git_blackbird.controller.core.agents import require_reviewers
+from git_blackbird.controller.core.unreadable import unreadable_stop
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.engine.actions.ask_paused import paused_stop
+from git_blackbird.controller.engine.actions.parent_review_required import parent_review_stop
+from git_blackbird.controller.engine.stops import undeliverable_stop
+from git_blackbird.controller.runs.readying import require_ready
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.plan import Plan, Status, Task
+from git_blackbird.model.entities.run import ReviewState
+from git_blackbird.model.rules.next_action import (
+    AskPaused,
+    CallScope,
+    ParentReviewRequired,
+    change_requests,
+    next_action,
+    unfinished,
+)
+from git_blackbird.model.rules.plan_progress import PlanProgress
+from git_blackbird.model.rules.review_gate import ReviewGate, Transition
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.status import apply_gates, apply_statuses
+from git_blackbird.model.rules.unreadable import is_stopped
+from git_blackbird.model.views.stop import Stop
+
+
+class DryRun(NamedTuple):
+    """What would be started, in order, parents for their review; or how the call would stop at once.
+
+    Before that, the agents of ``requests`` would get their change requests, and the changes of ``changes``
+    be reviewed. ``continued`` are the tasks in ``order`` whose interrupted run would be resumed.
+    """
+
+    order: tuple[Task, ...]
+    stop: Stop | None = None
+    changes: tuple[Task, ...] = ()
+    requests: tuple[Task, ...] = ()
+    continued: tuple[Task, ...] = ()
+
+    @property
+    def resumed(self) -> tuple[Task, ...]:
+        """The tasks whose session would be resumed, in order."""
+        return (*self.requests, *self.continued)
+
+
+def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -> DryRun:
+    """Return the order in which an execute would start agents.
+
+    Raises RequestError for a task that is named and not ready, AgentUnavailableError where nobody can review
+    the parents, as the execute would.
+    """
+    state = workspace.plan_state()
+    only = frozenset(require_ready(state, find_task(state.plan, task_id)).id for task_id in task_ids)
+    call = CallScope(only=only or None, starts_left=limit)
+    require_reviewers(workspace, state, call)
+    stop = _first_stop(workspace, state, call)
+    if stop is not None:
+        return DryRun((), stop.with_options(workspace.call_options))
+    passing = Transition(workspace.environment.timestamp(), ReviewGate(is_on=False, histories={}))
+    requests = tuple(action.task for action in change_requests(state, call))
+    changes = _changes(workspace, state, call)
+    plan = apply_gates(state.plan, passing)
+    plan = apply_statuses(plan, {task.id: Status.DONE for task in (*requests, *changes)}, passing)
+    order = list(_reviewed(state, call, _newly_done(state.plan, plan)))
+    progress = PlanProgress(plan)
+    continued = tuple(action.task for action in unfinished(state, call))
+    for resumed in continued:
+        order += [resumed, *_reviewed(state, call, _finish(progress, resumed))]
+    starts = 0
+    while starts != limit and (task := progress.take_ready()) is not None:
+        if call.covers(task.id) and not is_stopped(state, task):
+            starts += 1
+            order += [task, *_reviewed(state, call, _finish(progress, task))]
+    return DryRun(tuple(order), unreadable_stop(state, call), changes, requests, continued)
+
+
+def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop | None:
+    """Return the stop of a call that could start nothing."""
+    for request in change_requests(state, call):
+        if (stop := undeliverable_stop(workspace, state, request)) is not None:
+            return stop
+    action = next_action(state, call)
+    if isinstance(action, ParentReviewRequired):
+        return parent_review_stop(state, action)
+    for action in unfinished(state, call):
+        if isinstance(action, AskPaused):
+            return paused_stop(action.run)
+        if (stop := undeliverable_stop(workspace, state, action)) is not None:
+            return stop
+    return None
+
+
+def _reviewed(state: PlanState, call: CallScope, parents: Sequence[Task]) -> Iterator[Task]:
+    """Return the parents that this call would review."""
+    return (parent for parent in parents if state.is_gated and call.covers_parent(state.plan, parent))
+
+
+def _finish(progress: PlanProgress, leaf: Task) -> tuple[Task, ...]:
+    """Mark a leaf ``done``; return the parents whose review is due then, nearest first.
+
+    A skipped parent counts as open until its review passed, which reopens those above it.
+    """
+    parents = progress.finish(leaf)
+    if parents and parents[-1].status is Status.SKIPPED:
+        return (*parents, *progress.done_above(parents[-1]))
+    return parents
+
+
+def _changes(workspace: Workspace, state: PlanState, call: CallScope) -> tuple[Task, ...]:
+    """Return the leaves whose change would be reviewed."""
+    if not workspace.reviews_changes:
+        return ()
+    due = ((task, state.latest(task.id)) for task in state.plan.leaves() if call.covers(task.id))
+    return tuple(task for task, run in due if run is not None and run.review_state is ReviewState.DUE)
+
+
+def _newly_done(before: Plan, after: Plan) -> list[Task]:
+    """Return the parents that became ``done`` as they are reviewed: from the leaves up, smallest id first."""
+    done = {
+        task.id: task
+        for task in after.tasks.values()
+        if task.children and task.status == Status.DONE and before.tasks[task.id].status != Status.DONE
+    }
+    sorter = TopologicalSorter({task.id: done.keys() & task.children for task in done.values()})
+    sorter.prepare()
+    order: list[Task] = []
+    reviewable: list[TaskId] = []
+    while sorter.is_active():
+        for task_id in sorter.get_ready():
+            heapq.heappush(reviewable, task_id)
+        next_id = heapq.heappop(reviewable)
+        order.append(done[next_id])
+        sorter.done(next_id)
+    return order

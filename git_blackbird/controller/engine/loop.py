@@ -1,0 +1,152 @@
+"""The loop: perform the next action until none is due or someone must decide (DESIGN.md 5)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from git_blackbird import trace
+from git_blackbird.controller.core.agents import require_reviewers
+from git_blackbird.controller.core.drafts import drop_arrived
+from git_blackbird.controller.core.record_watch import settle_watch
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.engine.actions.apply_change_request import apply_change_request
+from git_blackbird.controller.engine.actions.ask_paused import ask_paused
+from git_blackbird.controller.engine.actions.ask_questions import ask_questions
+from git_blackbird.controller.engine.actions.continue_run import continue_run
+from git_blackbird.controller.engine.actions.decide import decide
+from git_blackbird.controller.engine.actions.idle import idle_stop
+from git_blackbird.controller.engine.actions.parent_review_required import parent_review_stop
+from git_blackbird.controller.engine.actions.restart_task import restart_task
+from git_blackbird.controller.engine.actions.review_change import review_change
+from git_blackbird.controller.engine.actions.review_parent import review_parent
+from git_blackbird.controller.engine.actions.send_feedback import send_feedback
+from git_blackbird.controller.engine.actions.start_task import start_task
+from git_blackbird.controller.engine.consent import NotAgreedError
+from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.stops import not_started_stop, notify_paused, notify_waiting
+from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
+from git_blackbird.controller.runs.instructions import Instruction, Restart
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.rules.next_action import (
+    ApplyChangeRequest,
+    AskPaused,
+    AskQuestions,
+    CallScope,
+    ContinueRun,
+    Idle,
+    NextAction,
+    ParentReviewRequired,
+    ReviewChange,
+    ReviewParent,
+    SendFeedback,
+    StartTask,
+    next_action,
+)
+from git_blackbird.model.rules.pending_decisions import PendingDecision
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.stop import Stop, StopReason
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """What a call begins with, computed after the first recovery; by default the next action."""
+
+    first: Callable[[PlanState], Instruction | AskQuestions | Restart | None] | None = None
+
+
+class Loop:
+    """One call of execute, resume, restart or review."""
+
+    def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
+        self._workspace = workspace
+        self._engine = Engine(workspace, ui, scope)
+
+    def interrupt(self) -> None:
+        """Pause what runs and stop; a second interrupt kills it."""
+        self._engine.interrupt()
+
+    async def run(self, first_step: FirstStep) -> Stop:
+        """Perform actions until the call ends; needs the controller lock.
+
+        Raises BlackbirdError when something cannot go on at all.
+        """
+        workspace, engine = self._workspace, self._engine
+        drop_arrived(workspace)
+        try:
+            stop = await self._begin(first_step)
+            while stop is None:
+                stop = await self._turn()
+        except (AgentUnavailableError, NotAgreedError) as error:
+            stop = not_started_stop(error)
+        drop_arrived(workspace)
+        # No agent is at work from here on, a review may just have been interrupted.
+        settle_watch(workspace, engine.ui)
+        notify_waiting(workspace, engine.ui, engine.scope, stop)
+        stop = stop.with_options(workspace.call_options)
+        engine.ui.end(stop)
+        return stop
+
+    async def _begin(self, first_step: FirstStep) -> Stop | None:
+        engine = self._engine
+        state = await engine.begin_turn()
+        if state is None:
+            return Stop(StopReason.INTERRUPTED, "interrupted")
+        sweep_scratch_dirs(self._workspace.paths)
+        require_reviewers(self._workspace, state, engine.scope)
+        first = None if first_step.first is None else first_step.first(state)
+        notify_paused(engine.ui, state, engine.scope)
+        match first:
+            case None:
+                # What a command begins with may have written something.
+                return await self._next(state if first_step.first is None else self._workspace.plan_state())
+            case Restart():
+                return await restart_task(engine, first)
+            case Instruction():
+                return await engine.run_task(first)
+            case AskQuestions():
+                return await perform(engine, first, state)
+
+    async def _turn(self) -> Stop | None:
+        engine = self._engine
+        state = None if engine.is_interrupted else await engine.begin_turn()
+        if state is None:
+            return Stop(StopReason.INTERRUPTED, "interrupted")
+        return await self._next(state)
+
+    async def _next(self, state: PlanState) -> Stop | None:
+        engine = self._engine
+        if engine.is_interrupted:
+            return Stop(StopReason.INTERRUPTED, "interrupted")
+        return await perform(engine, next_action(state, engine.scope), state)
+
+
+async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, C901  # a table
+    """Hand an action to its handler."""
+    about = "" if isinstance(action, ParentReviewRequired | Idle) else action.task.id
+    trace.event("next action", type(action).__name__, about)
+    match action:
+        case ApplyChangeRequest():
+            return await apply_change_request(engine, action, state)
+        case ReviewChange():
+            return await review_change(engine, action, state)
+        case PendingDecision():
+            return await decide(engine, action, state)
+        case AskQuestions():
+            return await ask_questions(engine, action, state)
+        case SendFeedback():
+            return await send_feedback(engine, action, state)
+        case ReviewParent():
+            return await review_parent(engine, action, state)
+        case ParentReviewRequired():
+            return parent_review_stop(state, action)
+        case ContinueRun():
+            return await continue_run(engine, action, state)
+        case AskPaused():
+            return await ask_paused(engine, action, state)
+        case StartTask():
+            return await start_task(engine, action, state)
+        case Idle():
+            return idle_stop(engine, action, state)
+        case _:
+            assert_never(action)

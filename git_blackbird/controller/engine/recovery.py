@@ -1,0 +1,236 @@
+"""Repair: what a crash left half done is finished, and each thing done is said in one line (DESIGN.md 5)."""
+
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from git_blackbird import trace
+from git_blackbird.agents.process import signals
+from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
+from git_blackbird.controller.core.agents import find_agent_for_run
+from git_blackbird.controller.core.processes import processes_at_work
+from git_blackbird.controller.core.record_watch import settle_watch
+from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.decisions.approval_commit import recover_approval
+from git_blackbird.controller.runs.agent_process import log_bytes, remove_litter
+from git_blackbird.controller.runs.commit_tracking import stop_tracking
+from git_blackbird.controller.runs.config_guard import forget_config
+from git_blackbird.controller.runs.deferred_commits import deferred_commit_of, record_deferred
+from git_blackbird.controller.runs.finish import (
+    not_kept,
+    save_finished_run,
+    session_to_resume,
+    snapshot_and_summarize,
+    tail_of,
+)
+from git_blackbird.controller.runs.instructions import recorded_assignment
+from git_blackbird.controller.runs.outside_moves import forget_trace
+from git_blackbird.controller.runs.plan_guard import settle_plan
+from git_blackbird.controller.runs.readying import require_recorded
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.agent_io import AgentResult
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.events import Level, Notice
+
+_UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
+
+
+def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
+    """Close runs whose process is gone, stop orphans, derive statuses, sweep; needs the controller lock.
+
+    Gives what is there then. Raises SaveError, UnusableError.
+    """
+    # By the records alone: an agent whose program was killed may have broken the plan as well.
+    histories = workspace.store.records.histories()
+    for run in [*running_records(histories), *_running_reviews(workspace, histories)]:
+        _close_lost(workspace, ui, run)
+    stop_tracking(workspace)
+    forget_trace(workspace)
+    forget_config(workspace)
+    _mend_approval(workspace, ui)
+    if workspace.paths.known_plan.exists():
+        with workspace.transaction() as transaction:
+            settle_plan(transaction)
+    settle_watch(workspace, ui)
+    _record_deferred(workspace, ui)
+    with workspace.transaction() as transaction:
+        settled = save_statuses(workspace, transaction)
+        transaction.sweep()
+    for task_id, (was, became) in sorted(settled.moved.items()):
+        trace.event("derive", task_id, was, "to", became)
+        text = f"{task_id}: the plan said {was}; its runs say {became}"
+        hint = f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand"
+        ui.notify(Notice(Level.INFO, text, hint, task_id))
+    return settled.state
+
+
+def _record_deferred(workspace: Workspace, ui: UserInterface) -> None:
+    """Record the commits that their hooks did not record, and say what became of each."""
+    for text in record_deferred(workspace):
+        ui.notify(Notice(Level.INFO, text))
+
+
+def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:
+    """Whether a commit that does a task was written down since the last repair; it is recorded now.
+
+    Raises StaleTaskError where it cannot be.
+    """
+    if deferred_commit_of(workspace, task_id) is None:
+        return False
+    _record_deferred(workspace, ui)
+    require_recorded(workspace, task_id)
+    return True
+
+
+def _mend_approval(workspace: Workspace, ui: UserInterface) -> None:
+    try:
+        mended = recover_approval(workspace)
+    except UnusableError as error:
+        text = f"an interrupted approval cannot be completed yet: {error.message}"
+        ui.notify(Notice(Level.WARNING, text, error.hint))
+        return
+    if mended is not None:
+        ui.notify(Notice(Level.INFO, mended))
+
+
+def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
+    """Every record that says an agent is at work, of tasks in the plan or not."""
+    for task_id in sorted(histories):
+        for run in histories[task_id].runs:
+            if run.status == RunStatus.RUNNING:
+                yield run
+
+
+def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
+    """Every review of a change that says a reviewer is at work, of changes that were overtaken as well."""
+    for task_id, history in histories.items():
+        if any(run.review_state in _UNDER_REVIEW for run in history.runs):
+            reviews = workspace.store.records.reviews(task_id).runs
+            yield from (run for run in reviews if run.status is RunStatus.RUNNING)
+
+
+def _close_lost(workspace: Workspace, ui: UserInterface, run: Run) -> None:
+    trace.event("recover", "run", run.id, "of", run.task_id, "whose process is gone")
+    _stop_orphans(workspace, ui, run)
+    _remove_litter(workspace, run)
+    if run.is_review:
+        _close_lost_review(workspace, ui, run)
+        return
+    reading = read_log(workspace, run)
+    session = session_to_resume(run, reading)
+    status = RunStatus.PAUSED if session else RunStatus.FAILED
+    fields = RunFields(
+        status=status,
+        provider_session_ref=session,
+        head_late=True,
+        notes=("it was interrupted; edits made before that was noticed are in its summary",),
+        result=reading.final_text or None,
+        raw_totals=reading.raw_totals or None,
+    )
+    lost = _lost_fields(workspace, run, reading).with_fields(fields)
+    save_finished_run(workspace, ui, run, lost.with_fields(snapshot_and_summarize(workspace, ui, run)))
+    way = "resume" if session else "retry"
+    ui.notify(
+        Notice(
+            Level.WARNING,
+            f"{run.task_id}: run {run.id} was interrupted; it is now {status}",
+            task_command(way, run.task_id),
+            run.task_id,
+        )
+    )
+
+
+def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:
+    """Close a review that nobody is left to read: it gave no verdict."""
+    save_finished_run(workspace, ui, run, _lost_fields(workspace, run, read_log(workspace, run)))
+    again = "; it is made again" if _is_owed(workspace, run) else ""
+    text = f"{run.task_id}: its review {run.id} was interrupted{again}"
+    ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+
+
+def _is_owed(workspace: Workspace, review: Run) -> bool:
+    """Whether what a review was about is to be reviewed in any case."""
+    if review.reviewed_run is None:
+        return True
+    latest = workspace.store.records.history(review.task_id).latest
+    return latest is not None and (latest.id, latest.review_state) == (review.reviewed_run, ReviewState.DUE)
+
+
+def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
+    pids = processes_at_work(workspace.paths, run)
+    if not pids:
+        return
+    listed = ", ".join(map(str, pids))
+    text = f"{run.task_id}: the agent of run {run.id} is still running (process {listed}); stopping it"
+    ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+    signals.stop_tree(
+        run.pid or 0,
+        run.id,
+        identity=run.process_identity,
+        grace_seconds=workspace.settings.number("execution.stopGraceSeconds"),
+    )
+
+
+def _remove_litter(workspace: Workspace, run: Run) -> None:
+    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
+        remove_litter(workspace.repo.top, run, find_agent_for_run(workspace, run).leftover_dirs)
+
+
+def read_log(workspace: Workspace, run: Run) -> AgentResult:
+    """Read what a run's saved output says, as it would have been read live."""
+    try:
+        agent = find_agent_for_run(workspace, run)
+    except RequestError:
+        return AgentResult(succeeded=False)
+    files = _saved_streams(workspace, run)
+    if not all(_is_log(path) for path in (files.stdout, files.stderr)):
+        # An agent put something else in its place, which might never end.
+        return AgentResult(succeeded=False)
+    return read_saved(agent.parser(recorded_assignment(workspace, run)), files, None)
+
+
+def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
+    stdout, stderr = (workspace.paths.log(run.task_id, run.id, name) for name in ("stdout", "stderr"))
+    return LogFiles(stdout, stderr, 0)
+
+
+def _lost_fields(workspace: Workspace, run: Run, reading: AgentResult) -> RunFields:
+    """Return what the record of a run that nobody was left to read says of its end and of what it printed."""
+    files, bound = _saved_streams(workspace, run), log_bytes(workspace)
+    return RunFields(
+        completed_at=workspace.environment.timestamp(),
+        status=RunStatus.FAILED,
+        terminal_reason=TerminalReason.CONTROLLER_LOST,
+        error="the program that ran it ended first",
+        usage=reading.usage,
+        cost_usd=reading.cost_usd,
+        stdout=_tail(files.stdout),
+        stderr=_tail(files.stderr),
+        not_kept=not_kept(count_beyond(files.stdout, bound), count_beyond(files.stderr, bound)),
+        tail_of=tail_of(_size(files.stdout), _size(files.stderr)),
+    )
+
+
+def _tail(path: Path) -> str | None:
+    return read_tail(path) or None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return True

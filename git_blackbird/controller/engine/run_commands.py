@@ -1,0 +1,241 @@
+"""Prepare the loop of execute, resume and restart (DESIGN.md 5)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from git_blackbird.controller.core.agents import find_agent_for_run, probe
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.unreadable import require_readable
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.decisions.checkpoint import change_of, why_not_resumable
+from git_blackbird.controller.decisions.record import record_decision, require_requestable
+from git_blackbird.controller.engine.actions.ask_questions import only_answers
+from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.runs.instructions import (
+    Instruction,
+    Restart,
+    order_answers,
+    order_changes,
+    order_continue,
+)
+from git_blackbird.controller.runs.readying import require_ready
+from git_blackbird.errors import AgentUnavailableError, RequestError
+from git_blackbird.messages.forms.answers import match_answers, parse_answer
+from git_blackbird.messages.incoming.questions import questions_of
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.cli_hints import (
+    answer_options,
+    decide_run_command,
+    restart_command,
+    task_command,
+)
+from git_blackbird.model.entities.decision import Decision
+from git_blackbird.model.entities.history import History, PendingMessages, runs_in_change
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import (
+    DecisionState,
+    Run,
+    RunStatus,
+)
+from git_blackbird.model.rules.next_action import AskQuestions, CallScope
+from git_blackbird.model.rules.parent_reviews import feedback_below
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.unreadable import full_readiness, waits_for
+from git_blackbird.model.views.events import Level, Notice
+
+
+@dataclass(frozen=True)
+class ResumeRequest:
+    """``resume TASK``: a message and answers by question id, either may be absent."""
+
+    task_id: str
+    message: str | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+
+def execute_loop(
+    workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], limit: int | None
+) -> tuple[Loop, FirstStep]:
+    """Prepare an execute, of everything or of these leaves only.
+
+    Raises RequestError naming the reasons for a task that is not ready.
+    """
+    workspace.require_settings()
+
+    def check(state: PlanState) -> None:
+        for task_id in task_ids:
+            require_ready(state, find_task(state.plan, task_id))
+
+    only = frozenset(map(TaskId, task_ids)) if task_ids else None
+    return Loop(workspace, ui, CallScope(only=only, starts_left=limit)), FirstStep(
+        check if task_ids else None
+    )
+
+
+def resume_loop(workspace: Workspace, ui: UserInterface, request: ResumeRequest) -> tuple[Loop, FirstStep]:
+    """Prepare to resume a task's session, as its latest run requires (DESIGN.md 5).
+
+    The first step raises RequestError when there is nothing to resume.
+    """
+    workspace.require_settings()
+    call = CallScope(only=frozenset({TaskId(request.task_id)}), starts_left=0, widens=True)
+    return Loop(workspace, ui, call), FirstStep(lambda state: _resume(workspace, state, request))
+
+
+def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> tuple[Loop, FirstStep]:
+    """Prepare to send the open review feedback to every leaf below a parent, in plan order.
+
+    Raises RequestError when there is none.
+    """
+    workspace.require_settings()
+    state = workspace.plan_state()
+    parent = find_task(state.plan, parent_id)
+    leaves = feedback_below(state, parent)
+    if not leaves:
+        raise RequestError(
+            f"no review feedback is pending below {parent.id}",
+            hint=task_command("review show", parent.id) if parent.children else None,
+        )
+    for leaf in leaves:
+        obstacle = _feedback_obstacle(workspace, state, leaf)
+        if obstacle is not None:
+            text = f"{leaf.id} cannot be resumed: {obstacle}"
+            ui.notify(Notice(Level.WARNING, text, restart_command(leaf.id), leaf.id))
+    owing = frozenset(leaf.id for leaf in leaves)
+    # Open questions are asked first: the feedback goes with the answers.
+    asked = frozenset(
+        run.id for task, run in state.latest_runs if task.id in owing and run.status is RunStatus.WAITING_USER
+    )
+    call = CallScope(only=owing, starts_left=0, carries=owing, asked=asked, widens=True)
+    return Loop(workspace, ui, call), FirstStep()
+
+
+def _feedback_obstacle(workspace: Workspace, state: PlanState, leaf: Task) -> str | None:
+    run = state.latest(leaf.id)
+    return (
+        "it has no current run" if run is None else why_not_resumable(workspace, state.history(leaf.id), run)
+    )
+
+
+def _resume(
+    workspace: Workspace, state: PlanState, request: ResumeRequest
+) -> Instruction | AskQuestions | None:
+    task = find_task(state.plan, request.task_id)
+    require_readable(state, task)
+    history, owed = state.history(task.id), state.pending_messages(task.id)
+    run = history.latest
+    if run is None:
+        raise _nothing_to_resume(history, task, owed)
+    if run.is_pending:
+        _request_changes(workspace, task, run, request)
+        return None
+    _require_session(workspace, history, task, run)
+    if request.answers and run.status is not RunStatus.WAITING_USER:
+        raise RequestError(
+            f"{task.id} has no open questions", hint=task_command("resume", task.id, " -m TEXT")
+        )
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        _, summary = change_of(workspace, state, run, runs_in_change(history))
+        return order_changes(run, task, owed, request.message, summary)
+    if run.status is RunStatus.WAITING_USER:
+        return _answer(task, run, owed, request)
+    if run.status is not RunStatus.PAUSED and not request.message and owed.review is None:
+        raise RequestError(f"nothing to resume: {task.id} is {task.status}", hint="-m TEXT says what to do")
+    return order_continue(run, task, owed, request.message)
+
+
+def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool = False) -> Run:
+    """Return the run that a message would go to; refuse one that ``resume -m`` would refuse.
+
+    ``is_answered``: the message goes with answers to the agent's questions.
+    Raises RequestError, AgentUnavailableError.
+    """
+    state = workspace.plan_state_of(task_id)
+    task = find_task(state.plan, task_id)
+    require_readable(state, task)
+    history = state.history(task.id)
+    run = history.latest
+    if run is None:
+        raise _nothing_to_resume(history, task, state.pending_messages(task.id))
+    if run.is_pending:
+        require_requestable(workspace, history, run)
+    else:
+        _require_session(workspace, history, task, run)
+    if run.status is RunStatus.WAITING_USER and not is_answered:
+        raise only_answers(task, answer_options(questions_of(run)).strip())
+    return run
+
+
+def _nothing_to_resume(history: History, task: Task, owed: PendingMessages) -> RequestError:
+    if owed.review is not None:
+        return RequestError(
+            f"{task.id} cannot be resumed: it has no current run", hint=restart_command(task.id)
+        )
+    if not task.is_leaf:
+        return RequestError(
+            f"{task.id} has children; only leaves are resumed",
+            hint=task_command("resume --all", task.id, remark="sends the review feedback pending below it"),
+        )
+    if not history.own:
+        return RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
+    return RequestError(
+        f"nothing to resume: {task.id} has no current run; its status was set to {task.status}",
+        hint=task_command("set-status", task.id, " todo") if task.is_over else restart_command(task.id),
+    )
+
+
+def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> None:
+    """Record ``-m`` as a change request; applying it is the next action then."""
+    if not request.message:
+        raise RequestError(
+            f"a decision is due on {task.id} (run {run.id})",
+            hint=decide_run_command(run),
+        )
+    if run.provider_session_ref is not None:
+        probe(workspace, find_agent_for_run(workspace, run))
+    decision = Decision(DecisionState.CHANGES_REQUESTED, request.message)
+    record_decision(workspace, task.id, decision, run.id)
+
+
+def _require_session(workspace: Workspace, history: History, task: Task, run: Run) -> None:
+    obstacle = why_not_resumable(workspace, history, run)
+    if obstacle is not None:
+        raise AgentUnavailableError(
+            f"{task.id} cannot be resumed: {obstacle}",
+            hint=restart_command(task.id),
+        )
+
+
+def _answer(
+    task: Task, run: Run, owed: PendingMessages, request: ResumeRequest
+) -> Instruction | AskQuestions:
+    if request.answers:
+        answers = match_answers(questions_of(run), request.answers, parse_answer)
+        order = order_answers(run, task, owed, answers)
+        return order if request.message is None else order.with_message(request.message)
+    return AskQuestions(task, run, request.message)
+
+
+def restart_loop(
+    workspace: Workspace, ui: UserInterface, task_id: str, message: str | None
+) -> tuple[Loop, FirstStep]:
+    """Prepare to start a task again in a new session, with every pending message.
+
+    The first step raises RequestError, with nothing touched, when the task cannot be started.
+    """
+    workspace.require_settings()
+
+    def first(state: PlanState) -> Restart:
+        task = find_task(state.plan, task_id)
+        require_readable(state, task)
+        _require_startable(state, task)
+        return Restart(task, message)
+
+    call = CallScope(only=frozenset({TaskId(task_id)}), starts_left=0, widens=True)
+    return Loop(workspace, ui, call), FirstStep(first)
+
+
+def _require_startable(state: PlanState, task: Task) -> None:
+    if not task.is_leaf or waits_for(state, task):
+        reasons = full_readiness(state, task).reasons
+        raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}")

@@ -1,0 +1,124 @@
+"""How a call ends that an agent or a person stopped, and the notices of its beginning and end."""
+
+from collections.abc import Iterable
+
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.unreadable import name_stopped
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.decisions.checkpoint import why_not_resumable
+from git_blackbird.controller.engine.consent import NotAgreedError
+from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.cli_hints import (
+    EXECUTE,
+    ShellLine,
+    restart_command,
+    task_command,
+    with_options,
+)
+from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.rules.attention import pending_items, resume_command
+from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
+from git_blackbird.model.rules.pending_decisions import paused_runs
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.model.views.stop import Stop, StopReason
+
+
+def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None:
+    """Name the paused runs of other tasks: their unfinished edits are in the same worktree."""
+    for task, _ in paused_runs(state):
+        if not scope.covers(task.id):
+            text = f"{task.id} is paused: its unfinished edits are in the worktree"
+            ui.notify(Notice(Level.WARNING, text, resume_command(state, task), task.id))
+
+
+def notify_waiting(workspace: Workspace, ui: UserInterface, scope: CallScope, stop: Stop) -> None:
+    """Name the other tasks that wait for a person, and that the stop does not name."""
+    state = workspace.plan_state()
+    for item in pending_items(state):
+        is_paused = item.run is not None and item.run.status is RunStatus.PAUSED
+        if not is_paused and not scope.covers(item.task.id) and item.command not in stop.next_steps:
+            text = f"{item.task.id} is waiting for you too"
+            command = with_options(item.command, workspace.call_options)
+            ui.notify(Notice(Level.INFO, text, command, item.task.id))
+    name_stopped(ui, state, stop)
+
+
+def not_started_stop(error: AgentUnavailableError | NotAgreedError) -> Stop:
+    """Return the stop where an agent cannot start, or a person did not agree to its start."""
+    is_refused = isinstance(error, NotAgreedError)
+    reason = StopReason.INTERRUPTED if is_refused else StopReason.AGENT_UNAVAILABLE
+    return Stop(reason, error.message, tuple(steps_in(error.hint or "")))
+
+
+def steps_in(hint: str) -> Iterable[str]:
+    """Return the lines of a hint, git commands as shell lines."""
+    if isinstance(hint, ShellLine):
+        yield hint
+        return
+    for line in hint.splitlines():
+        command, _, remark = line.partition("    # ")
+        yield ShellLine(command, remark) if command.startswith("git ") else line
+
+
+def agent_refused_stop(run: Run) -> Stop:
+    """Return the stop where an agent refused to work, with the command for when it works again."""
+    paused = run.status is RunStatus.PAUSED
+    state = "is paused" if paused else "is unchanged and can be run again"
+    again = go_on_command(run) if paused else EXECUTE
+    # The whole reason was shown at the end of the run.
+    why = clean_line(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
+    return Stop(
+        StopReason.AGENT_UNAVAILABLE,
+        f"{run.provider}: {why}; {run.task_id} {state}",
+        (run.way_out, again) if run.way_out else (again,),
+        run.task_id,
+    )
+
+
+def interrupted_stop(run: Run) -> Stop:
+    """Return the stop after an interrupted run."""
+    again = EXECUTE if run.is_review else go_on_command(run)
+    return Stop(StopReason.INTERRUPTED, "interrupted", (again,), run.task_id)
+
+
+def go_on_command(run: Run) -> str:
+    """Return the command that goes on with a paused run, in its session if it has one."""
+    return task_command("resume" if run.provider_session_ref else "restart", run.task_id)
+
+
+def refused_session_text(run: Run) -> str:
+    """Say that a session cannot go on."""
+    return f"{run.provider} refused session {run.provider_session_ref} of run {run.resumes}"
+
+
+def lost_session_notice(workspace: Workspace, run: Run) -> Notice:
+    """Say that a session cannot go on while the call does, with the command that restarts the task."""
+    hint = restart_command(run.task_id).with_options(workspace.call_options)
+    return Notice(Level.ERROR, f"{run.task_id}: {refused_session_text(run)}", hint, run.task_id)
+
+
+def undeliverable_stop(
+    workspace: Workspace, state: PlanState, action: ApplyChangeRequest | ContinueRun
+) -> Stop | None:
+    """Return the stop where a session is known not to go on; None where it may."""
+    obstacle = why_not_resumable(workspace, state.history(action.task.id), action.run)
+    return None if obstacle is None else _undelivered(action, obstacle, ())
+
+
+def agent_missing_stop(action: ApplyChangeRequest | ContinueRun, error: AgentUnavailableError) -> Stop:
+    """Return the stop where the agent of a session cannot start."""
+    return _undelivered(action, error.message, steps_in(error.hint or ""))
+
+
+def _undelivered(action: ApplyChangeRequest | ContinueRun, why: str, steps: Iterable[str]) -> Stop:
+    task_id = action.task.id
+    is_request = isinstance(action, ApplyChangeRequest)
+    what = (
+        f"the change request on {task_id} cannot be delivered"
+        if is_request
+        else f"{task_id} cannot be continued"
+    )
+    all_steps = dict.fromkeys([*steps, restart_command(task_id)])
+    return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", tuple(all_steps), task_id)

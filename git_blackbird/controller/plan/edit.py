@@ -1,0 +1,118 @@
+"""Changing the plan by hand: a start, adding tasks, and checking the file.
+
+Every change is one transaction: the plan is read again under the store lock, so that nobody's is lost.
+"""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from git_blackbird.controller.core.guards import require_not_busy_task
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError
+from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.plan import Plan, Task, new_task
+from git_blackbird.model.plan.validation import PlanError
+from git_blackbird.model.rules.plan_edits import added
+from git_blackbird.storage.atomic import write_atomic
+from git_blackbird.storage.config_files import with_key
+from git_blackbird.storage.plan_file import InvalidPlanError
+from git_blackbird.storage.store import BROKEN_BY_AGENT, Transaction
+
+
+@dataclass(frozen=True)
+class NewTask:
+    """What ``add`` is told; without an id one is made."""
+
+    title: str
+    id: str | None = None
+    description: str = ""
+    prompt: str = ""
+    notes: str | None = None
+    acceptance_criteria: tuple[str, ...] = ()
+    parent: str | None = None
+    index: int | None = None
+    deps: tuple[str, ...] = ()
+
+
+def init_plan(workspace: Workspace) -> bool:
+    """Make an empty plan where there is none; gives whether one was made.
+
+    Raises SaveError, or RequestError where an agent has just removed one.
+    """
+    with workspace.transaction() as transaction:
+        if workspace.store.plan_bytes() is not None:
+            return False
+        if transaction.plan_backup() is not None:
+            raise RequestError(f"the plan file is gone: {workspace.paths.plan}", hint=BROKEN_BY_AGENT)
+        transaction.save_plan(Plan())
+        return True
+
+
+def init_config(workspace: Workspace) -> Path | None:
+    """Have a new project stop after each task; return the file that says so, None where one was there before.
+
+    Raises SaveError, UnusableError.
+    """
+    path = workspace.paths.config
+    with workspace.transaction():
+        if os.path.lexists(path) or workspace.environment.is_agent:
+            return None
+        stops = with_key(path, "execution.stopAfterEachTask", value=True, top=workspace.paths.state_root)
+        write_atomic(workspace.paths, path, stops)
+        return path
+
+
+def add_task(workspace: Workspace, new: NewTask) -> Task:
+    """Add one task to the plan as it is under the lock, so that concurrent writers never lose one.
+
+    Raises RequestError naming what is wrong with it.
+    """
+    with workspace.transaction() as transaction:
+        plan = transaction.plan()
+        moment = workspace.transition(transaction.state().histories)
+        task = _build(workspace, plan, new, moment.now)
+        _refuse_former_runs(transaction, task.id)
+        require_not_busy_task(transaction, plan, task.parent)
+        transaction.save_plan(added(plan, task, new.index, moment))
+        return task
+
+
+def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
+    task_id = new.id if new.id is not None else f"w_{workspace.environment.random_bits(48):012x}"
+    fault = task_id_fault(task_id)
+    if fault is not None:
+        raise RequestError(f"the id {task_id!a} {fault}", hint=TASK_ID_RULE)
+    if fold_task_id(task_id) in map(fold_task_id, plan.tasks):
+        raise RequestError(f'a task "{task_id}" already exists (ids are compared without case)')
+    return replace(
+        new_task(TaskId(task_id), new.title, now),
+        description=new.description,
+        acceptance_criteria=new.acceptance_criteria,
+        prompt=new.prompt,
+        parent=None if new.parent is None else find_task(plan, new.parent).id,
+        deps=tuple(find_task(plan, dep).id for dep in dict.fromkeys(new.deps)),
+        notes=new.notes,
+    )
+
+
+def _refuse_former_runs(transaction: Transaction, task_id: TaskId) -> None:
+    """A new task must not begin with the status, and what is owed, of a deleted one."""
+    if transaction.history(task_id).own:
+        raise RequestError(
+            f'runs of a deleted task "{task_id}" are still here and would count for the new one',
+            hint=f"choose another id; {task_command('runs', task_id)} shows them",
+        )
+
+
+def plan_file_faults(workspace: Workspace) -> list[PlanError]:
+    """Return every fault of the plan file, none when it is valid.
+
+    Raises UnusableError when there is no plan file.
+    """
+    try:
+        workspace.store.editable_plan()
+    except InvalidPlanError as error:
+        return error.faults
+    return []

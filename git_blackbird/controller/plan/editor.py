@@ -1,0 +1,215 @@
+"""``edit TASK`` in the user's editor: a form goes out, a change comes in, and no text is lost between."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.plan.task_edits import EditResult, edit_task
+from git_blackbird.errors import BlackbirdError, InterruptedByUserError, RequestError, UnusableError
+from git_blackbird.git.core.tools import edit_file, editor_command
+from git_blackbird.messages.forms.task_form import (
+    FormError,
+    has_faults,
+    is_blank,
+    parse_form,
+    render_form,
+    with_faults,
+)
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.task_fields import FIELD_NAMES, FieldConflictError, TaskFields, merge_fields
+from git_blackbird.storage.drafts import (
+    create_draft,
+    drafts_of,
+    drop_draft,
+    hold_draft,
+    load_base,
+    load_draft,
+    save_base,
+    save_draft,
+)
+
+_LEFT = "This is your earlier text, which was not accepted yet. Save it, or empty the file to drop it."
+WantsAgain = Callable[[RequestError], bool]
+"""Asks whether a text is to be edited again, given what is wrong with it.
+
+Raises InterruptedByUserError when the question is broken off.
+"""
+
+
+@dataclass(frozen=True)
+class FormState:
+    """A form as it lies before a person: its text, the fields it is read against, what was wrong before.
+
+    ``is_left`` says that it was left behind by an earlier call.
+    """
+
+    text: str
+    base: TaskFields
+    fault: RequestError | None = None
+    is_left: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody has written in it yet: left as it is, it says nothing."""
+        return self.fault is None and not self.is_left
+
+
+def edit_in_editor(workspace: Workspace, task_id: str, wants_again: WantsAgain) -> EditResult:
+    """Let a person edit a task in the editor that git would use; no lock is held meanwhile.
+
+    What others change in the plan meanwhile is kept, field by field. A text that cannot be taken is offered
+    again with what is wrong on top, if that is wanted; else it stays in a file that the error names. What an
+    earlier call left behind, however that ended, is offered first. Raises BlackbirdError.
+    """
+    # Whether this task may be edited at all is better known before the editor opens.
+    before = edit_task(workspace, task_id, lambda now: now).before
+    task = find_task(workspace.store.plan(), task_id)
+    with contextlib.ExitStack() as stack:
+        left = _take_up(workspace, task, before, stack)
+        if left is None:
+            left = _begin(workspace, task, before, stack)
+        return EditSession(workspace, task, *left).run(wants_again)
+
+
+def _take_up(
+    workspace: Workspace, task: Task, now: TaskFields, stack: contextlib.ExitStack
+) -> tuple[FormState, Path] | None:
+    """Offer again the first draft that was left behind, against the form that it was made from."""
+    for path in drafts_of(workspace.paths, task.id):
+        form, text = load_base(path), _load(path)
+        if form is None or text is None or not stack.enter_context(hold_draft(workspace.paths, path)):
+            continue
+        if text == form or is_blank(text):
+            # Nothing was written in it.
+            drop_draft(path)
+            continue
+        try:
+            base = parse_form(form, now)
+        except FormError:
+            continue
+        again = text if has_faults(text) else with_faults(text, [_LEFT])
+        save_draft(path, again)
+        return FormState(again, base, is_left=True), path
+    return None
+
+
+def _begin(
+    workspace: Workspace, task: Task, now: TaskFields, stack: contextlib.ExitStack
+) -> tuple[FormState, Path]:
+    form = render_form(_about(task), now, _remarks(workspace, task))
+    draft = create_draft(workspace.paths, task.id, form)
+    stack.enter_context(hold_draft(workspace.paths, draft))
+    return FormState(form, now), draft
+
+
+def _about(task: Task) -> str:
+    below = "" if task.parent is None else f", below {task.parent}"
+    return f"Task {task.id} ({task.status.value}{below})"
+
+
+def _remarks(workspace: Workspace, task: Task) -> list[str]:
+    return [f"Another draft of it is kept in {path}" for path in drafts_of(workspace.paths, task.id)]
+
+
+class EditSession:
+    """One task before one person, from the first offer to the change or to a draft that is left behind."""
+
+    def __init__(self, workspace: Workspace, task: Task, offer: FormState, draft: Path) -> None:
+        self._workspace = workspace
+        self._task = task
+        self._offer = offer
+        self._editor = editor_command(workspace.repo)
+        self._draft = draft
+
+    def run(self, wants_again: WantsAgain) -> EditResult:
+        """Edit until the form can be taken or the person gives up."""
+        while True:
+            text = self._text_from_editor()
+            try:
+                done = self._take(text)
+            except RequestError as fault:
+                self._offer = _offered_again(_about(self._task), self._offer, text, fault)
+                save_draft(self._draft, self._offer.text)
+                save_base(
+                    self._workspace.paths, self._draft, render_form(_about(self._task), self._offer.base)
+                )
+                if not self._is_wanted(wants_again, fault):
+                    raise _kept(fault, self._draft) from None
+            except BlackbirdError as error:
+                raise _kept(error, self._draft) from None
+            else:
+                self._drop()
+                return done
+
+    def _is_wanted(self, wants_again: WantsAgain, fault: RequestError) -> bool:
+        try:
+            return wants_again(fault)
+        except InterruptedByUserError as error:
+            raise _kept(error, self._draft) from None
+
+    def _text_from_editor(self) -> str:
+        """Return what the editor left; what is not worth keeping is removed with the error that says so."""
+        code = edit_file(self._workspace.repo, self._editor, self._draft)
+        text = _load(self._draft)
+        untouched = text == self._offer.text
+        if code != 0:
+            error = RequestError(
+                f"there was a problem with the editor '{self._editor}' (exit status {code})",
+                hint="nothing was changed\n`git config core.editor EDITOR` chooses another",
+            )
+            raise self._left(error, worthless=untouched and self._offer.is_new)
+        if text is None:
+            raise RequestError("the editor left no file behind", hint="nothing was changed")
+        if is_blank(text):
+            raise self._left(RequestError("the form is empty: nothing was changed"), worthless=True)
+        fault = self._offer.fault
+        if untouched and fault is not None and not isinstance(fault, FieldConflictError):
+            raise _kept(fault, self._draft)
+        return text
+
+    def _take(self, text: str) -> EditResult:
+        base = self._offer.base
+        mine = base if text == self._offer.text and self._offer.is_new else parse_form(text, base)
+        return edit_task(self._workspace, self._task.id, lambda now: merge_fields(base, mine, now))
+
+    def _left(self, error: RequestError, *, worthless: bool) -> BlackbirdError:
+        if worthless:
+            self._drop()
+            return error
+        return _kept(error, self._draft)
+
+    def _drop(self) -> None:
+        drop_draft(self._draft)
+
+
+def _load(draft: Path) -> str | None:
+    try:
+        return load_draft(draft)
+    except OSError as error:
+        raise UnusableError(f"cannot read {draft}: {error.strerror}", hint="nothing was changed") from error
+
+
+def _kept(error: BlackbirdError, draft: Path) -> BlackbirdError:
+    """Say where the text is that could not be taken."""
+    error.hint = "\n".join(filter(None, [error.hint, f"your text is kept in {draft}"]))
+    return error
+
+
+def _offered_again(about: str, offer: FormState, text: str, fault: RequestError) -> FormState:
+    """Put what is wrong on top of the text; after a conflict, of both people's changes together."""
+    if isinstance(fault, FieldConflictError):
+        form = with_faults(render_form(about, fault.merged), list(_conflicts(fault)))
+        return FormState(form, fault.theirs, fault)
+    told = fault.faults if isinstance(fault, FormError) else (fault.message,)
+    return FormState(with_faults(text, told), offer.base, fault)
+
+
+def _conflicts(conflict: FieldConflictError) -> Iterator[str]:
+    yield f"{conflict.message}. Below is your text; save it to keep it. Theirs:"
+    for name in conflict.names:
+        value = getattr(conflict.theirs, name)
+        lines = (value or "").split("\n") if value is None or isinstance(value, str) else value
+        yield f"{FIELD_NAMES[name]}:"
+        yield from (f"    {line}" for line in lines)

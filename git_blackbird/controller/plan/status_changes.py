@@ -1,0 +1,120 @@
+"""Statuses that a person sets: retry and set-status (DESIGN.md 5). Nothing is started."""
+
+from git_blackbird.controller.core.guards import require_not_busy
+from git_blackbird.controller.core.status_sync import save_plan_and_feedback, save_statuses, supersede_runs
+from git_blackbird.controller.core.unreadable import require_readable
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.runs.deferred_commits import record_deferred
+from git_blackbird.errors import RequestError
+from git_blackbird.model.entities.cli_hints import (
+    dismiss_command,
+    task_command,
+)
+from git_blackbird.model.entities.history import pending_messages
+from git_blackbird.model.entities.plan import Plan, Status, Task
+from git_blackbird.model.entities.run import (
+    SUPERSEDED_BY_RETRY,
+    SUPERSEDED_BY_STATUS,
+)
+from git_blackbird.model.plan.graph import ancestors, started_dependents
+from git_blackbird.model.rules.eligibility import RETRIABLE
+from git_blackbird.model.rules.review_gate import open_children
+from git_blackbird.model.rules.status import apply_statuses, status_follows_children
+from git_blackbird.model.views.status_change import StatusChange
+from git_blackbird.storage.store import Transaction
+
+
+def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY) -> StatusChange:
+    """Make a task ``todo`` again; its runs are overtaken, nothing is started.
+
+    Raises RequestError when it is in no state to be reset.
+    """
+    workspace.forbid_agents("reset a task")
+    record_deferred(workspace)
+    with workspace.transaction() as transaction:
+        plan = transaction.plan()
+        task = find_task(plan, task_id)
+        _require_resettable(workspace, transaction, task)
+        return _set(workspace, transaction, task, Status.TODO, by)
+
+
+def _require_resettable(workspace: Workspace, transaction: Transaction, task: Task) -> None:
+    require_not_busy(transaction, task)
+    require_readable(workspace.plan_state_of(task.id), task)
+    if not task.is_leaf:
+        raise RequestError(f"{task.id} has children; retry the one that failed")
+    if task.status not in RETRIABLE and task.id not in transaction.saved_feedback().by_leaf:
+        raise RequestError(
+            f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
+            hint=f"`{task_command('set-status', task.id, ' todo')}` does it anyway",
+        )
+
+
+def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChange:
+    """Set a status by hand; the task's runs are overtaken, so that it is never repaired away.
+
+    Raises RequestError while an agent works on the task.
+    """
+    workspace.forbid_agents("set a status")
+    record_deferred(workspace)
+    with workspace.transaction() as transaction:
+        plan = transaction.plan()
+        task = find_task(plan, task_id)
+        require_not_busy(transaction, task)
+        state = workspace.plan_state_of(task.id)
+        require_readable(state, task)
+        owed = state.feedback.get(task.id)
+        if owed is not None and status is task.status is Status.DONE:
+            raise RequestError(
+                f"{task.id} is done but has open feedback from the review of {owed.parent_task_id}",
+                hint=f"{task_command('resume', task.id)}\n" + dismiss_command(owed.parent_task_id),
+            )
+        if status is Status.DONE and state.is_gated:
+            _require_no_open_children(plan, task)
+        if status_follows_children(plan, task) and status != task.status:
+            raise _follows_children(task, status)
+        return _set(workspace, transaction, task, status, f"{SUPERSEDED_BY_STATUS}{status.value}")
+
+
+def _require_no_open_children(plan: Plan, parent: Task) -> None:
+    """A parent is not let go around its review while a child is still to be done; skipped ones are let go."""
+    open_ones = open_children(plan.tasks, parent)
+    if open_ones:
+        raise RequestError(
+            f"{parent.id} is done when its children are and its review passed; open: {', '.join(open_ones)}",
+            hint="skip a child that is not wanted any more: "
+            + task_command("set-status", open_ones[0], " skipped"),
+        )
+
+
+def _follows_children(task: Task, status: Status) -> RequestError:
+    if status is Status.DONE:
+        return RequestError(
+            f"{task.id} is done once its review passes: none of its children is open",
+            hint=f"{task_command('review run', task.id)}\n" + dismiss_command(task.id),
+        )
+    return RequestError(
+        f"{task.id} follows its children, and none of them is open",
+        hint=f"set one of them: {', '.join(task.children)}",
+    )
+
+
+def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Status, by: str) -> StatusChange:
+    """Write the records first, the plan second, under the one lock."""
+    overtaken = supersede_runs(transaction, task.id, by, workspace.environment.timestamp())
+    state = transaction.state()
+    before = state.plan
+    review = state.feedback.get(task.id) if status is Status.DONE else None
+    after = apply_statuses(before, {task.id: status}, workspace.transition(state.histories))
+    save_plan_and_feedback(transaction, state, after)
+    save_statuses(workspace, transaction)
+    leaves_done = before.tasks[task.id].status == Status.DONE != status
+    return StatusChange(
+        task.id,
+        status,
+        overtaken,
+        pending_messages(transaction.history(task.id)).texts,
+        tuple(one.id for one in started_dependents(before, task)) if leaves_done else (),
+        tuple(one.id for one in ancestors(before, task) if after.tasks[one.id].status != one.status),
+        review,
+    )

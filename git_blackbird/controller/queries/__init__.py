@@ -1,0 +1,1 @@
+"""Values for readers. Takes no lock and writes nothing."""

@@ -1,0 +1,119 @@
+"""What there is to know of every agent here: found by starting its program, without a model being asked."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from git_blackbird.agents.protocol import Capabilities, ProbeResult
+from git_blackbird.agents.registry import AGENTS, load_agent
+from git_blackbird.controller.core.agents import agent_settings, reviewer_of
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import RequestError
+from git_blackbird.model.config.settings import Setting
+from git_blackbird.model.entities.findings import Source
+
+_WITH_MODEL = frozenset({"claude", "codex"})
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """Who makes one of the two reviews of a change, by which setting, and whether it is held read-only."""
+
+    source: Source
+    agent: str
+    choice: Setting
+    model: str | None
+    read_only: bool
+
+
+@dataclass(frozen=True)
+class AgentView:
+    """One agent: what was found out about it, what it can do at all, and the keys that are its own.
+
+    ``reviews`` are those of changes that it makes as configured.
+    """
+
+    name: str
+    is_chosen: bool
+    abilities: Capabilities
+    inspection: ProbeResult
+    settings: tuple[Setting, ...]
+    reviews: tuple[Reviewer, ...]
+
+    @property
+    def can_start(self) -> bool:
+        """Whether nothing is in the way of a start, as far as the program says."""
+        return self.inspection.blocked_reason is None
+
+
+@dataclass(frozen=True)
+class AgentList:
+    """Every agent, the setting that chooses the one for new runs, and who reviews changes, if anyone does."""
+
+    agents: tuple[AgentView, ...]
+    choice: Setting
+    reviewers: tuple[Reviewer, ...]
+
+
+def view_agents(workspace: Workspace) -> AgentList:
+    """Look at every agent, all at the same time: each starts programs and waits for them."""
+    with ThreadPoolExecutor(max_workers=len(AGENTS)) as pool:
+        views = tuple(pool.map(lambda name: _view(workspace, name), AGENTS))
+    return AgentList(views, _choice(workspace), reviewers(workspace))
+
+
+def reviewers(workspace: Workspace) -> tuple[Reviewer, ...]:
+    """Return who reviews changes, spec before code; nobody where reviews are off.
+
+    Raises RequestError when there is no agent of a configured name.
+    """
+    if not workspace.reviews_changes:
+        return ()
+    return tuple(_reviewer(workspace, source) for source in Source)
+
+
+def _reviewer(workspace: Workspace, source: Source) -> Reviewer:
+    values = workspace.settings.values
+    own = values[f"reviews.{source}.agent"]
+    agent = reviewer_of(workspace, source)
+    model = workspace.settings.text(f"reviews.{source}.model")
+    return Reviewer(
+        source,
+        agent.name,
+        _choice(workspace) if own.value is None else own,
+        model if agent.name in _WITH_MODEL else None,
+        agent.abilities.read_only,
+    )
+
+
+def view_agent(workspace: Workspace, name: str) -> AgentView:
+    """Look at one agent.
+
+    Raises RequestError naming the nearest when there is none of that name.
+    """
+    if name not in AGENTS:
+        raise RequestError(f"there is no agent '{name}'", hint=_nearest(name))
+    return _view(workspace, name)
+
+
+def _view(workspace: Workspace, name: str) -> AgentView:
+    agent = load_agent(name, agent_settings(workspace))
+    values = workspace.settings.values.values()
+    return AgentView(
+        name=name,
+        is_chosen=_choice(workspace).value == name,
+        abilities=agent.abilities,
+        inspection=agent.inspect(workspace.environment.environ),
+        settings=tuple(setting for setting in values if setting.key.name.startswith(f"{name}.")),
+        reviews=tuple(one for one in reviewers(workspace) if one.agent == name),
+    )
+
+
+def _choice(workspace: Workspace) -> Setting:
+    return workspace.settings.values["agent"]
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt name pays for it
+
+    close = get_close_matches(name.lower(), AGENTS, n=2, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else f"agents: {', '.join(AGENTS)}"

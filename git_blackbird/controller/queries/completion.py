@@ -1,0 +1,224 @@
+"""What completion offers of a plan and its runs, at a glance: a person waits for it at each Tab.
+
+Read with the standard library alone, and tolerantly: what is not as it should be is not offered. States are
+those that the plan file has, and whether files of runs and feedback are there; no record is opened.
+Takes no lock and writes nothing.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from time import gmtime, strftime
+from typing import Any, NamedTuple
+
+_PLAN, _RUNS, _FEEDBACK = "blackbird.plan.json", ".blackbird/runs", ".blackbird/parent-review-feedback"
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_RUNS = 100
+_ENDED_WELL = frozenset({"done", "skipped"})
+
+
+class TaskGlance(NamedTuple):
+    """What completion knows of a task."""
+
+    id: str
+    title: str
+    status: str
+    parent: str
+    children: tuple[str, ...]
+    deps: tuple[str, ...]
+
+
+class Glance:
+    """The plan of the worktree at ``top``, and which files there are of its tasks."""
+
+    def __init__(self, top: str) -> None:
+        self._top = top
+        self._tasks = _load_tasks(os.path.join(top, _PLAN))
+
+    @cached_property
+    def _flagged(self) -> set[str]:
+        """The parents of leaves with feedback, and theirs."""
+        found: set[str] = set()
+        for name in _names_in(os.path.join(self._top, _FEEDBACK)):
+            task = self._tasks.get(name.removesuffix(".json"))
+            while task is not None and task.parent not in found:
+                found.add(task.parent)
+                task = self._tasks.get(task.parent)
+        return found
+
+    def tasks_for(self, verb: str) -> list[tuple[str, str]]:
+        """Return id and title of the tasks that a command takes now; all where state does not matter."""
+        accepts = _ACCEPTS.get(verb)
+        return [
+            (task.id, _printable(f"{task.title} ({task.status})"))
+            for task in self._tasks.values()
+            if accepts is None or accepts(self, task)
+        ]
+
+    def dependencies(self, action: str, task_id: str) -> list[tuple[str, str]]:
+        """Return the tasks that ``deps ACTION TASK`` takes: those there are, or those there could be."""
+        task = self._tasks.get(task_id)
+        own = () if task is None or action == "set" else task.deps
+        return [
+            offer
+            for offer in self.tasks_for("")
+            if offer[0] != task_id and (offer[0] in own) == (action == "remove")
+        ]
+
+    def runs(self, task_id: str) -> list[tuple[str, str]]:
+        """Return the newest runs of a task, each with the time at which it was started."""
+        if task_id not in self._tasks:
+            return []
+        folder = os.path.join(self._top, _RUNS, task_id)
+        names = [*_names_in(folder), *_names_in(os.path.join(folder, "reviews"))]
+        ids = sorted((name.removesuffix(".json") for name in names if name.endswith(".json")), reverse=True)
+        return [(run_id, _started_at(run_id)) for run_id in ids[:_MOST_RUNS]]
+
+    def is_ready(self, task: TaskGlance) -> bool:
+        """Whether a task can be started now."""
+        return task.status == "todo" and not task.children and self._has_its_deps(task)
+
+    def is_startable(self, task: TaskGlance) -> bool:
+        """Whether ``restart`` would start a task: it is ready, or ended otherwise than well."""
+        return self.is_ready(task) or (self.is_resettable(task) and self._has_its_deps(task))
+
+    def is_resettable(self, task: TaskGlance) -> bool:
+        """Whether a leaf waits or failed."""
+        return not task.children and task.status in {"failed", "waiting_user", "blocked"}
+
+    def is_undecided(self, task: TaskGlance) -> bool:
+        """Whether a leaf waits for a person: for a decision, an answer, or to be continued."""
+        return not task.children and task.status == "waiting_user"
+
+    def is_resumable(self, task: TaskGlance) -> bool:
+        """Whether a leaf waits for a person, or has the feedback of a review."""
+        return self.is_undecided(task) or self._has_feedback(task)
+
+    def has_run(self, task: TaskGlance) -> bool:
+        """Whether there are files of runs of a leaf."""
+        return not task.children and bool(_names_in(os.path.join(self._top, _RUNS, task.id)))
+
+    def has_flagged_leaves(self, task: TaskGlance) -> bool:
+        """Whether there is a leaf with feedback below a parent."""
+        return task.id in self._flagged
+
+    def is_reviewable(self, task: TaskGlance) -> bool:
+        """Whether all children of a parent ended well, or a leaf has run and ended."""
+        if task.children:
+            return all(self._status(name) in _ENDED_WELL for name in task.children)
+        return task.status in {"done", "waiting_user"} and self.has_run(task)
+
+    def is_reviewed(self, task: TaskGlance) -> bool:
+        """Whether a task can have reviews to show: a parent, or a leaf that has run."""
+        return bool(task.children) or self.has_run(task)
+
+    def is_dismissable(self, task: TaskGlance) -> bool:
+        """Whether a review keeps a parent from being done."""
+        return bool(task.children) and (task.status == "waiting_user" or self.has_flagged_leaves(task))
+
+    def _has_feedback(self, task: TaskGlance) -> bool:
+        return os.path.exists(os.path.join(self._top, _FEEDBACK, f"{task.id}.json"))
+
+    def _has_its_deps(self, task: TaskGlance) -> bool:
+        return all(self._status(name) == "done" for name in task.deps)
+
+    def _status(self, task_id: str) -> str:
+        return self._tasks[task_id].status if task_id in self._tasks else ""
+
+
+_ACCEPTS: Mapping[str, Callable[[Glance, TaskGlance], bool]] = {
+    "execute": Glance.is_ready,
+    "decide": Glance.is_undecided,
+    "resume": Glance.is_resumable,
+    "resume -m": Glance.has_run,
+    "resume --all": Glance.has_flagged_leaves,
+    "review show": Glance.is_reviewed,
+    "review run": Glance.is_reviewable,
+    "review dismiss": Glance.is_dismissable,
+    "restart": Glance.is_startable,
+    "restart -m": Glance.is_startable,
+    "retry": Glance.is_resettable,
+}
+
+
+def glance(environ: Mapping[str, str], cwd: str) -> Glance:
+    """Look at the plan of the worktree around ``cwd``; it has no tasks where there is none."""
+    return Glance(_find_top(environ, cwd))
+
+
+def list_refs(environ: Mapping[str, str], cwd: str) -> list[str]:
+    """Return the names of branches and tags."""
+    from pathlib import Path  # noqa: PLC0415  # this and the next are slow to load
+
+    from git_blackbird.git.core.process import run_git  # noqa: PLC0415
+
+    words = ("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags")
+    done = run_git(words, cwd=Path(cwd), environ=environ, check=False)
+    return done.out.decode(errors="replace").splitlines()
+
+
+def _find_top(environ: Mapping[str, str], cwd: str) -> str:
+    """Return the top of the worktree without starting git; ``core.worktree`` is not looked at."""
+    named = environ.get("GIT_WORK_TREE")
+    if named:
+        return os.path.join(cwd, named)
+    folder = cwd
+    while "GIT_DIR" not in environ and not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return cwd
+        folder = above
+    return folder
+
+
+def _load_tasks(path: str) -> dict[str, TaskGlance]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            items = json.loads(file.read(_MOST_BYTES))["items"]
+        return {task.id: task for task in map(_task_of, sorted(items.items())) if task is not None}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _task_of(item: tuple[str, Any]) -> TaskGlance | None:
+    task_id, fields = item
+    if (
+        not isinstance(fields, dict)
+        or task_id.startswith(".")
+        or os.sep in task_id
+        or not task_id.isprintable()
+    ):
+        return None
+    return TaskGlance(
+        task_id,
+        str(fields.get("title", "")),
+        str(fields.get("status")),
+        str(fields.get("parentId")),
+        _texts(fields.get("childIds")),
+        _texts(fields.get("deps")),
+    )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _names_in(folder: str) -> Iterable[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return ()
+
+
+def _started_at(run_id: str) -> str:
+    """Return the time that a run's id begins with."""
+    try:
+        return strftime("%Y-%m-%d %H:%M UTC", gmtime(int(run_id[:12], 16) / 1000))
+    except (ValueError, OverflowError, OSError):
+        return ""

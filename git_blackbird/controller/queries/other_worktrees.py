@@ -1,0 +1,57 @@
+"""What goes on with the same tasks in other worktrees: each worktree has its own records."""
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from git_blackbird.controller.core.processes import is_alive
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.core.repository import other_worktrees
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.rules.pending_decisions import is_decision_alive
+from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.store import Store
+
+_AT_WORK = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.FAILED})
+
+
+class RunElsewhere(NamedTuple):
+    """A run in another worktree, ``place``, that is at work, or on which a decision is pending."""
+
+    run: Run
+    place: str
+
+    @property
+    def text(self) -> str:
+        """Say what it is, on one line that is not cleaned yet."""
+        if self.run.is_pending:
+            return f"a decision on run {self.run.id} is pending in {self.place}"
+        return f"run {self.run.id} (process {self.run.pid}) works on it in {self.place}"
+
+
+def runs_elsewhere(
+    workspace: Workspace, task_ids: Collection[TaskId] | None = None
+) -> Iterator[RunElsewhere]:
+    """Return such runs of these tasks, or of all in the plan; a worktree that cannot be read has none."""
+    for top, git_dir in other_worktrees(workspace.repo):
+        store = Store(Paths(top, git_dir / workspace.repo.private_dir.name))
+        try:
+            if not store.paths.runs.is_dir():
+                continue
+            wanted = workspace.store.plan().tasks if task_ids is None else task_ids
+            for task in (one for one in store.plan().tasks.values() if one.id in wanted):
+                run = _at_work(store, task) if task.is_leaf and task.status in _AT_WORK else None
+                if run is not None:
+                    yield RunElsewhere(run, str(top))
+        except (BlackbirdError, OSError):
+            continue
+
+
+def _at_work(store: Store, task: Task) -> Run | None:
+    history = store.records.history(task.id)
+    if history.live is not None and is_alive(history.live):
+        return history.live
+    run = history.latest
+    return run if run is not None and run.is_pending and is_decision_alive(task, run) else None

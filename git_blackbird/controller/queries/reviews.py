@@ -1,0 +1,84 @@
+"""How the reviews of a parent, or of a leaf's change, stand, for readers. Takes no lock, writes nothing."""
+
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import RunStatus, RunType
+from git_blackbird.model.rules.attention import is_resumable, resume_command
+from git_blackbird.model.rules.review_gate import (
+    current_review,
+    is_complete,
+    latest_verdict,
+    open_children,
+    skipped_children,
+)
+from git_blackbird.model.rules.review_rounds import merged_or_none, reviews_about
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
+
+
+def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
+    """Show how a parent's review stands.
+
+    Raises RequestError for what is no parent.
+    """
+    state = workspace.plan_state()
+    parent = find_parent(state, parent_id)
+    tasks, history = state.plan.tasks, state.history(parent.id)
+    said = latest_verdict(history)
+    complete = is_complete(tasks, parent)
+    later = history.reviews if said is None else history.reviews[history.reviews.index(said) + 1 :]
+    return ReviewView(
+        parent,
+        state.gate.state(tasks, parent) if complete else None,
+        open_children(tasks, parent),
+        said,
+        complete and said is not None and current_review(tasks, parent, history) is said,
+        tuple(run for run in later if run.status is not RunStatus.RUNNING),
+        tuple(
+            _owed_feedback(state, tasks[task_id], feedback)
+            for task_id, feedback in sorted(state.feedback.items())
+            if feedback.parent_task_id == parent.id
+        ),
+        tuple(run for run in history.runs if run.run_type is RunType.REVIEW),
+        skipped_children(tasks, parent),
+    )
+
+
+def _owed_feedback(state: PlanState, leaf: Task, feedback: Feedback) -> OutstandingFeedback:
+    return OutstandingFeedback(
+        leaf, feedback, resume_command(state, leaf), is_resumable=is_resumable(state, leaf)
+    )
+
+
+def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
+    """Show how the reviews of a leaf's change stand."""
+    history = workspace.store.records.history(task.id)
+    reviews = workspace.store.records.reviews(task.id)
+    run = history.latest or history.newest
+    return ChangeReviewView(
+        task,
+        run,
+        None if run is None else merged_or_none(run),
+        () if run is None else reviews_about(reviews.runs, run),
+        tuple(one for one in history.own if one.merged_review is not None),
+        workspace.settings.number("reviews.maxIterations"),
+        workspace.reviews_changes,
+        tuple(dict.fromkeys((*history.faults, *reviews.faults))),
+    )
+
+
+def find_parent(state: PlanState, parent_id: str) -> Task:
+    """Return the parent of that id.
+
+    Raises RequestError for what is no parent.
+    """
+    parent = find_task(state.plan, parent_id)
+    if not parent.children:
+        raise RequestError(
+            f"{parent.id} has no children; only parents are reviewed",
+            hint=task_command("runs", parent.id, remark="what its agent did"),
+        )
+    return parent

@@ -1,0 +1,242 @@
+"""What ``runs`` shows: lists, one run, its saved streams, its diff. Takes no lock and writes nothing."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_blackbird.controller.core.processes import is_alive
+from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.errors import RequestError
+from git_blackbird.model.base.ids import TaskId, task_id_fault
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.history import (
+    NO_HISTORY,
+    History,
+    RecordError,
+    requested_change,
+    runs_in_change,
+)
+from git_blackbird.model.entities.provenance import UnconfirmedRecord
+from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.rules.review_rounds import reviews_about
+from git_blackbird.storage.locks import controller_holder
+from git_blackbird.storage.logs import LogReader
+from git_blackbird.storage.recent_records import load_recent, unknown_files
+
+if TYPE_CHECKING:
+    # Only a diff pays for loading it.
+    from git_blackbird.git.worktree.changes import Filter
+
+STREAMS = ("stdout", "stderr")
+_TAIL_BYTES = 16 * 1024
+LOOK_SECONDS = 0.2
+
+
+class RunList(NamedTuple):
+    """Runs, newest first, each before the reviews of its change.
+
+    ``more`` counts the older runs of a task that are not listed.
+    """
+
+    runs: tuple[Run, ...]
+    faults: tuple[RecordError, ...]
+    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+    strays: tuple[str, ...] = ()
+    more: int = 0
+
+
+def newest_runs(workspace: Workspace, limit: int) -> RunList:
+    """Return the newest runs over all tasks; the other records are not read."""
+    newest = load_recent(workspace.paths, limit, workspace.environment.now())
+    return RunList(tuple(newest.runs), tuple(newest.faults), tuple(newest.unconfirmed))
+
+
+def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunList:
+    """Return the runs of one task, also of one that is no longer in the plan.
+
+    Raises RequestError for an id that names neither a task nor records.
+    """
+    history = task_history(workspace, task_id)
+    newest_first = history.runs[::-1]
+    shown = newest_first if limit is None else newest_first[:limit]
+    strays = unknown_files(workspace.paths, TaskId(task_id))
+    reviews = workspace.store.records.reviews(TaskId(task_id))
+    listed = tuple(one for run in shown for one in (run, *reviews_about(reviews.runs, run)))
+    faults = tuple(dict.fromkeys((*history.faults, *reviews.faults)))
+    unconfirmed = tuple(dict.fromkeys((*history.unconfirmed, *reviews.unconfirmed)))
+    return RunList(listed, faults, unconfirmed, tuple(strays), len(newest_first) - len(shown))
+
+
+def task_history(workspace: Workspace, task_id: str) -> History:
+    """Return everything recorded of a task.
+
+    Raises RequestError for an id that names neither a task nor records, UnusableError without a plan.
+    """
+    if task_id_fault(task_id) is None:
+        history = workspace.store.records.history(TaskId(task_id))
+        if history != NO_HISTORY:
+            return history
+    find_task(workspace.store.plan(), task_id)
+    return NO_HISTORY
+
+
+def find_run(workspace: Workspace, history: History, task_id: str, run_id: str | None) -> Run:
+    """Return the run whose id starts with ``run_id``; without one the newest, a review if need be.
+
+    With an id, the reviews of changes are among the runs.
+
+    Raises RequestError when there is none, or more than one.
+    """
+    if run_id is None:
+        if not history.runs:
+            require_usable(TaskId(task_id), history)
+            raise RequestError(f"no runs found for {task_id}", hint=task_command("show", task_id))
+        return history.newest or history.runs[-1]
+    reviews = workspace.store.records.reviews(TaskId(task_id)).runs
+    found = [run for run in (*history.runs, *reviews) if run.id.startswith(run_id)]
+    if len(found) != 1:
+        faults = [fault for fault in history.faults if Path(fault.path).stem.startswith(run_id)]
+        if faults and not found:
+            raise UnreadableRecordError(TaskId(task_id), faults)
+        what = f"{len(found)} runs begin with" if found else "there is no run"
+        raise RequestError(
+            f"{task_id}: {what} {run_id}", hint=task_command("runs", task_id, remark="lists them")
+        )
+    return found[0]
+
+
+def log_places(workspace: Workspace, run: Run) -> dict[str, str]:
+    """Say where the saved streams of a run lie, by stream; the Go program keeps them in the record alone."""
+    places = {name: workspace.paths.log(run.task_id, run.id, name) for name in STREAMS}
+    return {name: str(path) for name, path in places.items() if path.exists()}
+
+
+class SavedOutput(NamedTuple):
+    """What is kept of one stream: so many bytes, in pieces, and how many were not kept."""
+
+    name: str
+    size: int
+    pieces: Iterator[bytes]
+    missing: int
+
+
+def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
+    """Open the saved streams of a run; where there is no log, what the record itself has of them."""
+    logs = log_places(workspace, run)
+    return [_saved_output(workspace, run, name, is_logged=name in logs) for name in STREAMS]
+
+
+def _saved_output(workspace: Workspace, run: Run, name: str, *, is_logged: bool) -> SavedOutput:
+    missing = 0 if run.not_kept is None else int(getattr(run.not_kept, name))
+    if not is_logged:
+        data = (getattr(run, name) or "").encode(errors="replace")
+        return SavedOutput(name, len(data), iter([data]), missing)
+    stream = LogReader(workspace.paths.log(run.task_id, run.id, name))
+    return SavedOutput(name, stream.size, stream.pieces(), missing)
+
+
+class FollowedOutput:
+    """What a run prints, by stream; it begins with the end of what was printed before."""
+
+    def __init__(self, workspace: Workspace, run: Run) -> None:
+        paths = workspace.paths
+        self._streams = [
+            (name, LogReader(paths.log(run.task_id, run.id, name), tail=_TAIL_BYTES)) for name in STREAMS
+        ]
+
+    def arrived(self) -> Iterator[tuple[str, bytes]]:
+        """Return what was printed since the last piece that was given; waits for nothing."""
+        for name, stream in self._streams:
+            for piece in stream.pieces():
+                yield name, piece
+
+
+def follow(workspace: Workspace, run: Run) -> Iterator[tuple[str, bytes]]:
+    """Return what a live run prints until its record is closed or nobody is left to close it."""
+    output = FollowedOutput(workspace, run)
+    over = False
+    while not over:
+        over = not is_at_work(workspace, run)
+        yield from output.arrived()
+        if not over:
+            time.sleep(LOOK_SECONDS)
+
+
+def is_at_work(workspace: Workspace, run: Run) -> bool:
+    """Whether more can come of a run: its record is open, and its agent or who runs it is there."""
+    if reread(workspace, run).status != RunStatus.RUNNING:
+        return False
+    return is_alive(run) or controller_holder(workspace.paths) is not None
+
+
+def reread(workspace: Workspace, run: Run) -> Run:
+    """Return the record as it is by now."""
+    records = workspace.store.records
+    history = (records.reviews if run.is_of_change else records.history)(run.task_id)
+    return history.find(run.id) or run
+
+
+def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:
+    """Show the text in the user's pager; False when there is none, and nothing was shown."""
+    from git_blackbird.git.core.tools import page, pager_command  # noqa: PLC0415  # only long text pays for it
+
+    pager = pager_command(workspace.repo)
+    if pager is None:
+        return False
+    page(workspace.repo, pager, pieces)
+    return True
+
+
+def show_run_diff(workspace: Workspace, run: Run, harmless: "Filter") -> int:
+    """Show what one run changed, through git's own pager; gives git's exit status.
+
+    ``harmless`` cleans it for a terminal. Raises RequestError when its snapshots are not there.
+    """
+    if run.tree_pair is None:
+        raise RequestError(f"run {run.id} has no pair of snapshots to compare")
+    return _show(workspace, run.tree_pair, harmless)
+
+
+def show_change(workspace: Workspace, history: History, task_id: str, harmless: "Filter") -> int:
+    """Show the change a decision would be about: all runs of a task since it was last approved.
+
+    Raises RequestError when there is no run with snapshots.
+    """
+    return _show_runs(workspace, history, task_id, runs_in_change(history), harmless)
+
+
+def show_since_request(workspace: Workspace, history: History, task_id: str, harmless: "Filter") -> int:
+    """Show what a task's runs changed since a person last requested changes.
+
+    Raises RequestError when no request was carried out, or when there is no run with snapshots.
+    """
+    requested = requested_change(runs_in_change(history))
+    if requested is None:
+        require_usable(TaskId(task_id), history)
+        raise RequestError(
+            f"no change request was carried out on {task_id} since it was last done",
+            hint=task_command("runs", task_id, " --diff", remark="shows its whole change"),
+        )
+    return _show_runs(workspace, history, task_id, requested.runs, harmless)
+
+
+def _show_runs(
+    workspace: Workspace, history: History, task_id: str, runs: Sequence[Run], harmless: "Filter"
+) -> int:
+    from git_blackbird.controller.runs.outside_moves import own_legs  # noqa: PLC0415  # only a diff pays for it
+    from git_blackbird.git.worktree.changes import compose_change  # noqa: PLC0415
+
+    legs = own_legs(workspace, runs)
+    if not legs:
+        require_usable(TaskId(task_id), history)
+        raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")
+    return _show(workspace, compose_change(workspace.repo, legs), harmless)
+
+
+def _show(workspace: Workspace, pair: TreePair, harmless: "Filter") -> int:
+    from git_blackbird.controller.queries.diff import page_diff  # noqa: PLC0415  # only a diff pays for it
+
+    return page_diff(workspace, pair, harmless)

@@ -1,0 +1,388 @@
+"""What readers see: where the plan stands, what runs, what is due. Takes no lock and writes nothing."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from git_blackbird.controller.core.processes import processes_at_work
+from git_blackbird.controller.core.status_sync import derive_plan
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.decisions.approval_commit import InterruptedApproval, find_interrupted_approval
+from git_blackbird.controller.queries.parent_reviews import BlockedParentView, blocked_parent_views
+from git_blackbird.git.hooks.task_commits import list_deferred
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.config.settings import ConfigProblem
+from git_blackbird.model.entities.decision import Undo
+from git_blackbird.model.entities.history import History, PendingMessages, RecordError
+from git_blackbird.model.entities.plan import Plan, Status, Task
+from git_blackbird.model.entities.provenance import UnconfirmedRecord
+from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
+from git_blackbird.model.rules.attention import (
+    PendingItem,
+    PendingKind,
+    StuckTask,
+    pending_items,
+    stuck_tasks,
+)
+from git_blackbird.model.rules.parent_reviews import is_blocked_by_review
+from git_blackbird.model.rules.pending_decisions import paused_runs
+from git_blackbird.model.rules.review_gate import skipped_children
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.unreadable import (
+    blocked_tasks,
+    full_readiness,
+    is_stopped,
+    may_start,
+    ready_tasks,
+)
+from git_blackbird.storage.locks import approval_in_progress, controller_holder
+from git_blackbird.storage.undo import load_undo
+
+CHANGE_REVIEW = "its change is to be reviewed"
+APPROVING = "approved: its change is being committed"
+
+
+class LiveRun(NamedTuple):
+    """A record that says an agent is at work, and whether its process is there."""
+
+    run: Run
+    alive: bool
+
+
+class FailedTask(NamedTuple):
+    """A failed leaf and why, as far as its last run says."""
+
+    task: Task
+    why: str | None
+
+
+class PendingReview(NamedTuple):
+    """A leaf whose change is yet to be reviewed, and the run that made it."""
+
+    task: Task
+    run: Run
+
+
+class StatusReport(NamedTuple):
+    """One screen: counts, what runs, what a person owes, what is next, and what is odd.
+
+    ``undeliverable`` is a task whose session is gone, which stops an execute; ``unfinished`` are those whose
+    work was broken off, and that come first in one.
+    ``to_review`` are runs whose change is yet to be reviewed, and that nobody reviews now. ``hints`` are
+    commands that get tasks on which wait for a skipped one. ``approving`` is a decision that is taken, and
+    whose change is being committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that
+    records stop which cannot be read, ``unreadable`` all such records. ``drift`` is what the plan says
+    and what the records say, where that differs; readers only report it.
+    """
+
+    counts: Mapping[Status, int]
+    leaves: int
+    parents: int
+    locked_by: str | None
+    running: tuple[LiveRun, ...]
+    pending: tuple[PendingItem, ...]
+    approving: PendingItem | None
+    unreviewed: tuple[BlockedParentView, ...]
+    stops_at_review: bool
+    undeliverable: TaskId | None
+    unfinished: tuple[TaskId, ...]
+    to_review: tuple[PendingReview, ...]
+    ready: tuple[Task, ...]
+    failed: tuple[FailedTask, ...]
+    stuck: tuple[StuckTask, ...]
+    stopped: Mapping[Task, tuple[RecordError, ...]]
+    blocked: Mapping[TaskId, tuple[TaskId, ...]]
+    skipped: tuple[TaskId, ...]
+    hints: tuple[str, ...]
+    drift: Mapping[TaskId, tuple[Status, Status]]
+    unreadable: tuple[RecordError, ...]
+    unconfirmed: tuple[UnconfirmedRecord, ...]
+    orphaned_decisions: tuple[Run, ...]
+    problems: tuple[ConfigProblem, ...]
+    interrupted_approval: InterruptedApproval | None
+    deferred: tuple[str, ...]
+
+
+def build_overview(workspace: Workspace, state: PlanState | None = None) -> StatusReport:
+    """Say where everything stands; the state is read where it is not given."""
+    state = state or workspace.plan_state()
+    plan, leaves = state.plan, state.plan.leaves()
+    owed = pending_items(state)
+    approving = _approving(workspace, owed)
+    waits = blocked_tasks(state)
+    holder, running = controller_holder(workspace.paths), _running(workspace, state)
+    asked = {one.task.id for one in owed}
+    return StatusReport(
+        counts=Counter(task.status for task in leaves),
+        leaves=len(leaves),
+        parents=len(plan.tasks) - len(leaves),
+        locked_by=holder,
+        running=running,
+        pending=tuple(one for one in owed if one is not approving),
+        approving=approving,
+        unreviewed=blocked_parent_views(state),
+        stops_at_review=is_blocked_by_review(state),
+        undeliverable=next((one.task.id for one in owed if _stops_execute(one)), None),
+        unfinished=tuple(_unfinished(state, () if holder is not None else running)),
+        to_review=tuple(_due_reviews(state, running)),
+        ready=ready_tasks(state),
+        failed=tuple(
+            FailedTask(task, why_failed(state.history(task.id)))
+            for task in leaves
+            if task.status == Status.FAILED and task.id not in asked | state.unreadable.keys()
+        ),
+        stuck=stuck_tasks(state),
+        stopped={plan.tasks[task_id]: faults for task_id, faults in state.unreadable.items()},
+        blocked=waits,
+        skipped=tuple(sorted({dep for deps in waits.values() for dep in deps if _is_skipped(plan, dep)})),
+        hints=_ways_out(plan, waits),
+        drift=_drift(workspace, state),
+        unreadable=(
+            *(fault for task_id in sorted(state.histories) for fault in state.histories[task_id].faults),
+            *state.saved_feedback.faults,
+        ),
+        unconfirmed=(
+            *(one for task_id in sorted(state.histories) for one in state.histories[task_id].unconfirmed),
+            *state.saved_feedback.unconfirmed,
+        ),
+        orphaned_decisions=_elsewhere(state),
+        problems=workspace.problems,
+        interrupted_approval=find_interrupted_approval(workspace),
+        deferred=list_deferred(os.fspath(workspace.paths.private)),
+    )
+
+
+def _ways_out(plan: Plan, waits: Iterable[TaskId]) -> tuple[str, ...]:
+    ways = (way for task_id in sorted(waits) for way in readiness(plan, plan.tasks[task_id]).hints)
+    return tuple(dict.fromkeys(ways))
+
+
+def _stops_execute(owed: PendingItem) -> bool:
+    """Whether a request, or half-done work, waits for a session that is gone: an execute starts nothing."""
+    is_question = owed.run is not None and owed.run.status is RunStatus.WAITING_USER
+    return owed.kind is PendingKind.NEW_SESSION and not is_question
+
+
+def _approving(workspace: Workspace, owed: Iterable[PendingItem]) -> PendingItem | None:
+    run_id = approval_in_progress(workspace.paths)
+    decisions = (one for one in owed if one.kind is PendingKind.DECISION)
+    return next((one for one in decisions if one.run_id == run_id), None)
+
+
+def why_failed(history: History) -> str | None:
+    """Say why a task's last run failed, as far as its record tells."""
+    run = history.latest
+    if run is None:
+        return None
+    return "rejected" if run.terminal_reason is TerminalReason.REJECTED else run.error
+
+
+def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
+    return tuple(
+        LiveRun(run, bool(processes_at_work(workspace.paths, run)))
+        for task_id in sorted(state.histories)
+        for run in (*state.histories[task_id].runs, *_reviewing(workspace, state.histories[task_id]))
+        if run.status == RunStatus.RUNNING
+    )
+
+
+def _to_review(history: History) -> Run | None:
+    run = history.latest
+    return run if run is not None and run.review_state is ReviewState.DUE else None
+
+
+def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
+    """Return the reviews of a change that is under review; nobody reads those of the others for it."""
+    run = history.latest
+    return workspace.store.records.reviews(run.task_id).runs if run and history.is_under_review else ()
+
+
+def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[TaskId]:
+    """Yield the tasks whose work was broken off, also those of which only recovery will record it."""
+    yield from (task.id for task, _ in paused_runs(state))
+    for run in (one.run for one in abandoned if one.run.run_type is RunType.EXECUTE):
+        if run.provider_session_ref is not None and run.task_id in state.plan.tasks:
+            yield run.task_id
+
+
+def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[PendingReview]:
+    """Yield the changes whose review is due and that nobody works on."""
+    busy = {one.run.task_id for one in running if one.alive}
+    for task in state.plan.leaves():
+        run = None if task.id in state.unreadable else _to_review(state.history(task.id))
+        if run is not None and task.id not in busy:
+            yield PendingReview(task, run)
+
+
+def _is_skipped(plan: Plan, task_id: TaskId) -> bool:
+    return plan.tasks[task_id].status == Status.SKIPPED
+
+
+def _drift(workspace: Workspace, state: PlanState) -> dict[TaskId, tuple[Status, Status]]:
+    before, after = (
+        state.plan,
+        derive_plan(state.plan, state.histories, workspace.transition(state.histories))[0],
+    )
+    return {
+        task_id: (before.tasks[task_id].status, after.tasks[task_id].status)
+        for task_id in (sorted(before.tasks) if after is not before else ())
+        if after.tasks[task_id].status != before.tasks[task_id].status
+    }
+
+
+def _elsewhere(state: PlanState) -> tuple[Run, ...]:
+    """Decisions recorded on another branch, whose task is not in this plan; they block nothing."""
+    strangers = [state.histories[key] for key in sorted(state.histories.keys() - state.plan.tasks.keys())]
+    return tuple(run for one in strangers if (run := one.latest) is not None and run.is_pending)
+
+
+NONE_STOPPED: frozenset[TaskId] = frozenset()
+
+
+def label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> str:
+    """Return the word that says how a task stands, as the Go program's list has it.
+
+    ``stopped`` are ready tasks that may not start: see ``stopped_tasks``.
+    """
+    if task.status in {Status.TODO, Status.BLOCKED}:
+        is_startable = is_ready(plan, task) and task.id not in stopped
+        return "READY" if is_startable else _waiting_label(plan, task)
+    return task.status.value.upper()
+
+
+def stopped_tasks(workspace: Workspace, plan: Plan) -> frozenset[TaskId]:
+    """Return the ready tasks that an unusable record stops, theirs or one of what they build on.
+
+    Only the records that this depends on are read.
+    """
+    records = workspace.store.records
+
+    @cache
+    def is_usable(task_id: TaskId) -> bool:
+        return not records.history(task_id).faults
+
+    return frozenset(
+        task.id
+        for task in plan.leaves()
+        if is_ready(plan, task)
+        and not all(
+            is_usable(below.id) for name in (task.id, *task.deps) for below in subtree(plan, plan.tasks[name])
+        )
+    )
+
+
+def stopped_in(state: PlanState) -> frozenset[TaskId]:
+    """Return what ``stopped_tasks`` does where all records have been read."""
+    if not state.unreadable:
+        return NONE_STOPPED
+    ready = (task for task in state.plan.leaves() if is_ready(state.plan, task))
+    return frozenset(task.id for task in ready if is_stopped(state, task))
+
+
+def _waiting_label(plan: Plan, task: Task) -> str:
+    return "TODO" if task.children and not unmet_deps(plan, task) else "BLOCKED"
+
+
+class Filter(NamedTuple):
+    """Which tasks ``list`` shows; ``text`` is to be in the id or title, in any letter case."""
+
+    everything: bool = False
+    only_ready: bool = False
+    only_blocked: bool = False
+    status: Status | None = None
+    text: str = ""
+    stopped: frozenset[TaskId] = NONE_STOPPED
+
+    def admits(self, plan: Plan, task: Task) -> bool:
+        """Whether the list shows this task."""
+        if self.text and self.text.casefold() not in f"{task.id} {task.title}".casefold():
+            return False
+        if self.status is not None:
+            return task.status == self.status
+        if self.only_ready:
+            return label(plan, task, self.stopped) == "READY"
+        if self.only_blocked:
+            return task.is_leaf and label(plan, task, self.stopped) == "BLOCKED"
+        return self.everything or (task.is_leaf and not task.is_over)
+
+
+def list_tasks(plan: Plan, wanted: Filter) -> list[Task]:
+    """Return the tasks of a list, in plan order."""
+    return [task for _, task in plan.walk() if wanted.admits(plan, task)]
+
+
+def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
+    """Return the tasks of a tree with their depth; parents of what is shown are shown too."""
+    rows = list(plan.walk())
+    shown = {task.id for _, task in rows if wanted.admits(plan, task)}
+    for _, task in reversed(rows):
+        if task.parent is not None and task.id in shown:
+            shown.add(task.parent)
+    return rows if len(shown) == len(rows) else [(depth, task) for depth, task in rows if task.id in shown]
+
+
+class TaskView(NamedTuple):
+    """One task with everything that follows for it.
+
+    ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
+    how a parent waits for its review, ``to_review`` the run whose change is yet to be reviewed,
+    ``unreadable`` what cannot be read of all that is recorded of it, ``unconfirmed`` what counts for nothing,
+    ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back.
+    """
+
+    task: Task
+    label: str
+    readiness: Readiness
+    dependents: tuple[Task, ...]
+    deps: tuple[Task, ...]
+    history: History
+    pending: PendingItem | None
+    words: PendingMessages
+    unreviewed: BlockedParentView | None = None
+    to_review: Run | None = None
+    unreadable: tuple[RecordError, ...] = ()
+    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+    skipped: tuple[TaskId, ...] = ()
+    undo: Undo | None = None
+
+
+def view_task(workspace: Workspace, task_id: str) -> TaskView:
+    """Show one task: why it is or is not ready, and what it is still owed.
+
+    Raises RequestError for an unknown id.
+    """
+    state = workspace.plan_state_of(task_id)
+    task = find_task(state.plan, task_id)
+    view = view_in(state, task, pending_items(state), blocked_parent_views(state))
+    path = str(workspace.paths.feedback_file(task.id))
+    saved = state.saved_feedback
+    return view._replace(
+        unreadable=(*view.unreadable, *(one for one in saved.faults if one.path == path)),
+        unconfirmed=(*view.unconfirmed, *(one for one in saved.unconfirmed if one.path == path)),
+        undo=None if view.history.newest is None else load_undo(workspace.paths, view.history.newest),
+    )
+
+
+def view_in(
+    state: PlanState, task: Task, owed: Iterable[PendingItem], unreviewed: Iterable[BlockedParentView]
+) -> TaskView:
+    """Show one task out of what was read already; ``owed`` and ``unreviewed`` are those of all tasks."""
+    plan, history = state.plan, state.history(task.id)
+    return TaskView(
+        task,
+        label(plan, task) if not is_ready(plan, task) or may_start(state, task) else "BLOCKED",
+        full_readiness(state, task),
+        dependents(plan, task.id),
+        tuple(plan.tasks[dep] for dep in task.deps),
+        history,
+        next((one for one in owed if one.task.id == task.id), None),
+        state.pending_messages(task.id),
+        next((one for one in unreviewed if one.task.id == task.id), None),
+        _to_review(history),
+        history.faults,
+        history.unconfirmed,
+        skipped_children(plan.tasks, task),
+    )

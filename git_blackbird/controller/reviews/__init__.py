@@ -1,0 +1,1 @@
+"""Reviews of a change and of a parent."""

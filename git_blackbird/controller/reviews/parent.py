@@ -1,0 +1,238 @@
+"""One review of a parent: a reviewer that changes nothing, held to a schema (spec 0, spec 3, DESIGN.md 8)."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from git_blackbird.agents.process.launch import ProcessResult
+from git_blackbird.controller.core.blocking import run_in_thread
+from git_blackbird.controller.core.feedback_sync import sync_feedback_files
+from git_blackbird.controller.core.git_access import snapshot
+from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.decisions.checkpoint import change_of
+from git_blackbird.controller.reviews.reviewer import (
+    ReviewerRequest,
+    classify_answer,
+    run_reviewer,
+    verify_unchanged,
+)
+from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
+from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
+from git_blackbird.controller.runs.finish import completion_fields
+from git_blackbird.controller.runs.plan_guard import check_plan
+from git_blackbird.errors import RequestError
+from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.messages.incoming.review_answer import parse_review_answer
+from git_blackbird.messages.incoming.review_schema import build_review_schema
+from git_blackbird.messages.outgoing.review_context import (
+    ComposedChange,
+    ReviewedChild,
+    build_review_context,
+    render_review_prompt,
+)
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.parent_verdict import Verdict, completion_signature
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.rules.review_gate import (
+    is_complete,
+    latest_verdict,
+    skipped_children,
+    why_incomplete,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.events import Level, Notice, RunEnded
+from git_blackbird.storage.store import Transaction
+
+
+@dataclass(frozen=True)
+class ParentReviewRequest:
+    """A parent to review, what its reviewer gets, and the state of its children.
+
+    ``judged`` are the children that are not skipped.
+    """
+
+    parent: Task
+    context: dict[str, Any]
+    signature: str
+    judged: tuple[TaskId, ...]
+
+
+def order_review(
+    workspace: Workspace, state: PlanState, parent: Task, *, fault: str | None = None, top: str | None = None
+) -> ParentReviewRequest:
+    """Order a review; ``fault`` is what was wrong with the answer of the reviewer before.
+
+    ``top`` is the top of the worktree, for a reviewer that does not work there. Raises RequestError when not
+    every child is done or skipped.
+    """
+    tasks = state.plan.tasks
+    require_children_done(tasks, parent)
+    skipped = [tasks[child] for child in skipped_children(tasks, parent)]
+    judged = _judged(tasks, parent).children
+    children = [_reviewed(workspace, state, tasks[child], top) for child in judged]
+    context = build_review_context(parent, children, fault, skipped)
+    return ParentReviewRequest(parent, context, completion_signature(parent, tasks), judged)
+
+
+def require_children_done(tasks: Mapping[TaskId, Task], parent: Task) -> None:
+    """Refuse a task that cannot be reviewed as a parent. Raises RequestError."""
+    if not is_complete(tasks, parent):
+        raise RequestError(
+            f"{parent.id} cannot be reviewed: {why_incomplete(tasks, parent)}"
+            if parent.children
+            else f"{parent.id} has no children; only parents are reviewed"
+        )
+
+
+def _judged(tasks: Mapping[TaskId, Task], parent: Task) -> Task:
+    """Return a parent with those children alone that a verdict can be about: nobody works on skipped ones."""
+    skipped = skipped_children(tasks, parent)
+    return replace(parent, children=tuple(child for child in parent.children if child not in skipped))
+
+
+def _reviewed(workspace: Workspace, state: PlanState, child: Task, top: str | None) -> ReviewedChild:
+    history = state.history(child.id)
+    if child.children:
+        return ReviewedChild(child, latest_verdict(history), top)
+    run = history.latest or history.newest
+    worked = [one for one in history.own if one.tree_pair is not None]
+    if run is None or len(worked) < 2:
+        return ReviewedChild(child, run, top)
+    # Also those before an approval: the parent is judged by all that was done for it.
+    pair, summary = change_of(workspace, state, run, history.own)
+    return ReviewedChild(child, run, top, ComposedChange(pair, summary, len(worked)))
+
+
+async def run_review(context: RunContext, order: ParentReviewRequest, force_stop: asyncio.Event) -> Run:
+    """Carry out one review from its snapshot to its closed record, which is returned.
+
+    Cancelling it stops the reviewer and closes the record as failed. Raises SaveError, SnapshotError,
+    AgentUnavailableError or RequestError with nothing left running.
+    """
+    base = await run_in_thread(lambda: snapshot(context.workspace))
+    initial_run = open_run(context, order.parent.id, base.tree).with_fields(
+        RunFields(
+            run_type=RunType.REVIEW,
+            context=order.context,
+            parent_review_completion_signature=order.signature,
+        )
+    )
+    request = ReviewerRequest(
+        initial_run,
+        order.parent.title,
+        render_review_prompt(order.context),
+        build_review_schema(order.judged),
+        _referenced_records(order.context),
+    )
+    run, ended = await run_reviewer(
+        context, request, lambda run: _save(context.workspace, order, run), force_stop
+    )
+    head_tree = await run_in_thread(lambda: verify_unchanged(context, run))
+    closed = close_review(context.workspace, run, ended, head_tree)
+    for change in closed.plan_changes:
+        text = f"the plan changed during the review: {change}"
+        context.ui.notify(Notice(Level.INFO, text, task_id=closed.task_id))
+    for change in closed.config_changes:
+        text = f"the configuration changed during the review: {change}"
+        context.ui.notify(Notice(Level.WARNING, text, task_id=closed.task_id))
+    context.ui.notify(RunEnded(closed, order.parent.title, ended.duration_seconds))
+    return closed
+
+
+def _referenced_records(context: dict[str, Any]) -> tuple[str, ...]:
+    """Name the records that the reviewer gets: the first reference of each child that has one."""
+    children = context["parentReview"]["children"]
+    return tuple(name for child in children for name in child.get("artifactRefs", ())[:1])
+
+
+def _save(workspace: Workspace, order: ParentReviewRequest, run: Run) -> None:
+    """Write the record, then the plan, under one lock, if the children are still as they were."""
+    if run.base_tree is not None:
+        save_run_ref(workspace.repo, run.id, run.base_tree, run.base_tree)
+    remember_config(workspace)
+    with workspace.transaction() as transaction:
+        if present_signature(transaction.plan(), order.parent) != order.signature:
+            raise StaleReviewError(f"the children of {order.parent.id} have changed meanwhile")
+        transaction.save_run(run)
+        save_statuses(workspace, transaction)
+        transaction.begin_watch(run)
+        transaction.backup_plan()
+
+
+class StaleReviewError(RequestError):
+    """Someone changed the children between the choice of a review and its start."""
+
+
+def present_signature(plan: Plan, parent: Task) -> str | None:
+    """Name the state of a parent's children now; None when there is nothing to review any more."""
+    task = plan.tasks.get(parent.id)
+    if task is None or not is_complete(plan.tasks, task):
+        return None
+    return completion_signature(task, plan.tasks)
+
+
+def close_review(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str | None) -> Run:
+    """Save the review, then its feedback, then the plan (spec 1, in this order).
+
+    ``head_tree`` is the worktree after a review in it, where the reviewer should have written nothing. A
+    verdict on children that have changed meanwhile is kept and counts for nothing. Raises SaveError.
+    """
+    config = check_config(workspace)
+    with workspace.transaction() as transaction:
+        check = check_plan(transaction, run.id)
+        transaction.drop_plan_backup()
+        tasks = transaction.plan().tasks
+        parent = tasks.get(run.task_id)
+        outcome, verdict = classify_answer(ended, lambda text: _read_verdict(text, tasks, parent))
+        now = workspace.environment.timestamp()
+        ending = completion_fields(ended, outcome, now)
+        has_written = head_tree is not None and head_tree != run.base_tree
+        written = ("the worktree changed during the review",) if has_written else ()
+        fields = RunFields(
+            notes=(*ending.notes, *written, *((check.warning,) if check.warning else ())),
+            plan_changes=check.changes,
+            config_changes=config.changes,
+            head_tree=head_tree or run.base_tree,
+        )
+        closed = run.with_fields(ending).with_fields(_verdict_fields(verdict)).with_fields(fields)
+        moved = parent is None or present_signature(transaction.plan(), parent) != (
+            run.parent_review_completion_signature
+        )
+        if verdict is not None and moved:
+            closed = closed.superseded(now, SUPERSEDED_BY_PLAN)
+        transaction.move_obstacles(closed)
+        transaction.save_run(closed)
+        if verdict is not None and not moved:
+            _overtake_verdicts(transaction, closed, now)
+        sync_feedback_files(transaction)
+        save_statuses(workspace, transaction)
+    cut_logs(workspace, closed)
+    forget_config(workspace)
+    return closed
+
+
+def _read_verdict(text: str, tasks: Mapping[TaskId, Task], parent: Task | None) -> Verdict:
+    if parent is None:
+        raise ValueError("the parent is no longer in the plan")
+    return parse_review_answer(text, _judged(tasks, parent))
+
+
+def _verdict_fields(verdict: Verdict | None) -> RunFields:
+    if verdict is None:
+        return RunFields()
+    return RunFields(
+        parent_review_passed=verdict.passed,
+        parent_review_resume_task_ids=verdict.resume_task_ids,
+        parent_review_feedback=verdict.feedback or None,
+        parent_review_results={str(child): result for child, result in verdict.results.items()},
+    )
+
+
+def _overtake_verdicts(transaction: Transaction, closed: Run, now: str) -> None:
+    """Let a new verdict be the only one that counts."""
+    for run in transaction.history(closed.task_id).reviews:
+        if run.id != closed.id and run.status is not RunStatus.RUNNING:
+            transaction.save_run(run.superseded(now, closed.id))

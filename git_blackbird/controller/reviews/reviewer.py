@@ -1,0 +1,165 @@
+"""Sending a reviewer to look at work: it is to write nothing, and keeps no session (DESIGN.md 7 and 8)."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.protocol import JsonObject, RunRequest
+from git_blackbird.controller.core.blocking import run_in_thread
+from git_blackbird.controller.core.git_access import snapshot
+from git_blackbird.controller.runs.agent_process import (
+    RunContext,
+    WorkingDir,
+    record_then_start,
+    scratch_dir,
+    spawn_agent,
+    supervise_agent,
+)
+from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
+from git_blackbird.git.worktree.checkout import checkout_tree
+from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.git.worktree.snapshot import SnapshotError
+from git_blackbird.model.entities.agent_io import AgentResult
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.run import (
+    SUPERSEDED_BY_UNAVAILABLE,
+    Run,
+    RunFields,
+    RunStatus,
+    TerminalReason,
+)
+from git_blackbird.model.views.events import Level, Notice, RunStarted
+from git_blackbird.storage.files import load_inside
+
+T = TypeVar("T")
+
+_CHECKOUT = "review"
+_CUT_OFF = {
+    ExitCause.WALL_LIMIT: "the review took too long",
+    ExitCause.IDLE_LIMIT: "the reviewer printed nothing for too long",
+    ExitCause.INTERRUPTED: "the review was interrupted",
+}
+
+
+@dataclass(frozen=True)
+class ReviewerRequest:
+    """The start of a reviewer: its initial record, and what it gets.
+
+    ``records`` are files of the state folder that it is told of, for one that works in a copy.
+    """
+
+    initial_run: Run
+    title: str
+    prompt: str
+    schema: JsonObject | None = None
+    records: tuple[str, ...] = ()
+    wall_seconds: float | None = None
+
+
+async def run_reviewer(
+    context: RunContext, request: ReviewerRequest, save: Callable[[Run], None], force_stop: asyncio.Event
+) -> tuple[Run, ProcessResult]:
+    """Let a reviewer work from the gate to its end; ``save`` keeps its record before it begins.
+
+    Cancelling it stops the reviewer, and gives its end all the same. Raises what ``save`` does, SaveError,
+    AgentUnavailableError or UnusableError with nothing left running.
+    """
+    with scratch_dir(context.workspace.paths, request.initial_run.id) as folder:
+        cwd = await run_in_thread(lambda: _place(context, request, folder))
+        post = WorkingDir(cwd, folder)
+        assignment = _assign(request, post)
+        child = spawn_agent(context, assignment, post)
+        run = request.initial_run.with_fields(RunFields(pid=child.pid, process_identity=child.identity))
+        started = RunStarted(run.task_id, request.title, run.id, run.provider, None, child.pid, run.run_type)
+        record_then_start(child, lambda: save(run), lambda: context.ui.notify(started))
+        ended = await supervise_agent(
+            context, assignment, child, force_stop, wall_seconds=request.wall_seconds
+        )
+        return run, _without_place(ended, cwd)
+
+
+def _without_place(ended: ProcessResult, cwd: Path) -> ProcessResult:
+    """Name files as they are named in the worktree, wherever the reviewer looked at them."""
+    text = ended.reading.final_text.replace(f"{cwd}/", "")
+    return replace(ended, reading=replace(ended.reading, final_text=text))
+
+
+def _assign(request: ReviewerRequest, post: WorkingDir) -> RunRequest:
+    return RunRequest(
+        task_id=request.initial_run.task_id,
+        run_id=request.initial_run.id,
+        session=None,
+        prompt=request.prompt,
+        context=request.initial_run.context,
+        folder=str(post.cwd),
+        schema=request.schema,
+        read_only=True,
+        scratch=str(post.folder),
+    )
+
+
+def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
+    """Return where the reviewer works: the worktree if it can be kept from writing, else a copy of it."""
+    workspace, tree = context.workspace, request.initial_run.base_tree
+    if context.agent.abilities.read_only or tree is None:
+        return workspace.repo.top
+    checkout = folder / _CHECKOUT
+    checkout.mkdir()
+    seconds = workspace.settings.number("snapshot.timeoutSeconds")
+    checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
+    for name in request.records:
+        with suppress(OSError):  # it is gone, or is none of this worktree
+            data = load_inside(workspace.paths.state_root, workspace.paths.state_root / name)
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            (checkout / name).write_bytes(data)
+    return checkout
+
+
+def classify_answer(ended: ProcessResult, parse: Callable[[str], T]) -> tuple[RunOutcome, T | None]:
+    """Say what a reviewer's end means. Only an answer that ``parse`` can read is one; nothing else passes.
+
+    ``parse`` raises ValueError for any other.
+    """
+    reading = ended.reading
+    if ended.cause is not ExitCause.EXITED:
+        return RunOutcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=_CUT_OFF[ended.cause]), None
+    if reading.refusal is not None:
+        return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE), None
+    if not reading.succeeded or reading.is_cut:
+        return RunOutcome(RunStatus.FAILED, error=_why_no_answer(reading)), None
+    try:
+        return RunOutcome(RunStatus.SUCCESS), parse(reading.final_text)
+    except ValueError as error:
+        return RunOutcome(RunStatus.FAILED, error=str(error)), None
+
+
+def _why_no_answer(reading: AgentResult) -> str | None:
+    """Say why there is no answer to be read, where the end of the agent does not say it."""
+    if reading.questions:
+        return f"the reviewer asked a question instead of giving a verdict: {reading.questions[0].prompt}"
+    return "the reviewer's answer is too long" if reading.succeeded else None
+
+
+def verify_unchanged(context: RunContext, run: Run) -> str | None:
+    """Return the tree that the worktree is after a review in it, and say so where it changed.
+
+    None for a reviewer that worked elsewhere, and where it cannot be known.
+    """
+    if not context.agent.abilities.read_only:
+        return None
+    try:
+        tree = snapshot(context.workspace, since=run.base_tree).tree
+    except SnapshotError as error:
+        text = f"what the reviewer of {run.task_id} changed is not known: {error.message}"
+        context.ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+        return None
+    if tree != run.base_tree:
+        save_run_ref(context.workspace.repo, run.id, run.base_tree or tree, tree)
+        text = f"the worktree changed while {run.task_id} was reviewed"
+        hint = task_command("runs", run.task_id, f" {run.id} --diff")
+        context.ui.notify(Notice(Level.WARNING, text, hint, run.task_id))
+    return tree

@@ -1,0 +1,1 @@
+"""One run, from its first snapshot to its closed record."""

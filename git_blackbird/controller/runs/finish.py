@@ -1,0 +1,325 @@
+"""Closing a run's record: how it ended, what it changed, what is due next."""
+
+from dataclasses import dataclass
+
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.logs import TAIL_BYTES
+from git_blackbird.agents.protocol import Capabilities
+from git_blackbird.controller.core.git_access import snapshot, submodules
+from git_blackbird.controller.core.record_watch import found_notices
+from git_blackbird.controller.core.status_sync import save_status
+from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.runs.agent_process import cut_logs
+from git_blackbird.controller.runs.commit_tracking import list_tracked
+from git_blackbird.controller.runs.config_guard import ConfigCheck, check_config, forget_config
+from git_blackbird.controller.runs.instructions import Instruction
+from git_blackbird.controller.runs.no_change import changed_nothing
+from git_blackbird.controller.runs.outside_moves import OwnChange, own_change
+from git_blackbird.controller.runs.plan_guard import check_plan
+from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.commit.head_moves import log_size
+from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.changes import summarize
+from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.git.worktree.submodules import submodule_changes
+from git_blackbird.model.base.ids import session_fault
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
+from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.run import (
+    SUPERSEDED_BY_LOST_SESSION,
+    SUPERSEDED_BY_UNAVAILABLE,
+    ReviewState,
+    Run,
+    RunFields,
+    RunStatus,
+    TerminalReason,
+    TruncatedBytes,
+)
+from git_blackbird.model.views.events import Level, Notice
+
+LIMIT_REASONS = {
+    ExitCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
+    ExitCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
+    ExitCause.INTERRUPTED: TerminalReason.INTERRUPTED,
+}
+# How often a snapshot is taken once more since HEAD was moved meanwhile.
+_TRIES = 3
+_GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """How an agent ended, and whether its end is a checkpoint."""
+
+    abilities: Capabilities
+    ended: ProcessResult
+    order: Instruction
+    gated: bool
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """What a run's end means: its status, why, and whether it counts at all."""
+
+    status: RunStatus
+    reason: TerminalReason | None = None
+    overtaken_by: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a run left: whether the worktree is another, and whether its model was at work at all."""
+
+    changed: bool
+    worked: bool
+
+
+def classify_outcome(closing: RunEnd, traces: Effects) -> RunOutcome:
+    """Say what an end means. Unknown is never success; a refusal is never charged to the task."""
+    ended, reading = closing.ended, closing.ended.reading
+    if ended.cause in LIMIT_REASONS:
+        return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause])
+    if reading.refusal is not None:
+        return _judge_refusal(reading, traces)
+    if reading.questions:
+        return RunOutcome(RunStatus.WAITING_USER)
+    if reading.succeeded and reading.blocked and not traces.changed:
+        return RunOutcome(RunStatus.FAILED, error=f"nothing was changed: {reading.blocked}")
+    return RunOutcome(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
+
+
+def _judge_refusal(reading: AgentResult, traces: Effects) -> RunOutcome:
+    if reading.refusal is AgentFailure.SESSION_UNKNOWN:
+        return RunOutcome(RunStatus.FAILED, TerminalReason.SESSION_LOST, SUPERSEDED_BY_LOST_SESSION)
+    if traces.worked and reading.session is not None:
+        return RunOutcome(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
+    return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE)
+
+
+def close_run(workspace: Workspace, ui: UserInterface, run: Run, closing: RunEnd) -> Run:
+    """Take the head snapshot, write the record, derive the status.
+
+    A summary that fails never blocks: the record says that it is minimal. Raises SaveError.
+    """
+    try:
+        trees = snapshot_and_summarize(workspace, ui, run)
+    except GitStoppedError as error:
+        trees = RunFields(head_tree=None, review_summary=Summary(minimal=error.message))
+    summarized, usage = run.with_fields(trees), closing.ended.reading.usage
+    changed = summarized.head_tree is None or summarized.head_tree != summarized.base_tree
+    changed = changed or bool(summarized.review_summary and summarized.review_summary.submodules)
+    asked_model = usage is not None and usage.output_tokens > 0
+    outcome = classify_outcome(closing, Effects(changed, worked=changed or asked_model))
+    now = workspace.environment.timestamp()
+    no_change = outcome.status is RunStatus.SUCCESS and changed_nothing(workspace, summarized)
+    told = RunFields(
+        provider_session_ref=session_to_resume(run, closing.ended.reading),
+        questions=closing.ended.reading.questions if outcome.status is RunStatus.WAITING_USER else (),
+        no_change=no_change or None,
+    )
+    fields = completion_fields(closing.ended, outcome, now).with_fields(told).with_fields(trees)
+    if no_change and not workspace.settings.flag("execution.acceptNoChange"):
+        # There is nothing to review, and whether the task is done nobody else can say.
+        fields = fields.awaiting_decision(now)
+    elif outcome.status is RunStatus.SUCCESS and workspace.reviews_changes:
+        # Whoever ends the reviews says what is to be decided.
+        due = RunFields(review_state=ReviewState.DUE, decision_required=closing.gated or None)
+        fields = fields.with_fields(due)
+    elif closing.gated and outcome.status in _GATED and outcome.overtaken_by is None:
+        fields = fields.awaiting_decision(now)
+    return save_finished_run(workspace, ui, run, fields)
+
+
+def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> RunFields:
+    """Return what the record of any run says of how it ended."""
+    reading = ended.reading
+    is_told = ended.cause is not ExitCause.EXITED or outcome.status is RunStatus.SUCCESS
+    fields = RunFields(
+        completed_at=now,
+        status=outcome.status,
+        exit_code=ended.exit_code,
+        stdout=ended.stdout_tail or None,
+        stderr=ended.stderr_tail or None,
+        error=outcome.error or (None if is_told else _error(ended)),
+        terminal_reason=outcome.reason,
+        way_out=reading.refusal_hint,
+        result=reading.final_text or None,
+        usage=reading.usage,
+        cost_usd=reading.cost_usd,
+        raw_totals=reading.raw_totals or None,
+        not_kept=not_kept(ended.stdout_dropped, ended.stderr_dropped),
+        tail_of=tail_of(ended.stdout_bytes, ended.stderr_bytes),
+        notes=(*reading.notes, *_leftovers(ended)),
+    )
+    return fields if outcome.overtaken_by is None else fields.superseded(now, outcome.overtaken_by)
+
+
+def not_kept(stdout: int, stderr: int) -> TruncatedBytes | None:
+    """Say how many bytes of each stream its log does not have; None where it has all."""
+    return TruncatedBytes(stdout=stdout, stderr=stderr) if stdout or stderr else None
+
+
+def tail_of(stdout: int, stderr: int) -> TruncatedBytes | None:
+    """Say how much was printed of which the record has only the end; None where it has all."""
+    return not_kept(stdout if stdout > TAIL_BYTES else 0, stderr if stderr > TAIL_BYTES else 0)
+
+
+def session_to_resume(run: Run, reading: AgentResult) -> str | None:
+    """Return the conversation that can be continued: one the agent has confirmed, or had before this run."""
+    named = reading.session
+    if named and session_fault(named) is None:
+        return named
+    return run.provider_session_ref if run.resumes else None
+
+
+def _error(ended: ProcessResult) -> str | None:
+    if ended.reading.error:
+        return ended.reading.error
+    if ended.exit_code is None or ended.exit_code == 0:
+        return None
+    if ended.exit_code < 0:
+        return f"signal: {-ended.exit_code}"
+    return f"exit status {ended.exit_code}"
+
+
+def _leftovers(ended: ProcessResult) -> tuple[str, ...]:
+    if not ended.leftovers_stopped:
+        return ()
+    return (f"{ended.leftovers_stopped} process(es) the agent left behind were stopped",)
+
+
+def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) -> RunFields:
+    """Take the head snapshot and compare; return the record's fields about the change.
+
+    What others committed meanwhile is no part of it. Without a snapshot the summary is minimal. Raises
+    GitStoppedError where a person did not wait for it.
+    """
+    fields = RunFields(head_tree=None)
+    try:
+        fields = RunFields(head_tree=None, end_commit=head(workspace.repo).commit)
+        after, log_end = _last_snapshot(workspace, run)
+        fields = fields.with_fields(RunFields(head_tree=after.tree))
+        if run.base_tree is None:
+            return _summarized(fields, Summary(minimal="the snapshot from before the run is missing"))
+        own = _own_change(workspace, ui, run, TreePair(run.base_tree, after.tree), log_end)
+        save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
+        inside = submodule_changes(workspace.repo, own.pair, run.base_submodules or {}, submodules(workspace))
+        beside = Summary(left_out=after.left_out, outside=own.outside, submodules=inside)
+        summary = summarize(workspace.repo, own.pair).with_fields(beside)
+        return _summarized(fields.with_fields(RunFields(base_tree=own.pair.base)), summary)
+    except GitStoppedError:
+        raise
+    except BlackbirdError as error:
+        _warn(ui, run, f"no summary of run {run.id}: {error.message}")
+        return _summarized(fields, Summary(minimal=error.message))
+
+
+def _summarized(fields: RunFields, summary: Summary) -> RunFields:
+    return fields.with_fields(RunFields(review_summary=summary))
+
+
+def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:
+    """Take the head snapshot; gives the size of git's log of HEAD as well, which says what is in it."""
+    for _ in range(_TRIES):
+        size = log_size(workspace.repo)
+        after = snapshot(workspace, since=run.base_tree)
+        if log_size(workspace.repo) == size:
+            break
+    return after, size
+
+
+def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: TreePair, log_end: int) -> OwnChange:
+    """Return the run's own change; where the moves of HEAD are unknown, warn and return all of it."""
+    try:
+        return own_change(workspace, run, pair, log_end)
+    except GitStoppedError:
+        raise
+    except (UnusableError, OSError) as error:
+        why = error.message if isinstance(error, UnusableError) else error.strerror
+        text = f"what you committed during run {run.id} is part of its change: the moves of HEAD are unknown"
+        _warn(ui, run, f"{text}: {why}")
+        return OwnChange(pair)
+
+
+def _warn(ui: UserInterface, run: Run, text: str) -> None:
+    ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+
+
+def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields: RunFields) -> Run:
+    """Save a closed record, then the plan, under one lock; what others wrote on it meanwhile stays.
+
+    The record names the commits that were made in the run.
+    """
+    commits = list_tracked(workspace, ui, run)
+    config = check_config(workspace)
+    if config.is_loosened and not run.is_review:
+        fields = _due_in_any_case(fields)
+    with workspace.transaction() as transaction:
+        replaced = transaction.move_obstacles(run)
+        check = check_plan(transaction, run.id)
+        stored = transaction.history(run.task_id).find(run.id) or run
+        ours = RunFields(
+            notes=(*fields.notes, *((check.warning,) if check.warning else ())),
+            plan_changes=check.changes,
+            config_changes=config.changes,
+            commits=commits,
+        )
+        closed = run.with_fields(fields).with_fields(ours)
+        if stored.superseded_at is not None:
+            closed = _overtaken_meanwhile(closed, stored)
+        transaction.save_run(closed)
+        unconfirmed = found_notices(workspace, transaction.end_watch(), run.task_id)
+        if unconfirmed:
+            closed = closed.with_fields(RunFields(notes=(*closed.notes, *(one.text for one in unconfirmed))))
+            transaction.save_run(closed)
+        # The plan is what it must be, and no agent is at work that could break it.
+        transaction.drop_plan_backup()
+        save_status(workspace, transaction, run.task_id)
+    forget_config(workspace)
+    cut_logs(workspace, closed)
+    for folder, aside in replaced:
+        _warn(ui, run, f"{folder} was replaced during the run: what is there now is kept as {aside.name}")
+    for notice in unconfirmed:
+        ui.notify(notice)
+    if check.warning:
+        _warn(ui, run, check.warning)
+    for change in check.changes:
+        _warn(ui, run, f"the plan changed during the run: {change}")
+    tell_config_changes(ui, closed, config)
+    return closed
+
+
+def tell_config_changes(ui: UserInterface, run: Run, check: ConfigCheck) -> None:
+    """Name what became another of the configuration."""
+    for change in check.changes:
+        text = f"the configuration changed during the run: {change}"
+        ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+
+
+def _due_in_any_case(fields: RunFields) -> RunFields:
+    """Add what makes a decision due though none would be: a stop may be what was switched off.
+
+    A run that is not over, or is to be reviewed first, hands this on to what follows it.
+    """
+    if fields.superseded_at is not None:
+        return fields
+    if fields.status in _GATED and fields.review_state is None:
+        return fields.awaiting_decision(fields.completed_at)
+    return fields.with_fields(RunFields(decision_required=True))
+
+
+def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
+    """Keep that a person set the task's status while the agent worked: then nothing is asked of this run."""
+    return closed.with_fields(
+        RunFields(
+            superseded_at=stored.superseded_at,
+            superseded_by=stored.superseded_by,
+            decision_required=None,
+            decision_state=None,
+            decision_requested_at=None,
+        )
+    )

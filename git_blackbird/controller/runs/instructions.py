@@ -1,0 +1,142 @@
+"""The instructions that start or resume an agent on a task."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.controller.core.project_overview import load_project_overview
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.messages.incoming.questions import questions_of
+from git_blackbird.messages.outgoing.context import (
+    build_context,
+    with_answers,
+    with_changed_files,
+    with_feedback,
+    with_review_feedback,
+)
+from git_blackbird.messages.outgoing.prompts import (
+    CONTINUE_TEXT,
+    join_messages,
+    render_answers,
+    render_change_request,
+    render_earlier_requests,
+    render_prompt,
+    render_review_feedback,
+)
+from git_blackbird.model.entities.agent_io import Answer
+from git_blackbird.model.entities.change import Summary
+from git_blackbird.model.entities.history import PendingMessages
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.rules.state import PlanState
+
+_OF_ONE_RUN = frozenset(
+    {"questions", "answers", "feedback", "parentReviewFeedback", "changedFiles", "changedFilesTotal"}
+)
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One start or resume: the task, the run whose session is resumed, and the message.
+
+    ``prompt`` is for agents that read prose, ``context`` for those that read JSON. ``message`` and
+    ``answers`` are what a person adds with this run; the record keeps them until the task is done.
+    """
+
+    task: Task
+    context: dict[str, Any]
+    prompt: str
+    resumes: Run | None = None
+    message: str | None = None
+    answers: tuple[Answer, ...] = ()
+    gated: bool = False
+
+    def with_message(self, message: str) -> "Instruction":
+        """Return the instruction with a person's message after its own."""
+        context = with_feedback(self.context, (*filter(None, [self.context.get("feedback")]), message))
+        return replace(self, context=context, prompt=join_messages(self.prompt, message), message=message)
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A task to start again in a new session, with a person's message."""
+
+    task: Task
+    message: str | None
+
+
+def order_start(workspace: Workspace, state: PlanState, task: Task, message: str | None) -> Instruction:
+    """Start a new session with every pending message of the task."""
+    owed = _with_message(state.pending_messages(task.id), message)
+    project = load_project_overview(workspace)
+    context = _with_pending(build_context(state.plan, task, None if project is None else project.text), owed)
+    return Instruction(task, context, render_prompt(context), message=message)
+
+
+def order_continue(run: Run, task: Task, owed: PendingMessages, message: str | None) -> Instruction:
+    """Resume a session with a person's message, with review feedback, or with the fixed text."""
+    text = message or ("" if owed.review else CONTINUE_TEXT)
+    prompt = join_messages(text, _earlier(owed, message))
+    return _resumed(run, task, _with_message(owed, message), prompt, message)
+
+
+def order_answers(run: Run, task: Task, owed: PendingMessages, answers: tuple[Answer, ...]) -> Instruction:
+    """Resume a session with the answers to its questions."""
+    asked = questions_of(run)
+    answered = owed._replace(questions=(*owed.questions, *asked), answers=(*owed.answers, *answers))
+    prompt = join_messages(render_answers(asked, answers), _earlier(owed._replace(answers=()), None))
+    return replace(_resumed(run, task, answered, prompt, None), answers=answers)
+
+
+def order_changes(
+    run: Run, task: Task, owed: PendingMessages, message: str | None, change: Summary | None
+) -> Instruction:
+    """Resume a session with the change request on ``run``."""
+    request = run.decision_feedback or ""
+    current = join_messages(request, message) if message else request
+    request_text = render_change_request(current, change)
+    earlier = _earlier(owed, request)
+    prompt = join_messages(request_text, earlier) if earlier else request_text
+    order = _resumed(run, task, _with_message(owed, message), prompt, message)
+    return replace(order, context=with_changed_files(order.context, change))
+
+
+def _resumed(run: Run, task: Task, owed: PendingMessages, prompt: str, message: str | None) -> Instruction:
+    fresh = {name: value for name, value in run.context.items() if name not in _OF_ONE_RUN}
+    gated = run.decision_required is True
+    return Instruction(task, _with_pending(fresh, owed), prompt, run, message, gated=gated)
+
+
+def _with_message(owed: PendingMessages, message: str | None) -> PendingMessages:
+    if not message or message in owed.texts:
+        return owed
+    return owed._replace(texts=(*owed.texts, message))
+
+
+def _with_pending(context: dict[str, Any], owed: PendingMessages) -> dict[str, Any]:
+    result = with_review_feedback(with_feedback(context, owed.texts), owed.review)
+    return with_answers(result, owed.questions, owed.answers) if owed.answers else result
+
+
+def _earlier(owed: PendingMessages, said_now: str | None) -> str:
+    """Repeat earlier requests and answers: the agent may never have got them."""
+    texts = [text for text in owed.texts if text != said_now]
+    answers = render_answers(owed.questions, owed.answers) if owed.answers else ""
+    review = render_review_feedback(owed.review) if owed.review else ""
+    return join_messages(review, render_earlier_requests(texts), answers).strip("\n")
+
+
+def recorded_assignment(workspace: Workspace, run: Run) -> RunRequest:
+    """Return a recorded run's request again, with the totals of the run that it resumed."""
+    resumed = workspace.store.records.history(run.task_id).find(run.resumes) if run.resumes else None
+    return RunRequest(
+        task_id=run.task_id,
+        run_id=run.id,
+        session=run.provider_session_ref,
+        prompt=run.prompt or "",
+        context=run.context,
+        resume=run.resumes is not None,
+        previous_totals={} if resumed is None else resumed.raw_totals or {},
+        # Where it worked then: the worktree may have been moved since.
+        folder=run.repo_root or str(workspace.repo.top),
+    )

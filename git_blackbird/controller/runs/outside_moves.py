@@ -1,0 +1,155 @@
+"""Taking out of a run's change what HEAD gained meanwhile by commits that are not the run's (DESIGN.md 5)."""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.commit.head_moves import Carrier, moves_of_others
+from git_blackbird.git.core.git_trace import drop_trace, shorten_trace, start_trace
+from git_blackbird.git.core.repository import head
+from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, TreePair
+from git_blackbird.model.entities.head_moves import HeadMove, LogSpan, Mover
+from git_blackbird.model.entities.run import Run
+from git_blackbird.storage.paths import HIDDEN
+
+_LOOK_SECONDS = 2.0
+_MAX_PATHS = 100
+
+
+class OwnChange(NamedTuple):
+    """A run's trees less what others committed, and what these moves of HEAD were."""
+
+    pair: TreePair
+    outside: tuple[OutsideMove, ...] = ()
+
+
+def trace_git(workspace: Workspace) -> Mapping[str, str]:
+    """Let the agent's git commands tell when they work; gives the variables for that, if it can be."""
+    try:
+        return start_trace(workspace.repo)
+    except (OSError, UnusableError):
+        # Whose a commit was is then said to be unknown.
+        return {}
+
+
+def forget_trace(workspace: Workspace) -> None:
+    """Remove what the agent's git commands told, once the record is closed."""
+    with contextlib.suppress(OSError):
+        drop_trace(workspace.repo)
+
+
+async def keep_trace_short(workspace: Workspace) -> None:
+    """Keep what the agent's git commands tell from growing, until this is cancelled."""
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        with contextlib.suppress(OSError):
+            shorten_trace(workspace.repo)
+
+
+def own_change(workspace: Workspace, run: Run, pair: TreePair, log_end: int) -> OwnChange:
+    """Take out of the trees of a run what moves of HEAD that are not the run's brought.
+
+    ``log_end`` is the size of git's log of HEAD when the later tree was taken. Raises UnusableError, OSError.
+    """
+    span = LogSpan(run.head_log, log_end, run.head_commit)
+    others = moves_of_others(workspace.repo, run.id, span)
+    if not others:
+        return OwnChange(pair)
+    carrier = Carrier(workspace.repo, HIDDEN)
+    base = pair.base
+    for move, mover in others:
+        if mover is Mover.OTHER:
+            base = carrier.carry(base, pair.head, move)
+    own = TreePair(base, pair.head)
+    left = carrier.changed_paths(*own)
+    outside = tuple(_outside(carrier, move, mover, left) for move, mover in others[-MAX_OUTSIDE:])
+    return OwnChange(own, outside)
+
+
+def _outside(carrier: Carrier, move: HeadMove, mover: Mover, left: frozenset[bytes]) -> OutsideMove:
+    both = sorted(carrier.changed_by(move.old, move.new) & left)
+    return OutsideMove(
+        old=move.old,
+        new=move.new,
+        text=move.message,
+        paths=tuple(path.decode(errors="replace") for path in both[:_MAX_PATHS]),
+        in_change=mover is Mover.UNKNOWN,
+    )
+
+
+def own_legs(workspace: Workspace, runs: Sequence[Run]) -> list[TreePair]:
+    """Return the trees of a task's runs with what others committed later, during or between the next runs.
+
+    Only at paths that a run touched, so that composing them leaves out what came from elsewhere.
+    Raises UnusableError.
+    """
+    closed = [run for run in runs if run.tree_pair is not None]
+    moves = [[*_moves_before(before, run), *_moves_in(run)] for before, run in itertools.pairwise(closed)]
+    if not any(moves):
+        return [run.tree_pair for run in closed if run.tree_pair is not None]
+    carrier = Carrier(workspace.repo, HIDDEN)
+    return [_carried(carrier, run, moves[place:]) for place, run in enumerate(closed)]
+
+
+def _carried(carrier: Carrier, run: Run, later: Iterable[Iterable[HeadMove]]) -> TreePair:
+    assert run.tree_pair is not None  # noqa: S101  # only such runs are given
+    pair = run.tree_pair
+    for move in (move for moves in later for move in moves):
+        pair = carrier.carry_into(pair, move)
+    return pair
+
+
+def _moves_before(before: Run, run: Run) -> Iterator[HeadMove]:
+    if before.end_commit and run.head_commit and before.end_commit != run.head_commit:
+        yield HeadMove(before.end_commit, run.head_commit, "", 0, 0)
+
+
+def _moves_in(run: Run) -> Iterator[HeadMove]:
+    outside = () if run.review_summary is None else run.review_summary.outside
+    yield from (HeadMove(one.old, one.new, one.text, 0, 0) for one in outside if not one.in_change)
+
+
+def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, str]:
+    """Name the paths that others' commits changed during the runs or since, each with the newest commit.
+
+    Raises UnusableError.
+    """
+    moves = [move for run in runs for move in _moves_in(run)]
+    moves += [move for before, run in itertools.pairwise(runs) for move in _moves_before(before, run)]
+    now, last = head(workspace.repo).commit, runs[-1].end_commit if runs else None
+    if now is not None and last not in {None, now}:
+        moves.append(HeadMove(last, now, "", 0, 0))
+    if not moves:
+        return {}
+    carrier = Carrier(workspace.repo, HIDDEN)
+    return {path: move.new for move in moves for path in carrier.changed_by(move.old, move.new)}
+
+
+def without_paths(workspace: Workspace, pair: TreePair, paths: Iterable[bytes]) -> TreePair:
+    """Return a change less what it does at these paths. Raises UnusableError."""
+    return Carrier(workspace.repo, HIDDEN).without(pair, paths)
+
+
+def joined_outside(runs: Iterable[Run]) -> tuple[OutsideMove, ...]:
+    """Return the moves of others during several runs, oldest first."""
+    moves = [move for run in runs if run.review_summary is not None for move in run.review_summary.outside]
+    return tuple(moves[-MAX_OUTSIDE:])
+
+
+def joined_submodules(runs: Iterable[Run]) -> tuple[SubmoduleChange, ...]:
+    """Return what several runs did to submodules, each once."""
+    joined: dict[str, SubmoduleChange] = {}
+    for change in (
+        change for run in runs if run.review_summary is not None for change in run.review_summary.submodules
+    ):
+        known = joined.get(change.path, change)
+        joined[change.path] = SubmoduleChange(
+            path=change.path,
+            commits=change.commits or known.commits,
+            content=change.content or known.content,
+        )
+    return tuple(joined[path] for path in sorted(joined))

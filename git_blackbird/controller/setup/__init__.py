@@ -1,0 +1,1 @@
+"""The hook, the demo, and taking the program out of a repository."""

@@ -1,0 +1,1 @@
+"""Creating and undoing commits."""

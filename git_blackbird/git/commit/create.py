@@ -1,0 +1,210 @@
+"""Create the commit of a change with git itself, and update the user's index (DESIGN.md 10)."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.commit.plan import CommitPlan, tree_of
+from git_blackbird.git.core.process import Completed, operands, revisions, run_for_user, run_git
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import TreeEntry, TreeStore
+from git_blackbird.git.worktree.index import (
+    IndexState,
+    private_index,
+    read_index_state,
+    replace_index,
+    writing,
+)
+from git_blackbird.git.worktree.private_objects import publish
+
+MAX_WORDS_LINES = 20
+MAX_OUTPUT_LINES = 200
+# Git exits with 128 when the identity, the signature or the repository is at fault.
+_REFUSED_BY_HOOK = 1
+_TAKEN_BACK = "blackbird: take back a commit made beside another"
+_SUMMARY = re.compile(rb"\[[^\n]* ([0-9a-f]{4,40})\] ")
+# Titles may begin with `#`, and the message is UTF-8 whatever encoding the user's commits have.
+_COMMIT = (
+    # The file system monitor does not cover the private index.
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "i18n.commitEncoding=UTF-8",
+    "commit",
+    "--cleanup=whitespace",
+)
+
+
+class CommitRefusedError(UnusableError):
+    """Git, a hook or the signing program refused the commit; ``words`` is their error output."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.words = words
+
+
+class HookRefusedError(CommitRefusedError):
+    """A user's hook refused the commit; ``output`` holds more lines of its output than ``words``."""
+
+    def __init__(self, words: str, output: str) -> None:
+        super().__init__(words)
+        self.output = output
+
+
+class IndexUpdateError(UnusableError):
+    """The user's index could not be updated for a commit without changing other entries."""
+
+
+@dataclass(frozen=True)
+class CreatedCommit:
+    """A new commit, its tree, the number of paths it changes, and the paths that differ from the plan.
+
+    Hooks may have changed what was committed.
+    """
+
+    oid: str
+    tree: str
+    paths: int
+    differs: tuple[str, ...] = ()
+
+
+def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedCommit:
+    """Commit ``plan`` with ``git commit``, with the user's hooks, identity and signing.
+
+    Hooks see a private index; the user's index and worktree are not touched. Raises CommitRefusedError; a
+    commit can exist then only if git was killed after making it.
+    """
+    with private_index(repo, "commit") as index:
+        variables = {"GIT_INDEX_FILE": os.fspath(index)}
+        _bring_to(repo, index, plan.tree)
+        with writing(repo.common_dir / "objects"):
+            publish(repo, (entry.oid for entry in plan.edits.values() if entry is not None))
+        text = index.with_name("message")
+        with writing(text):
+            text.write_text(message, encoding="utf-8")
+        options = () if _is_found(repo) else repo.git_options
+        command = [*options, *_COMMIT, f"--file={text}"]
+        done = run_for_user(command, cwd=repo.top, environ={**repo.git_environ, **variables})
+    summary = _SUMMARY.match(done.out)
+    if done.code == _REFUSED_BY_HOOK:
+        raise HookRefusedError(error_output(done), error_output(done, MAX_OUTPUT_LINES))
+    if done.code != 0 or summary is None:
+        raise CommitRefusedError(error_output(done))
+    oid = repo.git("rev-parse", "--verify", *revisions(summary[1].decode())).out.decode().strip()
+    _require_parent(repo, plan, oid)
+    return inspect_commit(repo, plan, oid)
+
+
+def inspect_commit(repo: Repository, plan: CommitPlan, oid: str) -> CreatedCommit:
+    """Compare the commit ``oid`` with its ``plan``."""
+    tree = tree_of(repo, oid)
+    trees = TreeStore(repo)
+    paths = sum(1 for _ in trees.changed_paths(plan.base_tree, tree))
+    differing = sorted(trees.changed_paths(plan.tree, tree))
+    return CreatedCommit(oid, tree, paths, tuple(path.decode(errors="replace") for path in differing))
+
+
+def _bring_to(repo: Repository, index: Path, tree: str) -> None:
+    """Set a copy of the user's index to ``tree``.
+
+    Entries that are equal stay, so that hooks do not miss files outside a sparse checkout, and git need not
+    read unchanged files again. Raises CommitRefusedError if the index cannot hold the tree, as with names
+    that differ in case only.
+    """
+    trees = TreeStore(repo)
+    staged = read_index_state(repo, index)
+    if staged.tree is None:
+        raise CommitRefusedError("the index is in conflict")
+    other = {*trees.changed_paths(staged.tree, tree), *staged.intended}
+    _set_entries(repo, index, {path: trees.entry(tree, path) for path in sorted(other)})
+    written = repo.git("write-tree", variables={"GIT_INDEX_FILE": os.fspath(index)})
+    if written.out.decode().strip() != tree:
+        raise CommitRefusedError("the index cannot hold the files of HEAD and those of the change")
+
+
+def _set_entries(repo: Repository, index: Path, entries: Mapping[bytes, TreeEntry | None]) -> None:
+    """Set entries of an index file, or remove those that are None; a file replaces what is in its place."""
+    gone = [b"0 %s\t%s\0" % (b"0" * 40, path) for path, entry in entries.items() if entry is None]
+    there = [
+        b"%o %s\t%s\0" % (entry.mode, entry.oid.encode(), path)
+        for path, entry in entries.items()
+        if entry is not None
+    ]
+    variables = {"GIT_INDEX_FILE": os.fspath(index)}
+    repo.git("update-index", "-z", "--index-info", stdin=b"".join([*gone, *there]), variables=variables)
+
+
+def _is_found(repo: Repository) -> bool:
+    """Whether git finds the repository without help, so that hooks get the environment they are used to."""
+    questions = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel")
+    found = run_git(questions, cwd=repo.top, environ=repo.git_environ, check=False)
+    return found.out == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
+
+
+def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
+    """Undo a commit whose parent is not the expected one: it would revert the commits in between.
+
+    Git itself refuses if HEAD moves while it works; this covers the instant before.
+    """
+    parents = repo.git("rev-list", "--parents", "--max-count=1", *revisions(oid)).out.decode().split()[1:]
+    if parents == ([] if plan.head.commit is None else [plan.head.commit]):
+        return
+    repo.git("update-ref", "-m", _TAKEN_BACK, *operands("HEAD", parents[0], oid))
+    raise CommitRefusedError("someone else committed here at the same moment")
+
+
+def error_output(done: Completed, max_lines: int = MAX_WORDS_LINES) -> str:
+    """Return the end of the output of git and the hooks, or the name of the program that ran them."""
+    lines = (done.err + done.out).decode(errors="replace").strip().splitlines()
+    if done.code < 0:
+        lines.append(f"git was ended by signal {-done.code}")
+    if not lines:
+        return f"a hook, or git itself, ended with status {done.code} and said nothing"
+    left_out = len(lines) - max_lines
+    return "\n".join([f"({left_out} lines before)", *lines[left_out:]] if left_out > 0 else lines)
+
+
+def update_index(repo: Repository, before: str, after: str) -> None:
+    """Update the user's index from the tree ``before`` to the tree ``after``, path by path.
+
+    Only entries equal to ``before`` change: what the user staged stays, as do all other entries and flags.
+    Raises IndexLockedError, GitError, or IndexUpdateError if other entries would change; the index is
+    untouched then.
+    """
+    replace_index(repo, lambda index: _moved(repo, index, before, after))
+
+
+def _moved(repo: Repository, index: Path, before: str, after: str) -> bool:
+    """Update the entries of a copy of the index; return whether any changed."""
+    trees = TreeStore(repo)
+    paths = sorted(trees.changed_paths(before, after))
+    staged = read_index_state(repo, index)
+    moves = {
+        path: trees.entry(after, path)
+        for path in paths
+        if path not in staged.unmerged and staged.entries.get(path) == trees.entry(before, path)
+    }
+    if not moves:
+        return False
+    _set_entries(repo, index, moves)
+    _require_only(moves, staged, read_index_state(repo, index))
+    # As git does after a commit of some paths: unchanged files need not be read again.
+    variables = {"GIT_INDEX_FILE": os.fspath(index)}
+    repo.git("update-index", "-q", "--refresh", check=False, variables=variables)
+    return True
+
+
+def _require_only(moves: Mapping[bytes, TreeEntry | None], before: IndexState, after: IndexState) -> None:
+    """Raise IndexUpdateError if an unrelated entry or flag changed."""
+    for one, other in (
+        (before.entries, after.entries),
+        (before.intended, after.intended),
+        (before.tags, after.tags),
+    ):
+        strangers = {path for path, _ in one.items() ^ other.items()} - moves.keys()
+        if strangers:
+            names = ", ".join(sorted(path.decode(errors="replace") for path in strangers))
+            raise IndexUpdateError(f"the index cannot hold {names} beside the change")

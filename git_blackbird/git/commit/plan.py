@@ -1,0 +1,202 @@
+"""Plan the commit of exactly one change, and find what prevents it (DESIGN.md 10)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from git_blackbird.git.core.process import revisions
+from git_blackbird.git.core.repository import Head, Repository, head
+from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
+from git_blackbird.git.worktree.index import IndexState, private_index, read_index_state
+from git_blackbird.git.worktree.log import find_commit
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.entities.change import TreePair
+
+
+class _Operation(NamedTuple):
+    """An unfinished git operation, such as a merge, and the command that ends it."""
+
+    description: str
+    hint: str
+
+
+def _stepwise(*verbs: str) -> _Operation:
+    named = " or ".join(verb if verb != "am" else "`git am`" for verb in verbs)
+    commands = (f"`git {verb} --continue` or `git {verb} --abort`" for verb in verbs)
+    return _Operation(f"a {named} is in progress", f"finish or abort it first ({', '.join(commands)})")
+
+
+_UNDER_WAY = {
+    "MERGE_HEAD": _stepwise("merge"),
+    "rebase-merge": _stepwise("rebase"),
+    "rebase-apply": _stepwise("rebase", "am"),
+    "CHERRY_PICK_HEAD": _stepwise("cherry-pick"),
+    "REVERT_HEAD": _stepwise("revert"),
+    "sequencer": _stepwise("cherry-pick", "revert"),
+    "BISECT_LOG": _Operation("a bisect is in progress", "end it first (`git bisect reset`)"),
+    "SQUASH_MSG": _Operation("a squash merge waits for its commit", "commit it first (`git commit`)"),
+    "MERGE_MSG": _Operation("a prepared message waits for its commit", "commit it first (`git commit`)"),
+}
+_RESOLVE = "resolve what is in conflict first (`git status` names it)"
+_CLEAR_FLAGS = "clear these flags with the commands above first"
+_MOVED_ON = "HEAD has changed this file since the change began"
+_IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
+
+
+@dataclass(frozen=True)
+class CommitPlan:
+    """A commit that would bring a change into HEAD and nothing else.
+
+    ``base_tree`` is the tree of HEAD, ``tree`` that of the commit, ``edits`` the paths still to be committed,
+    without those that HEAD has already. With ``obstacles`` the commit must not be made; ``way`` is a hint how
+    to remove them, None if they are edits of the user. ``has_moved_on``: HEAD has a version of its own at one
+    of the paths, so that no commit can hold exactly the change any more.
+    """
+
+    head: Head
+    base_tree: str
+    tree: str
+    edits: Mapping[bytes, TreeEntry | None]
+    obstacles: tuple[str, ...] = ()
+    way: str | None = None
+    has_moved_on: bool = False
+
+
+def plan_commit(repo: Repository, pair: TreePair, worktree: str, began: str | None = None) -> CommitPlan:
+    """Plan a commit of the change ``pair``; writes only objects.
+
+    ``worktree`` is a fresh snapshot, ``began`` the commit at HEAD when work on the change began. Raises
+    UnusableError if the repository cannot be read.
+    """
+    at = head(repo)
+    trees = TreeStore(repo)
+    base_tree = trees.save({}) if at.commit is None else tree_of(repo, at.commit)
+    with private_index(repo, "plan") as index:
+        staged = read_index_state(repo, index)
+    began_tree = None if began is None or find_commit(repo, began) is None else tree_of(repo, began)
+    planning = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree)
+    operation = _under_way(repo)
+    reasons, hint = (
+        ((operation.description,), operation.hint) if operation else ((), planning.obstacle_path())
+    )
+    return CommitPlan(
+        at,
+        base_tree,
+        planning.tree,
+        planning.edits,
+        (*reasons, *planning.obstacles()),
+        hint,
+        planning.has_moved_on(),
+    )
+
+
+def tree_of(repo: Repository, commit: str) -> str:
+    """Return the tree of a commit. Raises GitError."""
+    return repo.git("rev-parse", "--verify", *revisions(f"{commit}^{{tree}}")).out.decode().strip()
+
+
+def _under_way(repo: Repository) -> _Operation | None:
+    # One operation can leave several traces; the first match is the most specific.
+    return next((operation for name, operation in _UNDER_WAY.items() if (repo.git_dir / name).exists()), None)
+
+
+@dataclass(frozen=True)
+class CommitBuilder:
+    """Compare HEAD, the index and the worktree with the change, path by path."""
+
+    trees: TreeStore
+    pair: TreePair
+    base_tree: str
+    worktree: str
+    staged: IndexState
+    began_tree: str | None
+
+    @cached_property
+    def edits(self) -> Mapping[bytes, TreeEntry | None]:
+        """The change without what HEAD has already."""
+        after = {
+            path: self.after(path)
+            for path in sorted(self.trees.changed_paths(self.pair.base, self.pair.head))
+        }
+        return {path: entry for path, entry in after.items() if self.now(path) != entry}
+
+    @cached_property
+    def tree(self) -> str:
+        """The tree of HEAD with the change applied."""
+        return self.trees.edited(self.base_tree, self.edits)
+
+    def after(self, path: bytes) -> TreeEntry | None:
+        """Return the entry that the change leaves at ``path``."""
+        return self.trees.entry(self.pair.head, path)
+
+    def now(self, path: bytes) -> TreeEntry | None:
+        """Return the entry of HEAD at ``path``."""
+        return self.trees.entry(self.base_tree, path)
+
+    def obstacles(self) -> Iterator[str]:
+        """List each path at which committing would touch someone else's work, with the reason."""
+        yield from (_flag_text(path, "it is in conflict") for path in self.staged.unmerged)
+        found = {path: reason for path in self.edits if (reason := self.obstacle(path)) is not None}
+        found |= dict.fromkeys(self.displaced(self.base_tree), _IN_THE_WAY.format("HEAD"))
+        if self.staged.tree is not None:
+            with_intended = self.trees.edited(self.staged.tree, self.staged.intended)
+            displaced = self.displaced(with_intended)
+            found = dict.fromkeys(displaced, _IN_THE_WAY.format("the index")) | found
+        yield from (_flag_text(path, found[path]) for path in sorted(found))
+
+    def obstacle_path(self) -> str | None:
+        """Return a hint for obstacles that committing or unstaging does not remove."""
+        if self.staged.unmerged:
+            return _RESOLVE
+        marked = [path for path in self.edits if (why := self.kept_back(path)) and self.obstacle(path) == why]
+        return _CLEAR_FLAGS if marked and len(marked) == len(list(self.obstacles())) else None
+
+    def kept_back(self, path: bytes) -> str | None:
+        """Return the index flags that make git ignore changes at this path."""
+        return _index_flags(path, self.staged.tags.get(path, b""))
+
+    def has_moved_on(self) -> bool:
+        """Whether HEAD has a version of its own at a path of the change."""
+        return any(self.obstacle(path) == _MOVED_ON for path in self.edits)
+
+    def moved_on(self, path: bytes) -> bool:
+        """Whether HEAD changed at this path since the change began."""
+        return self.began_tree is not None and self.trees.entry(self.began_tree, path) != self.now(path)
+
+    def obstacle(self, path: bytes) -> str | None:
+        """Return why this path cannot be committed, or None."""
+        before, now, after = self.trees.entry(self.pair.base, path), self.now(path), self.after(path)
+        if any(entry is not None and entry.mode == SUBMODULE for entry in (before, now, after)):
+            return "it is or was a separate repository"
+        if now != before:
+            return _MOVED_ON if self.moved_on(path) else "this file had uncommitted edits, or HEAD has moved"
+        in_index = self.staged.entries.get(path)
+        if in_index not in {now, after}:
+            return "other content is staged for it"
+        if in_index != after and (kept_back := self.kept_back(path)):
+            return kept_back
+        if self.trees.entry(self.worktree, path) != after:
+            return "it was edited after the run, by hand or by another task"
+        return None
+
+    def displaced(self, tree: str) -> set[bytes]:
+        """Return the paths lost to a file that replaces a folder or lies below a replaced file."""
+        touched = set(self.trees.changed_paths(tree, self.trees.edited(tree, self.edits)))
+        return touched - self.edits.keys()
+
+
+def _index_flags(path: bytes, tag: bytes) -> str | None:
+    """Describe the flags that make git ignore a file's changes, and the command that clears them."""
+    # A sparse checkout sets the same flag as `git update-index --skip-worktree`.
+    marks = {"skip-worktree": tag.upper() == b"S", "assume-unchanged": tag.islower()}
+    found = [mark for mark, is_set in marks.items() if is_set]
+    if not found:
+        return None
+    name = shell_word(path.decode(errors="replace"))
+    command = " && ".join(f"git update-index --no-{mark} {name}" for mark in found)
+    return f"it is marked as {' and '.join(found)}; to clear that: {command}"
+
+
+def _flag_text(path: bytes, reason: str) -> str:
+    return f"{path.decode(errors='replace')}: {reason}"

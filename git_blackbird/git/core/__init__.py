@@ -1,0 +1,1 @@
+"""The repository, running git, references, trees and git's configuration."""

@@ -1,0 +1,145 @@
+"""Read and write ``git config blackbird.*`` in all its layers (DESIGN.md 11)."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple, cast
+
+from git_blackbird.git.core.process import GitError, operands, run_git
+from git_blackbird.git.core.repository import Repository
+
+Scope = Literal["system", "global", "local", "worktree", "command"]
+
+_SECTION = "blackbird."
+_PAGER_IN_USE = "GIT_PAGER_IN_USE"
+_NO_SUCH_KEY = 1
+
+
+class GitSetting(NamedTuple):
+    """One value from git; ``key`` is in lower case without ``blackbird.``, and ``file`` is its source."""
+
+    key: str
+    value: str
+    scope: Scope
+
+
+def read_settings(repo: Repository) -> tuple[GitSetting, ...]:
+    """Return every value under ``blackbird.`` in git's order: the last one of a key is effective.
+
+    Raises GitError if a configuration file cannot be read.
+    """
+    done = repo.git("config", "-z", "--show-scope", "--get-regexp", r"^blackbird\.", check=False)
+    if done.code == _NO_SUCH_KEY:
+        return ()
+    if done.code != 0:
+        raise GitError(("config",), done.code, done.err)
+    fields = done.out.decode(errors="replace").split("\0")[:-1]
+    return tuple(_parse_setting(scope, item) for scope, item in zip(fields[::2], fields[1::2], strict=True))
+
+
+def _parse_setting(scope: str, item: str) -> GitSetting:
+    """Parse one ``key LF value``; a key without a value means true, as in git."""
+    key, separator, value = item.partition("\n")
+    name = key.lower().removeprefix(_SECTION)
+    return GitSetting(name, value if separator else "true", cast("Scope", scope))
+
+
+def write_setting(repo: Repository, key: str, value: str, scope: Literal["local", "global"]) -> None:
+    """Set ``blackbird.KEY`` for this repository or for the user, keeping an existing spelling.
+
+    Raises GitError.
+    """
+    spelled = [*_spellings(repo, key, scope), _SECTION + key][0]
+    repo.git("config", f"--{scope}", "--replace-all", *operands(spelled, value))
+
+
+def unset_setting(repo: Repository, key: str, scope: Literal["local", "global"]) -> bool:
+    """Remove ``blackbird.KEY`` in any spelling; return whether it was set there."""
+    spellings = _spellings(repo, key, scope)
+    for spelled in spellings:
+        repo.git("config", f"--{scope}", "--unset-all", *operands(spelled))
+    return bool(spellings)
+
+
+def _spellings(repo: Repository, key: str, scope: str) -> list[str]:
+    """Return the spellings of a key in a file, last first: its middle part is case-sensitive."""
+    name = (_SECTION + key).lower()
+    return list(dict.fromkeys(key for key in reversed(_keys_in(repo, scope)) if key.lower() == name))
+
+
+def files_of_settings(repo: Repository) -> tuple[Path, ...]:
+    """List git's configuration files with their includes, and the places where git looks for more.
+
+    Raises GitError if a configuration file cannot be read.
+    """
+    done = repo.git("config", "--list", "--name-only", "--show-origin", "-z")
+    origins = dict.fromkeys(done.out.split(b"\0")[:-1:2])
+    files = [origin.removeprefix(b"file:") for origin in origins if origin.startswith(b"file:")]
+    named = (repo.top / os.fsdecode(file) for file in files)
+    return tuple(dict.fromkeys((*_places(repo), *named)))
+
+
+def _places(repo: Repository) -> Iterator[Path]:
+    """Return the places where git looks for files that may not exist yet; only git has the system's path."""
+    yield repo.common_dir / "config"
+    yield repo.git_dir / "config.worktree"
+    home, elsewhere = repo.environ.get("HOME"), repo.environ.get("GIT_CONFIG_GLOBAL")
+    if elsewhere is not None:
+        yield repo.top / elsewhere
+    elif home:
+        yield Path(home) / ".gitconfig"
+        yield Path(repo.environ.get("XDG_CONFIG_HOME") or Path(home) / ".config") / "git" / "config"
+
+
+def list_own_keys(repo: Repository) -> tuple[str, ...]:
+    """List every ``blackbird.`` key in this repository's own configuration files."""
+    found = [key for scope in _own_scopes(repo) for key in _keys_in(repo, scope)]
+    return tuple(dict.fromkeys(found))
+
+
+def remove_own_sections(repo: Repository) -> None:
+    """Remove the section ``blackbird`` from this repository's own configuration files.
+
+    Raises GitError.
+    """
+    for scope in _own_scopes(repo):
+        sections = dict.fromkeys(key.rpartition(".")[0] for key in _keys_in(repo, scope))
+        for section in sections:
+            repo.git("config", f"--{scope}", "--remove-section", *operands(section))
+
+
+def _own_scopes(repo: Repository) -> tuple[str, ...]:
+    """Return the scopes to search; a worktree has its own file only if the repository enables that."""
+    asked = ("config", "--local", "--type=bool", "--get", "extensions.worktreeConfig")
+    has_own = repo.git(*asked, check=False).out.strip() == b"true"
+    return ("local", "worktree") if has_own else ("local",)
+
+
+def _keys_in(repo: Repository, scope: str) -> list[str]:
+    done = repo.git("config", f"--{scope}", "-z", "--name-only", "--get-regexp", r"^blackbird\.", check=False)
+    if done.code not in (0, _NO_SUCH_KEY):
+        raise GitError(("config",), done.code, done.err)
+    return done.out.decode(errors="surrogateescape").split("\0")[:-1]
+
+
+def git_identity(repo: Repository) -> str:
+    """Return name and address of a commit made now, or "" if git has none."""
+    done = repo.git("var", "GIT_COMMITTER_IDENT", check=False)
+    if done.code != 0:
+        return ""
+    name, _, _ = done.out.decode(errors="replace").strip().rsplit(" ", 2)
+    return name
+
+
+def color_wanted(cwd: Path, environ: Mapping[str, str], *, is_tty: bool) -> bool:
+    """Whether to colour output: ``color.blackbird``, else ``color.ui``, else on a terminal.
+
+    A pager started by git counts as a terminal, unless ``color.pager`` is off.
+    """
+    if environ.get(_PAGER_IN_USE):
+        asked: tuple[str, ...] = ("config", "--type=bool", "--get", "color.pager")
+        if run_git(asked, cwd=cwd, environ=environ, check=False).out.strip() == b"false":
+            environ = {name: value for name, value in environ.items() if name != _PAGER_IN_USE}
+    asked = ("config", "--get-colorbool", "color.blackbird", "true" if is_tty else "false")
+    done = run_git(asked, cwd=cwd, environ=environ, check=False)
+    return done.out.strip() == b"true"

@@ -1,0 +1,383 @@
+"""Run the git program: bytes in, bytes out, with a time limit and a fixed environment."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from git_blackbird import trace
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.foreground import ALONG
+from git_blackbird.model.base.system_errors import is_exhausted, refusal_hint
+
+LOCAL_VARIABLES = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+"""The output of ``git rev-parse --local-env-vars``: variables that tie a process to one repository."""
+
+# Untranslated messages to parse, no lock for a mere refresh, and no prompt on a terminal.
+_ALWAYS = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+
+# Polling interval for a process whose pipes stay open, which only a grandchild can cause.
+_LOOK_SECONDS = 0.1
+_CHUNK = 64 * 1024
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Completed(NamedTuple):
+    """The result of a process, its output, and whether Ctrl+C was pressed for it meanwhile."""
+
+    code: int
+    out: bytes
+    err: bytes
+    interrupted: bool = False
+
+
+class GitError(UnusableError):
+    """Git refused or failed; ``message`` is git's own error message if there is one."""
+
+    def __init__(
+        self, command: Sequence[str], code: int, stderr: bytes, *, message: str | None = None
+    ) -> None:
+        self.command = tuple(command)
+        self.code = code
+        self.stderr = stderr
+        super().__init__(message or _first_words(stderr) or f"git {_verb(command)} ended with status {code}")
+
+
+class GitTimeoutError(GitError):
+    """Git exceeded its time limit and was killed with its process group."""
+
+
+def revisions(*names: str) -> tuple[str, ...]:
+    """Return arguments for object names, none of which git can take for an option.
+
+    Everything read from a file reaches git's command line through this function or ``operands``, or else
+    through standard input.
+    """
+    return "--end-of-options", *names
+
+
+def operands(*names: str) -> tuple[str, ...]:
+    """Return arguments for paths, keys and values that git cannot take for options or revisions."""
+    return "--", *names
+
+
+def name_lines(names: Iterable[str]) -> bytes:
+    """Return object names for git's standard input, one a line.
+
+    Raises UnusableError for a name that git could take for an option or for several names.
+    """
+    listed = tuple(names)
+    for name in listed:
+        if name.startswith("-") or not name.isprintable():
+            raise UnusableError(f"{name!a} is not the name of a git object")
+    return "".join(f"{name}\n" for name in listed).encode(errors="surrogateescape")
+
+
+def without_git_env(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return ``environ`` without the variables that tie a process to one repository."""
+    return {name: value for name, value in environ.items() if name not in LOCAL_VARIABLES}
+
+
+def run_git(
+    args: Sequence[str],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    stdin: bytes | None = None,
+    timeout: float | None = None,
+    check: bool = True,
+) -> Completed:
+    """Run ``git ARGS`` in ``cwd`` and wait for at most ``timeout`` seconds.
+
+    Git runs in its own process group, so that its filters and hooks are killed with it at the time limit; a
+    grandchild that keeps the pipes open after git ended is not waited for. Raises GitTimeoutError, GitError
+    for a status other than 0 if ``check``, and UnusableError if git cannot be started.
+    """
+    began = time.monotonic()
+    deadline = None if timeout is None else began + timeout
+    with _started(args, cwd, environ, has_input=stdin is not None) as process:
+        _feed(process, stdin)
+        done = _wait(process, deadline)
+    code = "still running" if done is None else done.code
+    trace.event("exit", process.pid, code, time.monotonic() - began, ("git", *args))
+    if done is None:
+        message = f"git {_verb(args)} was still running after {timeout:g} s"
+        raise GitTimeoutError(args, -signal.SIGKILL, b"", message=message)
+    if check and done.code != 0:
+        raise GitError(args, done.code, done.err)
+    return done
+
+
+def run_for_user(args: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> Completed:
+    """Run ``git ARGS`` as if the user had typed it, for commands that run hooks or signing programs.
+
+    See ``run_user_program``.
+    """
+    # The git of the user's PATH is the one that must do the work.
+    return run_user_program(("git", *args), cwd=cwd, environ=environ)
+
+
+class InheritedFds(NamedTuple):
+    """The standard input of a program, and the descriptors it inherits."""
+
+    stdin: bytes | None = None
+    descriptors: tuple[int, ...] = ()
+
+
+_NOTHING = InheritedFds()
+
+
+def run_user_program(
+    command: Sequence[str], *, cwd: Path, environ: Mapping[str, str], kept: InheritedFds = _NOTHING
+) -> Completed:
+    """Run a program that runs the user's own programs and that outlives this process if that is killed.
+
+    It stays in this process group, so that they can ask on the terminal, unless the screen has it. There is
+    no time limit. Ctrl+C is left to the program, and SIGTERM or SIGHUP are passed on. Raises UnusableError if
+    it cannot be started.
+    """
+    is_apart = not ALONG.has_terminal
+    began = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL if kept.stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=kept.descriptors,
+            start_new_session=is_apart,
+        )
+    except OSError as error:
+        raise _not_started(error, cwd) from error
+    with process, _passing_on(process), ALONG.noted(process.pid) if is_apart else contextlib.nullcontext():
+        done = _wait_through(process, kept.stdin)
+        trace.event("exit", process.pid, done.code, time.monotonic() - began, command)
+        return done._replace(interrupted=done.interrupted or ALONG.was_interrupted(process.pid))
+
+
+def _wait_through(process: subprocess.Popen[bytes], stdin: bytes | None) -> Completed:
+    """Wait for the end and ignore Ctrl+C meanwhile."""
+    interrupted = False
+    _feed(process, stdin)
+    while True:
+        try:
+            done = _wait(process, None)
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            if done is not None:
+                return done._replace(interrupted=interrupted)
+
+
+@contextlib.contextmanager
+def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Forward SIGTERM and SIGHUP to the process; in the main thread only."""
+
+    def pass_on(number: int, _: object) -> None:
+        process.send_signal(number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = [number for number in _PASSED_ON if is_main and signal.getsignal(number) is not signal.SIG_IGN]
+    before = [(number, signal.signal(number, pass_on)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+class GitStoppedError(GitError):
+    """Git was ended by ``stop_git`` on behalf of the user."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        message = f"git {_verb(command)} was interrupted"
+        super().__init__(command, -signal.SIGKILL, b"", message=message)
+
+
+class _Running:
+    """The git processes that threads of this process wait for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._stopped: set[subprocess.Popen[bytes]] = set()
+
+    def add(self, process: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            self._processes.add(process)
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill the group of a process unless it has been reaped, and wait for the process."""
+        with self._lock:
+            _kill_group(process)
+        process.wait()
+
+    def remove(self, process: subprocess.Popen[bytes]) -> bool:
+        """Forget a process; return whether it was stopped."""
+        with self._lock:
+            self._processes.discard(process)
+            was_stopped = process in self._stopped
+            self._stopped.discard(process)
+            return was_stopped
+
+    def stop(self) -> None:
+        with self._lock:
+            for process in self._processes - self._stopped:
+                self._stopped.add(process)
+                _kill_group(process)
+
+
+_RUNNING = _Running()
+
+
+def stop_git() -> None:
+    """Kill every git process that another thread waits for; that thread raises GitStoppedError.
+
+    For Ctrl+C in this thread: a filter of the repository may hang. Git run by ``run_for_user`` is left alone.
+    """
+    _RUNNING.stop()
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    # Not yet reaped, so the process id cannot have been reused.
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _started(
+    args: Sequence[str], cwd: Path, environ: Mapping[str, str], *, has_input: bool
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start git and kill its group at the end of the block unless git ended by itself.
+
+    Raises GitStoppedError if ``stop_git`` ended it.
+    """
+    try:
+        process = subprocess.Popen(
+            ["git", *args],  # noqa: S607 - the git of the user's PATH is the one that must do the work
+            cwd=cwd,
+            env={**environ, **_ALWAYS},
+            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+        )
+    except OSError as error:
+        raise _not_started(error, cwd) from error
+    except ValueError as error:
+        raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
+    _RUNNING.add(process)
+    try:
+        yield process
+    finally:
+        _RUNNING.kill(process)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        if _RUNNING.remove(process):
+            raise GitStoppedError(args)
+
+
+def _feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:
+    """Write ``data`` to the process in a separate thread.
+
+    ``communicate`` writes no more when it is called again after its timeout.
+    """
+    pipe, process.stdin = process.stdin, None
+    if pipe is None:
+        return
+
+    def write() -> None:
+        # A process that ends without reading everything did not need the rest.
+        with contextlib.suppress(BrokenPipeError), pipe:
+            pipe.write(data or b"")
+
+    threading.Thread(target=write, daemon=True).start()
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float | None) -> Completed | None:
+    """Exchange data until git ends, whoever still has its pipes open; None if the deadline passed first."""
+    while True:
+        left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, deadline - time.monotonic())
+        try:
+            out, err = process.communicate(timeout=max(left, 0))
+        except subprocess.TimeoutExpired:
+            if process.poll() is not None:
+                return _collected(process)
+            if deadline is not None and time.monotonic() >= deadline:
+                return None
+        else:
+            return Completed(process.returncode, out, err)
+
+
+def _collected(process: subprocess.Popen[bytes]) -> Completed:
+    """Return all output of an ended process, though a grandchild may keep its pipes open."""
+    try:
+        out, err = process.communicate(timeout=_LOOK_SECONDS)
+    except subprocess.TimeoutExpired as kept:
+        out = (kept.output or b"") + _rest(process.stdout)
+        err = (kept.stderr or b"") + _rest(process.stderr)
+    return Completed(process.returncode, out, err)
+
+
+def _rest(pipe: IO[bytes] | None) -> bytes:
+    """Read what is in a pipe now, without waiting."""
+    parts: list[bytes] = []
+    if pipe is not None and not pipe.closed:
+        os.set_blocking(pipe.fileno(), False)
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(pipe.fileno(), _CHUNK):
+                parts.append(data)
+    return b"".join(parts)
+
+
+def _not_started(error: OSError, cwd: Path) -> UnusableError:
+    if error.filename is not None and os.fsdecode(error.filename) == os.fspath(cwd):
+        return UnusableError(f"cannot work in {cwd}: {error.strerror}")
+    hint = refusal_hint(error) if is_exhausted(error) else "install git 2.31 or newer, or put it on PATH"
+    return UnusableError(f"cannot start git: {error.strerror}", hint=hint)
+
+
+def _first_words(stderr: bytes) -> str:
+    """Return git's ``fatal:`` or ``error:`` line with the lines its colon announces; else the first line."""
+    lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    for word in ("fatal: ", "error: "):
+        for number, line in enumerate(lines):
+            if line.startswith(word):
+                more = lines[number + 1 : number + 2] if line.endswith(":") else []
+                return " ".join([line.removeprefix(word), *map(str.strip, more)])
+    return lines[0] if lines else ""
+
+
+def _verb(args: Sequence[str]) -> str:
+    """Return the git command among its options, for messages."""
+    rest = list(args)
+    while rest and rest[0].startswith("-"):
+        del rest[: 2 if rest[0] in {"-c", "-C"} else 1]
+    return rest[0] if rest else ""

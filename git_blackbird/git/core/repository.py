@@ -1,0 +1,256 @@
+"""Find a repository and its worktrees, read HEAD, and list files."""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.process import Completed, GitError, operands, run_git, without_git_env
+from git_blackbird.model.base.system_errors import describe, hint_in
+
+if TYPE_CHECKING:
+    import pygit2
+
+# Configuration of this call (``git -c``) applies to all of it; agents do not inherit it.
+_CALL_CONFIGURATION = ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT")
+# Programs that the repository configures must not affect our own git commands.
+ALONE = ("-c", "core.fsmonitor=false")
+
+_BRANCHES = "refs/heads/"
+_LIST_SECONDS = 10.0
+_KNOWN = ("ls-files", "-z", "--deduplicate", "-c")
+_QUESTIONS = (
+    "rev-parse",
+    "--path-format=absolute",
+    "--is-bare-repository",
+    "--is-inside-git-dir",
+    "--absolute-git-dir",
+    "--git-common-dir",
+    "--show-toplevel",
+)
+
+
+class Head(NamedTuple):
+    """The target of HEAD: ``branch`` is None if detached, ``commit`` None before the first commit."""
+
+    branch: str | None
+    commit: str | None
+
+
+@dataclass(frozen=True)
+class Repository:
+    """One worktree and its repository.
+
+    ``git_dir`` belongs to this worktree, ``common_dir`` is shared by all worktrees. ``environ`` is the
+    environment without variables that tie a process to a repository; ``call_configuration`` comes from ``git
+    -c``.
+    """
+
+    top: Path
+    git_dir: Path
+    common_dir: Path
+    environ: Mapping[str, str]
+    call_configuration: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def private_dir(self) -> Path:
+        """The folder of locks and private indexes; it may not exist yet."""
+        return self.git_dir / "blackbird"
+
+    def git(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        timeout: float | None = None,
+        check: bool = True,
+        variables: Mapping[str, str] | None = None,
+    ) -> Completed:
+        """Run git at the top of the worktree, on this repository even if ``.git`` was replaced.
+
+        ``variables`` are added to the environment. Raises as ``run_git`` does.
+        """
+        return run_git(
+            [*ALONE, *self.git_options, *args],
+            cwd=self.top,
+            environ={**self.git_environ, **(variables or {})},
+            stdin=stdin,
+            timeout=timeout,
+            check=check,
+        )
+
+    @property
+    def git_options(self) -> tuple[str, str]:
+        """The options that tie a git process to this repository."""
+        return f"--git-dir={self.git_dir}", f"--work-tree={self.top}"
+
+    @property
+    def git_environ(self) -> dict[str, str]:
+        """The environment of git processes that do not run for the user."""
+        return {**self.environ, **self.call_configuration}
+
+
+def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
+    """Find the repository and worktree of ``cwd``, honouring ``GIT_DIR`` and ``GIT_WORK_TREE``.
+
+    Raises UnusableError if there is none, if it is bare, or if git refuses to use it.
+    """
+    done = run_git(_QUESTIONS, cwd=cwd, environ=environ, check=False)
+    answers = os.fsdecode(done.out).removesuffix("\n").split("\n")
+    if answers[0] == "true":
+        raise UnusableError(
+            "this is a bare repository: there is no worktree for agents to work in",
+            hint="run this in a clone of it, or in a worktree made with `git worktree add`",
+        )
+    if answers[1:2] == ["true"]:
+        raise UnusableError(
+            "this is inside a git directory, not in a worktree", hint="go to the top of the worktree"
+        )
+    if done.code != 0:
+        raise _unusable(done)
+    if len(answers) != 5:
+        raise UnusableError("the path of this repository holds a line break; move the repository elsewhere")
+    return Repository(
+        top=Path(answers[4]),
+        git_dir=Path(answers[2]),
+        common_dir=Path(answers[3]),
+        environ=without_git_env(environ),
+        call_configuration={name: environ[name] for name in _CALL_CONFIGURATION if name in environ},
+    )
+
+
+def _unusable(done: Completed) -> UnusableError:
+    error = GitError(_QUESTIONS, done.code, done.err)
+    if error.message.startswith("not a git repository"):
+        error.hint = "run `git init` here first, or go to a repository"
+        return error
+    # When git refuses another user's repository, it prints the command that trusts it.
+    _, _, advice = done.err.decode(errors="replace").partition("\n\n")
+    error.hint = advice.strip().split("\n")[0] or None
+    return error
+
+
+def head(repo: Repository) -> Head:
+    """Return the target of HEAD, which may be unborn or detached.
+
+    Raises UnusableError if it cannot be read.
+    """
+    objects = open_libgit2(repo)
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    with using_objects(repo):
+        at = objects.lookup_reference("HEAD")
+        target = at.raw_target
+        branch = target.decode(errors="replace") if isinstance(target, bytes) else None
+        commit = None if objects.head_is_unborn else str(at.peel(pygit2.Commit).id)
+    return Head(branch.removeprefix(_BRANCHES) if branch else None, commit)
+
+
+def open_libgit2(repo: Repository) -> "pygit2.Repository":
+    """Open the repository with libgit2, for reading and writing trees.
+
+    Raises UnusableError if libgit2 does not support the format of the repository.
+    """
+    import pygit2  # noqa: PLC0415 - 66 ms, and only what looks into trees needs it
+
+    # Git has checked at discovery whether this user trusts the repository's owner.
+    pygit2.settings.owner_validation = False
+    try:
+        return pygit2.Repository(os.fspath(repo.git_dir))
+    except (pygit2.GitError, KeyError, OSError) as error:
+        reason = str(error).removeprefix(f"{repo.git_dir}: ")
+        raise UnusableError(
+            f"cannot open {repo.git_dir}: {reason}",
+            hint="repositories with SHA-256 objects, reftables or partial clones cannot be used",
+        ) from error
+
+
+@contextlib.contextmanager
+def using_objects(repo: Repository) -> Iterator[None]:
+    """Convert errors of libgit2 in the block to an UnusableError that names the repository."""
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    try:
+        yield
+    except (pygit2.GitError, KeyError, OSError, UnicodeError) as error:
+        reason = describe(error)
+        message = f"cannot use the objects of {repo.git_dir}: {reason}"
+        raise UnusableError(message, hint=hint_in(reason)) from error
+
+
+_INIT = ("init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main")
+# No hooks from the user's templates, and no signature: this program makes the commit.
+_COMMIT = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "commit", "--quiet", "--no-verify")
+
+
+def start_repository(folder: Path, environ: Mapping[str, str], settings: Mapping[str, str]) -> Repository:
+    """Create a repository in ``folder`` with only these settings of its own.
+
+    ``environ`` must not tie processes to another repository. Raises GitError.
+    """
+    run_git([*_INIT, *operands(str(folder))], cwd=folder, environ=environ)
+    repo = discover(folder, environ)
+    for key, value in settings.items():
+        repo.git("config", "--local", *operands(key, value))
+    return repo
+
+
+def commit_everything(repo: Repository, message: str, name: str, email: str) -> None:
+    """Commit everything as this author. Raises GitError."""
+    variables = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", name), ("EMAIL", email))
+    }
+    repo.git("add", "--all", "--force")
+    repo.git(*_COMMIT, f"--message={message}", variables=variables)
+
+
+class Worktree(NamedTuple):
+    """A worktree of the same repository, and its own git directory."""
+
+    top: Path
+    git_dir: Path
+
+
+def other_worktrees(repo: Repository) -> Iterator[Worktree]:
+    """Return every other existing worktree, the main one first.
+
+    Starts no process, because reading commands call it. A main worktree whose git directory lies elsewhere is
+    not found.
+    """
+    if repo.git_dir != repo.common_dir and repo.common_dir.name == ".git":
+        yield Worktree(repo.common_dir.parent, repo.common_dir)
+    try:
+        linked = sorted((repo.common_dir / "worktrees").iterdir())
+    except OSError:
+        return
+    for git_dir in linked:
+        with contextlib.suppress(OSError):
+            top = Path(os.fsdecode((git_dir / "gitdir").read_bytes()).removesuffix("\n")).parent
+            if git_dir != repo.git_dir and top.is_absolute() and top.is_dir():
+                yield Worktree(top, git_dir)
+
+
+def list_paths(repo: Repository) -> list[str]:
+    """List every file of the worktree, tracked or untracked, without ignored ones, each once.
+
+    Bytes that are not UTF-8 are surrogates, as in file names. Raises GitError, GitTimeoutError.
+    """
+    return _names(repo.git(*_KNOWN, "-o", "--exclude-standard", timeout=_LIST_SECONDS))
+
+
+def list_known(repo: Repository) -> list[str]:
+    """List every tracked file, in a tenth of the time. Raises GitError, GitTimeoutError."""
+    return _names(repo.git(*_KNOWN, timeout=_LIST_SECONDS))
+
+
+def list_tracked(repo: Repository, folder: str) -> list[str]:
+    """List every tracked file below a folder, with surrogates for other bytes. Raises GitError."""
+    return _names(repo.git(*_KNOWN, *operands(f":(top,literal){folder}")))
+
+
+def _names(output: Completed) -> list[str]:
+    return [os.fsdecode(name) for name in output.out.split(b"\0") if name]

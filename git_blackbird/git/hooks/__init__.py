@@ -1,0 +1,1 @@
+"""The post-commit hook and the commits it lists."""

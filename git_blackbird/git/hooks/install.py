@@ -1,0 +1,374 @@
+"""Install and uninstall the post-commit hook, and inspect the one in use.
+
+An existing hook is moved aside, and ours runs it first; uninstalling moves it back unchanged (DESIGN.md 10).
+"""
+
+import contextlib
+import fcntl
+import filecmp
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.process import GitError
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.hooks.script import (
+    NAME,
+    HookCommand,
+    Location,
+    hook_interpreter,
+    is_ours,
+    is_untouched,
+    missing_programs,
+    parse_place,
+    render_hook,
+    uses_own_path,
+)
+from git_blackbird.git.worktree.index_lock import is_open_file
+
+ASIDE = f"{NAME}.before-blackbird"
+# A folder with a link to the hook under its original name, for hooks that look at that name.
+_NAMED = "before-blackbird"
+# pre-commit moves an existing hook to this name and runs it first.
+_KEPT = f"{NAME}.legacy"
+_TARGET = Path("..", ASIDE)
+_MAX_BYTES = 64 * 1024
+_WHERE = "`git config --show-origin core.hooksPath` shows where that is set"
+
+
+class HookState(StrEnum):
+    """Who installed the hook, and whether it is current.
+
+    ``outdated`` is ours of another version or for another installation, ``edited`` ours with someone else's
+    changes, ``replaced`` another hook in the place of ours.
+    """
+
+    INSTALLED = "installed"
+    ABSENT = "absent"
+    OUTDATED = "outdated"
+    EDITED = "edited"
+    REPLACED = "replaced"
+
+
+_WAYS_OUT = {
+    HookState.REPLACED: "keep one of the two: move the other away, or call it from the one that stays",
+    HookState.EDITED: "move the changes into a separate hook, remove the file, and repeat the command",
+}
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of one hook file.
+
+    ``aside`` is the earlier hook, moved aside, and ``runs_aside`` whether it can be run; ``other`` says that
+    someone else's hook is in use, ``obstacle`` why ours cannot be installed. ``gone`` lists missing programs
+    that our hook would start; ``shared`` describes what else uses the folder.
+    """
+
+    path: Path
+    state: HookState
+    other: bool = False
+    backup: Path | None = None
+    runs_aside: bool = False
+    blocked_reason: str | None = None
+    missing_programs: tuple[str, ...] = ()
+    shared: str | None = None
+
+
+class Action(StrEnum):
+    """What installing or uninstalling did."""
+
+    INSTALLED = "installed"
+    UPDATED = "updated"
+    REMOVED = "removed"
+    RESTORED = "restored"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The action taken, and the state afterwards."""
+
+    outcome: Action
+    view: Status
+
+
+def view_hook(repo: Repository, caller: HookCommand) -> Status:
+    """Inspect the hook that git would run here.
+
+    Raises UnusableError.
+    """
+    path = _hook_path(repo)
+    aside = path.with_name(ASIDE)
+    text = _read_ours(path)
+    state = _state(text, caller) if text is not None else _foreign_state(path, aside)
+    return Status(
+        path=path,
+        state=state,
+        other=text is None and os.path.lexists(path),
+        backup=aside if os.path.lexists(aside) else None,
+        runs_aside=aside.is_file() and os.access(aside, os.X_OK),
+        blocked_reason=_no_folder(path.parent) or _unmovable(path) or _left_alone(path, state),
+        missing_programs=() if text is None else missing_programs(text),
+        shared=_shared(repo, path.parent),
+    )
+
+
+def install_hook(repo: Repository, caller: HookCommand) -> Result:
+    """Install our hook; an existing hook is moved aside.
+
+    Raises RequestError if a file would be overwritten, UnusableError.
+    """
+    path = _hook_path(repo)
+    folders = _make_folders(path.parent)
+    with _lock(path) as draft:
+        view = view_hook(repo, caller)
+        if view.state is HookState.INSTALLED:
+            return Result(Action.UNCHANGED, view)
+        _require_ours_or_none(view)
+        old = _read_ours(path)
+        other = path if view.other else path.with_name(ASIDE)
+        place = Location(folders if old is None else parse_place(old).folders, hook_interpreter(_text(other)))
+        if other.is_symlink() or uses_own_path(_text(other)):
+            _make_named(path.parent)
+        draft.write_text(render_hook(caller, place), encoding="utf-8", errors="surrogateescape")
+        if view.other:
+            _require_movable(path)
+            _set_aside(path)
+        draft.rename(path)
+        is_update = view.state is HookState.OUTDATED
+        return Result(Action.UPDATED if is_update else Action.INSTALLED, view_hook(repo, caller))
+
+
+def uninstall_hook(repo: Repository, caller: HookCommand) -> Result:
+    """Remove our hook and move the earlier one back.
+
+    Raises RequestError if the hook has someone else's changes, UnusableError.
+    """
+    path = _hook_path(repo)
+    if not path.parent.is_dir():
+        return Result(Action.UNCHANGED, view_hook(repo, caller))
+    with _lock(path):
+        view = view_hook(repo, caller)
+        _require_ours_or_none(view)
+        folders = parse_place(_read_ours(path) or "").folders
+        _remove_named(path.parent)
+        if view.backup is not None:
+            view.backup.rename(path)
+            outcome = Action.RESTORED
+        elif view.state is HookState.ABSENT:
+            outcome = Action.UNCHANGED
+        else:
+            path.unlink()
+            outcome = Action.REMOVED
+    _remove_folders(path.parent, folders)
+    return Result(outcome, view_hook(repo, caller))
+
+
+def _hook_path(repo: Repository) -> Path:
+    """Return the path of the hook from git, which handles ``core.hooksPath`` and linked worktrees.
+
+    If another manager has moved ours aside and runs it, return that place.
+    """
+    try:
+        done = repo.git("rev-parse", "--path-format=absolute", "--git-path", "hooks")
+    except GitError as error:
+        raise UnusableError(f"git does not say where hooks are: {error.message}", hint=_WHERE) from error
+    path = Path(os.fsdecode(done.out).removesuffix("\n"), NAME)
+    moved = path.with_name(_KEPT)
+    return moved if _read_ours(path) is None and _read_ours(moved) is not None else path
+
+
+def _read_ours(path: Path) -> str | None:
+    """Return the hook's text if it is ours; a link never is."""
+    text = "" if path.is_symlink() else _text(path)
+    return text if is_ours(text) else None
+
+
+def _text(path: Path) -> str:
+    """Return the beginning of a hook's text; empty if it cannot be read."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            return file.read(_MAX_BYTES).decode(errors="surrogateescape")
+    except OSError:
+        return ""
+
+
+def _state(text: str, caller: HookCommand) -> HookState:
+    if not is_untouched(text):
+        return HookState.EDITED
+    is_same = text == render_hook(caller, parse_place(text))
+    return HookState.INSTALLED if is_same else HookState.OUTDATED
+
+
+def _foreign_state(path: Path, aside: Path) -> HookState:
+    """Classify a hook written over ours; an unchanged earlier hook was only written again by its manager."""
+    is_replaced = os.path.lexists(path) and os.path.lexists(aside) and not _is_same(path, aside)
+    return HookState.REPLACED if is_replaced else HookState.ABSENT
+
+
+def _is_same(path: Path, aside: Path) -> bool:
+    try:
+        kinds = {stat.S_IFMT(hook.lstat().st_mode) for hook in (path, aside)}
+        return kinds == {stat.S_IFREG} and filecmp.cmp(path, aside, shallow=False)
+    except OSError:
+        return False
+
+
+def _shared(repo: Repository, folder: Path) -> str | None:
+    """Describe what else uses a folder set by ``core.hooksPath``."""
+    asked = ("config", "--show-scope", "--type=path", "--get", "core.hooksPath")
+    done = repo.git(*asked, check=False)
+    if done.code != 0:
+        return None
+    scope = os.fsdecode(done.out).partition("\t")[0]
+    if scope in {"global", "system"}:
+        return f"core.hooksPath of the {scope} git configuration: repositories without their own run it too"
+    if scope == "command":
+        return "core.hooksPath is set for this call only: commits made without it do not run the hook"
+    if folder.is_relative_to(repo.common_dir):
+        return None
+    if folder.is_relative_to(repo.top):
+        return "core.hooksPath points into the worktree: the hook is for this machine; do not commit it"
+    return "core.hooksPath points outside this repository: others with the same path run the hook too"
+
+
+def _require_ours_or_none(view: Status) -> None:
+    reason = _left_alone(view.path, view.state)
+    if reason is not None:
+        raise RequestError(reason, hint=_WAYS_OUT[view.state])
+
+
+def _left_alone(path: Path, state: HookState) -> str | None:
+    if state is HookState.REPLACED:
+        aside = path.with_name(ASIDE)
+        return f"{path} was replaced by another hook; it is left alone, and so is {aside}, the previous hook"
+    if state is HookState.EDITED:
+        return f"{path} is our hook, edited by someone else; it is left alone"
+    return None
+
+
+def _require_movable(path: Path) -> None:
+    obstacle = _unmovable(path)
+    if obstacle is not None:
+        raise RequestError(f"{obstacle}; it is left alone", hint="move it away")
+
+
+def _unmovable(path: Path) -> str | None:
+    try:
+        kind = path.lstat().st_mode
+    except OSError:
+        return None
+    if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
+        return None
+    return f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'not a file'}"
+
+
+def _no_folder(folder: Path) -> str | None:
+    there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    return None if there.is_dir() else f"{there} is not a folder: this repository runs no hooks"
+
+
+def _make_named(folder: Path) -> None:
+    """Link the moved hook under its original name."""
+    link = folder / _NAMED / NAME
+    if _is_named(link):
+        return
+    if os.path.lexists(link.parent):
+        raise RequestError(f"{link.parent} exists; it is left alone", hint="move it away")
+    link.parent.mkdir()
+    link.symlink_to(_TARGET)
+
+
+def _remove_named(folder: Path) -> None:
+    link = folder / _NAMED / NAME
+    if _is_named(link):
+        link.unlink()
+        with contextlib.suppress(OSError):
+            link.parent.rmdir()
+
+
+def _is_named(link: Path) -> bool:
+    return link.is_symlink() and link.readlink() == _TARGET
+
+
+def _make_folders(folder: Path) -> int:
+    """Create the folder and its missing parents; return how many were created."""
+    missing = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
+    obstacle = _no_folder(folder)
+    if obstacle is not None:
+        raise RequestError(obstacle, hint=_WHERE)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    return len(missing)
+
+
+def _remove_folders(folder: Path, count: int) -> None:
+    for path in (folder, *folder.parents)[:count]:
+        try:
+            path.rmdir()
+        except OSError:
+            # It is not empty any more.
+            return
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[Path]:
+    """Take a lock file beside the hook, as git does, and yield its path for the draft.
+
+    The lock ends with its process, so that a file left by a killed process blocks nobody.
+    """
+    draft = path.with_name(f"{path.name}.lock")
+    try:
+        with _locked(draft) as descriptor:
+            try:
+                yield draft
+            finally:
+                if is_open_file(draft, descriptor):
+                    draft.unlink()
+    except OSError as error:
+        raise _unwritable(path.parent, error) from error
+
+
+@contextlib.contextmanager
+def _locked(draft: Path) -> Iterator[int]:
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o777)
+    try:
+        if not _is_free(descriptor) or not is_open_file(draft, descriptor):
+            raise RequestError(
+                f"another process is working here: it holds {draft}",
+                hint="wait for it, then repeat the command",
+            )
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _is_free(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _set_aside(path: Path) -> None:
+    """Give the existing hook its other name; it keeps its own until ours takes that."""
+    aside = path.with_name(ASIDE)
+    try:
+        os.link(path, aside, follow_symlinks=False)
+    except OSError:
+        # It exists already, or the file system has no hard links.
+        path.rename(aside)
+
+
+def _unwritable(folder: Path, error: OSError) -> UnusableError:
+    return UnusableError(f"cannot write {folder}: {error.strerror}", hint=_WHERE)

@@ -1,0 +1,1 @@
+"""The worktree: snapshots, changes, summaries, the log."""

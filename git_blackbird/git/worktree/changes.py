@@ -1,0 +1,188 @@
+"""Compare snapshots: paths, the change of several runs, and the diff."""
+
+import contextlib
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from git_blackbird.git.core.process import operands, revisions
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.tools import page, pager_command
+from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.model.entities.change import TreePair
+
+__all__ = [
+    "changed_paths",
+    "compose_change",
+    "diff_args",
+    "diff_text",
+    "diverged_paths",
+    "entry",
+    "path_differs",
+    "show_diff",
+    "summarize",
+]
+
+Filter = Callable[[Iterator[bytes]], Iterator[bytes]]
+
+_CHUNK = 64 * 1024
+# A plain patch, whatever the user configured for diffs.
+PATCH = ("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color")
+
+
+@dataclass(frozen=True)
+class _NetChange:
+    """One path over several runs: the numbers of the first and last that touched it, and both ends."""
+
+    first: int
+    last: int
+    before: TreeEntry | None
+    after: TreeEntry | None
+
+
+def changed_paths(repo: Repository, pair: TreePair) -> frozenset[bytes]:
+    """Return every path at which the two trees differ, both sides of a rename included."""
+    return frozenset(TreeStore(repo).changed_paths(pair.base, pair.head))
+
+
+def entry(repo: Repository, tree: str, path: bytes) -> TreeEntry | None:
+    """Return mode and object id at ``path`` in ``tree``; None if there is none or it is a directory."""
+    return TreeStore(repo).entry(tree, path)
+
+
+def diverged_paths(repo: Repository, worktree_tree: str, pair: TreePair) -> Iterator[bytes]:
+    """Return, sorted, the paths at which the worktree no longer has what the change left there.
+
+    ``worktree_tree`` is a fresh snapshot.
+    """
+    trees = TreeStore(repo)
+    for path in sorted(trees.changed_paths(pair.base, pair.head)):
+        if trees.entry(worktree_tree, path) != trees.entry(pair.head, path):
+            yield path
+
+
+def path_differs(repo: Repository, worktree_tree: str, pair: TreePair) -> tuple[str, ...]:
+    """Return the paths of ``diverged_paths`` as text."""
+    return tuple(path.decode(errors="replace") for path in diverged_paths(repo, worktree_tree, pair))
+
+
+def compose_change(repo: Repository, legs: Sequence[TreePair]) -> TreePair:
+    """Combine the runs of a task, oldest first, to one pair of trees: the *change* of DESIGN.md 2.
+
+    Per path, take the base of the first run that touched it and the head of the last. A path that a later run
+    found as it was before the first, and that no run touched after that, was undone by someone and is left
+    out. Both trees share everything else with the last head, except what conflicts with a file of the change.
+    Raises ValueError without runs.
+    """
+    if not legs:
+        raise ValueError("a change has at least one leg")
+    if len(legs) == 1:
+        return legs[0]
+    trees = TreeStore(repo)
+    net = _net_changes(trees, legs)
+    oldest_first = sorted(net.items(), key=lambda item: item[1].first)
+    newest_first = sorted(net.items(), key=lambda item: -item[1].last)
+    before = _placed((path, change.before) for path, change in oldest_first)
+    after = _placed((path, change.after) for path, change in newest_first)
+    return _pair_over(trees, legs[-1].head, before, after)
+
+
+def _net_changes(trees: TreeStore, legs: Sequence[TreePair]) -> dict[bytes, _NetChange]:
+    """Return the net effect of the runs on each path, without what was undone."""
+    first: dict[bytes, int] = {}
+    last: dict[bytes, int] = {}
+    for index, tree_pair in enumerate(legs):
+        for path in trees.changed_paths(tree_pair.base, tree_pair.head):
+            first.setdefault(path, index)
+            last[path] = index
+    net: dict[bytes, _NetChange] = {}
+    for path in sorted(first):
+        before = trees.entry(legs[first[path]].base, path)
+        after = trees.entry(legs[last[path]].head, path)
+        is_undone = any(trees.entry(tree_pair.base, path) == before for tree_pair in legs[last[path] + 1 :])
+        if before != after and not is_undone:
+            net[path] = _NetChange(first[path], last[path], before, after)
+    return net
+
+
+def _placed(entries: Iterable[tuple[bytes, TreeEntry | None]]) -> dict[bytes, TreeEntry | None]:
+    """Drop conflicts between a file and something below a directory of its name; the earlier stays."""
+    placed: dict[bytes, TreeEntry | None] = {}
+    files: set[bytes] = set()
+    directories: set[bytes] = set()
+    for path, found in entries:
+        above = list(parents(path))
+        if found is None or path in directories or not files.isdisjoint(above):
+            placed[path] = None
+            continue
+        placed[path] = found
+        files.add(path)
+        directories.update(above)
+    return placed
+
+
+def _pair_over(
+    trees: TreeStore,
+    context: str,
+    before: Mapping[bytes, TreeEntry | None],
+    after: Mapping[bytes, TreeEntry | None],
+) -> TreePair:
+    """Write both trees over a common context, without entries that only one of them could hold."""
+    pair = TreePair(trees.edited(context, before), trees.edited(context, after))
+    strangers = set(trees.changed_paths(pair.base, pair.head)) - before.keys()
+    if not strangers:
+        return pair
+    cleared = trees.edited(context, dict.fromkeys(strangers))
+    return TreePair(trees.edited(cleared, before), trees.edited(cleared, after))
+
+
+def diff_args(pair: TreePair) -> list[str]:
+    """Return the arguments of the git command that shows the diff with the user's settings."""
+    return ["diff", *revisions(*pair), *operands()]
+
+
+def show_diff(repo: Repository, pair: TreePair, harmless: Filter | None = None) -> int:
+    """Show the diff in the user's colours; on a terminal through ``harmless`` and the user's pager.
+
+    Elsewhere print the plain patch. Return git's exit status, or 128 and the signal's number, as for Ctrl+C
+    in the pager.
+    """
+    if harmless is not None and sys.stdout.isatty():
+        return _page_diff(repo, pair, harmless)
+    command = ["git", *repo.git_options, *diff_args(pair)]
+    with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
+        while True:
+            # Ctrl+C belongs to the pager while it runs.
+            with contextlib.suppress(KeyboardInterrupt):
+                status = process.wait()
+                return status if status >= 0 else 128 - status
+
+
+def _page_diff(repo: Repository, pair: TreePair, harmless: Filter) -> int:
+    verb, *rest = diff_args(pair)
+    color = repo.git("config", "--get-colorbool", "color.diff", "true", check=False).out.strip() == b"true"
+    command = ["git", *repo.git_options, verb, f"--color={'always' if color else 'never'}", *rest]
+    # In its own group, so that Ctrl+C in the pager does not reach git.
+    with subprocess.Popen(
+        command, cwd=repo.top, env=repo.git_environ, stdout=subprocess.PIPE, process_group=0
+    ) as process:
+        assert process.stdout is not None  # noqa: S101  # a pipe was asked for
+        page(repo, pager_command(repo, "diff") or "cat", harmless(_pieces(process.stdout)))
+        process.stdout.close()
+        status = process.wait()
+    # Leaving the pager early is no error.
+    return 0 if status == -signal.SIGPIPE else status if status >= 0 else 128 - status
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    while data := stream.read(_CHUNK):
+        yield data
+
+
+def diff_text(repo: Repository, pair: TreePair) -> bytes:
+    """Return the diff as a patch, unaffected by the user's configuration. Raises GitError."""
+    return repo.git(*PATCH, "-M", *revisions(*pair), *operands()).out

@@ -1,0 +1,195 @@
+"""Copy the user's index to work on, and replace it by a copy."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import TreeEntry, TreeStore
+from git_blackbird.git.worktree.index_lock import (
+    NEXT,
+    IndexLockedError,
+    clear_leftover_lock,
+    replace_if,
+    user_index,
+)
+
+_EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
+
+@dataclass(frozen=True)
+class IndexState:
+    """An index by path, as ``git ls-files -s -v`` lists it.
+
+    ``intended`` are paths added by ``git add -N``: listed as empty files, in no commit, and not in
+    ``entries``. ``tree`` is the tree of a commit of this index; None while there are ``unmerged`` paths.
+    ``tags`` are git's letters: ``S`` for skip-worktree, lower case for assume-unchanged.
+    """
+
+    entries: Mapping[bytes, TreeEntry]
+    intended: Mapping[bytes, TreeEntry]
+    tags: Mapping[bytes, bytes]
+    unmerged: tuple[bytes, ...]
+    tree: str | None
+
+
+def read_index_state(repo: Repository, index: Path) -> IndexState:
+    """Read an index file, which may be missing. Raises GitError."""
+    variables = {"GIT_INDEX_FILE": os.fspath(index)}
+    entries: dict[bytes, TreeEntry] = {}
+    tags: dict[bytes, bytes] = {}
+    unmerged: dict[bytes, None] = {}
+    for item in repo.git("ls-files", "-z", "-s", "-v", variables=variables).out.split(b"\0")[:-1]:
+        facts, _, path = item.partition(b"\t")
+        tag, mode, oid, stage = facts.split(b" ")
+        tags[path] = tag
+        if stage == b"0":
+            entries[path] = TreeEntry(int(mode, 8), oid.decode())
+        else:
+            unmerged[path] = None
+    if unmerged:
+        return IndexState(entries, {}, tags, tuple(unmerged), None)
+    tree = repo.git("write-tree", variables=variables).out.decode().strip()
+    intended = _intended(repo, entries, tree)
+    settled = {path: entry for path, entry in entries.items() if path not in intended}
+    return IndexState(settled, intended, tags, (), tree)
+
+
+def _intended(repo: Repository, entries: Mapping[bytes, TreeEntry], tree: str) -> dict[bytes, TreeEntry]:
+    empty = {path: entry for path, entry in entries.items() if entry.oid == _EMPTY_BLOB}
+    if not empty:
+        return {}
+    trees = TreeStore(repo)
+    return {path: entry for path, entry in empty.items() if trees.entry(tree, path) is None}
+
+
+# Options for our own git commands on an index: the repository's programs do not run for them, except for
+# content filters, and core.safecrlf does not keep a file out.
+QUIET_OPTIONS = (
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.splitIndex=false",
+    "-c",
+    "core.safecrlf=false",
+)
+_STALE_SECONDS = 24 * 3600
+_TRIES = 5
+# An index ends with a checksum of its content.
+_CHECKSUM_BYTES = 20
+
+
+class _Seen(NamedTuple):
+    """Identifies an index file, to notice that another took its place."""
+
+    device: int
+    inode: int
+    mtime_ns: int
+    size: int
+    checksum: bytes
+
+
+@contextlib.contextmanager
+def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
+    """Copy the user's index with its time stamp, without which edits of the same second and size are missed.
+
+    The copy lies in a folder of its own for ``purpose``, and is removed after the block.
+    """
+    clear_leftover_lock(repo)
+    with private_folder(repo, purpose) as folder:
+        index = folder / "index"
+        with writing(index):
+            _copy_index(user_index(repo), index)
+        yield index
+
+
+@contextlib.contextmanager
+def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
+    """Create an empty folder in the git directory for the duration of the block.
+
+    Raises UnusableError if it cannot be made.
+    """
+    with writing(repo.private_dir):
+        repo.private_dir.mkdir(parents=True, exist_ok=True)
+        _sweep(repo.private_dir, purpose)
+        made = tempfile.TemporaryDirectory(
+            prefix=f"{purpose}.", dir=repo.private_dir, ignore_cleanup_errors=True
+        )
+    with made as folder:
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Convert OSError in the block to an UnusableError that names ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise UnusableError(
+            f"cannot write {path}: {error.strerror}", hint="make room or make it writable"
+        ) from error
+
+
+def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
+    """Replace the user's index by a copy changed by ``edit``; if that returns False, leave the index alone.
+
+    If the index was replaced meanwhile, call ``edit`` again with a new copy. Raises IndexLockedError if
+    another process locks it for more than a few seconds, or changes it each time.
+    """
+    clear_leftover_lock(repo)
+    for _ in range(_TRIES):
+        with private_folder(repo, NEXT) as folder:
+            index = folder / "index"
+            with writing(index):
+                copied = _copy_index(user_index(repo), index)
+            if not edit(index) or replace_if(repo, index, partial(_is_unchanged, repo, copied)):
+                return
+    raise IndexLockedError(
+        f"other processes keep changing {user_index(repo)}", hint="repeat the command when they are done"
+    )
+
+
+def _copy_index(source: Path, target: Path) -> _Seen | None:
+    """Copy an index with its time stamp; return its identity, None if there is none."""
+    try:
+        with source.open("rb") as before, target.open("xb") as after:
+            shutil.copyfileobj(before, after)
+            # From the open file: the index may have been replaced since, and a later time would hide edits.
+            seen = _seen_in(before)
+    except FileNotFoundError:
+        if source.exists():
+            raise
+        return None
+    os.utime(target, ns=(seen.mtime_ns, seen.mtime_ns))
+    return seen
+
+
+def _is_unchanged(repo: Repository, copied: _Seen | None) -> bool:
+    """Whether the user's index still is the file that was copied."""
+    try:
+        with user_index(repo).open("rb") as file:
+            return _seen_in(file) == copied
+    except FileNotFoundError:
+        return copied is None
+
+
+def _seen_in(file: BinaryIO) -> _Seen:
+    status = os.fstat(file.fileno())
+    file.seek(max(0, status.st_size - _CHECKSUM_BYTES))
+    return _Seen(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, file.read())
+
+
+def _sweep(private_dir: Path, purpose: str) -> None:
+    """Remove the folders of killed processes."""
+    for folder in private_dir.glob(f"{purpose}.*"):
+        with contextlib.suppress(FileNotFoundError):
+            if folder.is_dir() and time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)

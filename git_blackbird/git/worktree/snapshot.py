@@ -1,0 +1,361 @@
+"""Record the worktree as a tree, in a private index (DESIGN.md 5)."""
+
+import contextlib
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.process import Completed, GitError, GitStoppedError, GitTimeoutError
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
+from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_index
+from git_blackbird.git.worktree.private_objects import is_owners_alone, writing_privately
+from git_blackbird.model.base.system_errors import describe, hint_in
+from git_blackbird.model.entities.change import SkippedPath
+
+# All tracked files, and again those that differ: this reveals files that git is told to ignore.
+_LIST = ("ls-files", "-z", "-v", "-c", "-m", "-d", "-o", "--exclude-standard")
+_UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+# The beginnings of lines in that list for unflagged files: an entry, and a side of a conflict.
+_UNMARKED = frozenset((b"H ", b"M "))
+_SKIPPED = frozenset(b"Ss")
+_SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
+_SLOW = (
+    "a filter of this repository may hang; for very many files allow more time: "
+    "git config blackbird.snapshot.timeoutSeconds SECONDS"
+)
+_NESTED = "a git repository of its own"
+_INACCESSIBLE = "make room or make it accessible"
+
+
+class SnapshotError(UnusableError):
+    """The worktree could not be recorded as a tree."""
+
+
+@dataclass(frozen=True)
+class SnapshotLimits:
+    """``timeout_seconds`` for the whole snapshot; untracked files over ``max_untracked_bytes`` stay out."""
+
+    timeout_seconds: float = 60.0
+    max_untracked_bytes: int = 50_000_000
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The tree of the worktree, and the paths that are not in it."""
+
+    tree: str
+    left_out: tuple[SkippedPath, ...] = ()
+
+
+@dataclass
+class IndexUpdate:
+    """The paths to update in the private index, and those that cannot be."""
+
+    update: list[bytes] = field(default_factory=list)
+    private: list[bytes] = field(default_factory=list)
+    remove: list[bytes] = field(default_factory=list)
+    kept: list[bytes] = field(default_factory=list)
+    left_out: list[SkippedPath] = field(default_factory=list)
+    assumed: list[bytes] = field(default_factory=list)
+    skipped: list[bytes] = field(default_factory=list)
+
+    def leave_out(self, path: bytes, reason: str) -> None:
+        """Note that the file at ``path`` will not be in the tree."""
+        self.kept.append(path)
+        self.left_out.append(SkippedPath(path=_text(path), reason=reason))
+
+
+def take_snapshot(
+    repo: Repository, *, limits: SnapshotLimits, hidden: Sequence[str], since: str | None = None
+) -> Snapshot:
+    """Record the worktree, tracked and untracked files without ignored ones, as a tree.
+
+    ``hidden`` are entries of the top of the worktree that are never in it. Files of the earlier snapshot
+    ``since`` that still exist stay in, even if they are ignored by now: they were not deleted. Index, stash,
+    references and files of the user stay unchanged. Raises SnapshotError.
+    """
+    try:
+        with private_index(repo, "snapshot") as index:
+            return SnapshotBuilder(repo, index, limits, tuple(os.fsencode(name) for name in hidden)).run(
+                since
+            )
+    except (SnapshotError, GitStoppedError):
+        raise
+    except GitTimeoutError as error:
+        message = f"the snapshot was not done after {limits.timeout_seconds:g} s"
+        raise SnapshotError(message, hint=_SLOW) from error
+    except (UnusableError, OSError) as error:
+        reason = describe(error)
+        # For other errors of git, room or permissions do not help.
+        own = error.hint if isinstance(error, UnusableError) else hint_in(reason) or _INACCESSIBLE
+        hint = own or hint_in(reason)
+        raise SnapshotError(f"cannot take a snapshot of {repo.top}: {reason}", hint=hint) from error
+
+
+class SnapshotBuilder:
+    """One snapshot in the making: a private index, and one deadline for all its git commands."""
+
+    def __init__(
+        self, repo: Repository, index: Path, limits: SnapshotLimits, hidden: tuple[bytes, ...]
+    ) -> None:
+        self.repo = repo
+        self.variables = {"GIT_INDEX_FILE": os.fspath(index)}
+        self.limits = limits
+        self.hidden = hidden
+        self.deadline = time.monotonic() + limits.timeout_seconds
+        self.prefix = os.fsencode(repo.top) + b"/"
+
+    def run(self, since: str | None) -> Snapshot:
+        """Update the private index from the worktree and write its tree."""
+        work = self.sorted_out(self.git(*_LIST))
+        self.unmark(work)
+        self.drop(work.remove)
+        self.update(work)
+        self.drop_unmerged(work.kept)
+        tree = self.write_tree()
+        if since is not None:
+            tree = self.with_lost(tree, since, work)
+        left_out = sorted(work.left_out, key=lambda item: item.path)
+        return Snapshot(self.without_hidden(tree), tuple(left_out))
+
+    def write_tree(self) -> str:
+        """Write the tree of the private index."""
+        return self.git("write-tree").out.decode().strip()
+
+    def with_lost(self, tree: str, since: str, work: IndexUpdate) -> str:
+        """Add again the files of ``since`` that git no longer lists; what is left out stays as it was."""
+        trees = TreeStore(self.repo)
+        links: dict[bytes, bool] = {}
+        lost = [
+            path
+            for path in sorted(trees.changed_paths(since, tree))
+            if trees.entry(tree, path) is None
+            and not self.is_beyond_link(path, links)
+            and _is_still_file(self.prefix + path)
+        ]
+        if not lost:
+            return tree
+        refused = set(work.kept).intersection(lost)
+        again = IndexUpdate(kept=sorted(refused), left_out=work.left_out)
+        for path in sorted(set(lost) - refused):
+            self.sort_one(again, path, is_tracked=False)
+        self.update(again)
+        return trees.edited(self.write_tree(), {path: trees.entry(since, path) for path in again.kept})
+
+    def git(self, *args: str, stdin: bytes | None = None) -> Completed:
+        """Run git on the private index within the remaining time."""
+        left = max(self.deadline - time.monotonic(), 0.0)
+        return self.repo.git(*QUIET_OPTIONS, *args, stdin=stdin, timeout=left, variables=self.variables)
+
+    def sorted_out(self, names: Completed) -> IndexUpdate:
+        """Decide what to do with each path that git listed."""
+        work = IndexUpdate(left_out=list(_shut_directories(names.err)))
+        links: dict[bytes, bool] = {}
+        directories: list[bytes] = []
+        seen: set[bytes] = set()
+        for tag, path in self.changed(work, names.out.split(b"\0")[:-1]):
+            if path in seen or path.partition(b"/")[0] in self.hidden:
+                continue
+            seen.add(path)
+            if tag != b"?" and self.is_beyond_link(path, links):
+                work.remove.append(path)
+            elif self.sort_one(work, path, is_tracked=tag != b"?"):
+                directories.append(path)
+        self.sort_directories(work, directories)
+        return work
+
+    def changed(self, work: IndexUpdate, items: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+        """Return the paths to inspect: those that differ, and those that git is told to ignore.
+
+        The latter are noted in ``work``. Files outside a sparse checkout stay as git has them.
+        """
+        found = [(item[:1], item[2:]) for item in items if item[:2] not in _UNMARKED]
+        skipped = [path for tag, path in found if tag[0] in _SKIPPED]
+        work.assumed += [path for tag, path in found if tag in {b"h", b"s"}]
+        if not skipped:
+            return found
+        absent = set(skipped).difference(self.present(skipped)) if self.is_sparse() else set[bytes]()
+        work.skipped += [path for path in skipped if path not in absent]
+        return [(tag, path) for tag, path in found if path not in absent]
+
+    def present(self, paths: Sequence[bytes]) -> Iterator[bytes]:
+        """Return the existing ones of ``paths``; a missing directory is checked once."""
+        places: dict[bytes, bool] = {}
+        for path in paths:
+            above = path.rpartition(b"/")[0]
+            if above not in places:
+                places[above] = _is_there(self.prefix + above)
+            if places[above] and _is_there(self.prefix + path):
+                yield path
+
+    def is_sparse(self) -> bool:
+        """Whether the worktree is a sparse checkout."""
+        asked = self.git("config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
+        return asked.out.strip() == b"true"
+
+    def unmark(self, work: IndexUpdate) -> None:
+        """Clear, in the private index, the flags that make git ignore changes."""
+        for option, paths in (("--no-assume-unchanged", work.assumed), ("--no-skip-worktree", work.skipped)):
+            if paths:
+                self.git("update-index", "-z", option, "--stdin", stdin=_joined(paths))
+
+    def sort_one(self, work: IndexUpdate, path: bytes, *, is_tracked: bool) -> bool:
+        """Sort one path; return True for a tracked path that is a directory now."""
+        full = self.prefix + path
+        try:
+            status = os.lstat(full)
+        except (FileNotFoundError, NotADirectoryError):
+            work.update.append(path)
+            return False
+        except OSError as error:
+            work.leave_out(path, f"cannot be read: {error.strerror}")
+            return False
+        if is_tracked and stat.S_ISDIR(status.st_mode):
+            return True
+        reason = self.obstacle(full, path, status, is_tracked=is_tracked)
+        if reason is not None:
+            work.leave_out(path, reason)
+        elif not is_tracked and is_owners_alone(status):
+            work.private.append(path)
+        else:
+            work.update.append(path)
+        return False
+
+    def obstacle(self, full: bytes, path: bytes, status: os.stat_result, *, is_tracked: bool) -> str | None:
+        """Return why a path cannot or must not be in the tree, or None."""
+        if path.endswith(b"/"):
+            return _NESTED
+        if stat.S_ISLNK(status.st_mode):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return "neither a file nor a symbolic link"
+        if not is_tracked and status.st_size > self.limits.max_untracked_bytes:
+            return f"untracked, {status.st_size} bytes, over snapshot.maxUntrackedBytes"
+        if not os.access(full, os.R_OK):
+            return "cannot be read: Permission denied"
+        return None
+
+    def sort_directories(self, work: IndexUpdate, directories: Sequence[bytes]) -> None:
+        """Separate submodules that moved from files that became directories."""
+        if not directories:
+            return
+        modes = dict(self.index_entries())
+        named = {item.path for item in work.left_out}
+        for path in directories:
+            if SUBMODULE in modes.get(path, ()):
+                work.update.append(path)
+                continue
+            work.remove.append(path)
+            name = _text(path) + "/"
+            # Git lists a nested repository among untracked paths, but not in place of a tracked file.
+            if name not in named and _is_there(self.prefix + path + b"/.git"):
+                work.left_out.append(SkippedPath(path=name, reason=_NESTED))
+
+    def index_entries(self) -> Iterator[tuple[bytes, tuple[int, ...]]]:
+        """Yield each path of the private index with its mode, or several modes if it is unmerged."""
+        found: dict[bytes, tuple[int, ...]] = {}
+        for item in self.git("ls-files", "-z", "-s").out.split(b"\0")[:-1]:
+            facts, _, path = item.partition(b"\t")
+            mode, _, stage = facts.split(b" ")
+            found[path] = (*found.get(path, ()), int(mode, 8), *((0,) if stage != b"0" else ()))
+        yield from found.items()
+
+    def is_beyond_link(self, path: bytes, links: dict[bytes, bool]) -> bool:
+        """Whether a directory of ``path`` is a symbolic link: then git's tree holds the link instead."""
+        for parent in parents(path):
+            if parent not in links:
+                links[parent] = _is_link(self.prefix + parent)
+            if links[parent]:
+                return True
+        return False
+
+    def drop(self, paths: Sequence[bytes]) -> None:
+        """Remove paths from the private index, whatever is in the worktree."""
+        if paths:
+            self.git("update-index", "-z", "--force-remove", "--stdin", stdin=_joined(paths))
+
+    def drop_unmerged(self, paths: Sequence[bytes]) -> None:
+        """Remove those of ``paths`` that are in conflict: no tree can be written with them."""
+        if paths:
+            entries = dict(self.index_entries())
+            self.drop([path for path in paths if 0 in entries.get(path, ())])
+
+    def update(self, work: IndexUpdate) -> None:
+        """Update paths in the private index; those that git refuses are left out, with its message."""
+        self.update_paths(work, work.update)
+        if work.private:
+            with writing_privately(self.repo) as options:
+                self.update_paths(work, work.private, options)
+
+    def update_paths(self, work: IndexUpdate, paths: list[bytes], options: Sequence[str] = ()) -> None:
+        """Update some paths.
+
+        Git stops at the first bad path and keeps nothing, so the list is halved until each bad path stands
+        alone.
+        """
+        pending = [paths] if paths else []
+        while pending:
+            part = pending.pop()
+            try:
+                self.git(*options, *_UPDATE, stdin=_joined(part))
+            except (GitStoppedError, GitTimeoutError):
+                raise
+            except GitError as error:
+                if hint_in(error.message) is not None:
+                    # The error affects the other paths as well: without them this would be no snapshot.
+                    raise
+                if len(part) == 1:
+                    work.leave_out(part[0], _refusal(error))
+                    continue
+                middle = len(part) // 2
+                pending += [part[middle:], part[:middle]]
+
+    def without_hidden(self, tree: str) -> str:
+        """Remove tracked ``hidden`` entries from the finished tree; the untracked ones never came in."""
+        return TreeStore(self.repo).without(tree, self.hidden)
+
+
+def _is_link(path: bytes) -> bool:
+    with contextlib.suppress(OSError):
+        return stat.S_ISLNK(os.lstat(path).st_mode)
+    return False
+
+
+def _is_still_file(path: bytes) -> bool:
+    try:
+        return not stat.S_ISDIR(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+
+
+def _is_there(path: bytes) -> bool:
+    with contextlib.suppress(OSError):
+        os.lstat(path)
+        return True
+    return False
+
+
+def _shut_directories(stderr: bytes) -> Iterator[SkippedPath]:
+    for name, reason in _SHUT_DIRECTORY.findall(stderr.decode(errors="replace")):
+        yield SkippedPath(path=f"{name}/", reason=f"cannot be read: {reason}")
+
+
+def _refusal(error: GitError) -> str:
+    lines = [line for line in error.stderr.decode(errors="replace").splitlines() if line]
+    return f"git cannot add it: {lines[0].removeprefix('error: ')}" if lines else "git cannot add it"
+
+
+def _joined(paths: Sequence[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in paths)
+
+
+def _text(path: bytes) -> str:
+    return path.decode(errors="replace")

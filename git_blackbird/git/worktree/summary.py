@@ -1,0 +1,323 @@
+"""The bounded summary of a change that records keep and checkpoints show (spec 2)."""
+
+import base64
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
+from git_blackbird.git.core.trees import SUBMODULE
+from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.model.entities.change import (
+    MAX_CHANGES,
+    MAX_DIFFSTAT_BYTES,
+    MAX_FILES,
+    MAX_SNIPPET_BYTES,
+    MAX_SNIPPET_LINES,
+    MAX_SNIPPETS,
+    FileChange,
+    FileStatus,
+    Snippet,
+    Summary,
+    Totals,
+    TreePair,
+)
+
+_WIDTH = 80
+_NAME_WIDTH = 50
+_ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
+
+
+@dataclass(frozen=True)
+class StatLine:
+    """One file of a diffstat; ``name`` as formatted by ``quoted``."""
+
+    name: str
+    additions: int
+    deletions: int
+    is_binary: bool
+
+
+def quoted(path: bytes) -> str:
+    """Return a path as git shows it with ``core.quotePath`` off: quoted only if necessary."""
+    try:
+        text = path.decode()
+    except UnicodeDecodeError:
+        text = None
+    if text is not None and text.isprintable() and not any(char in text for char in '"\\'):
+        return text
+    return '"' + "".join(_quoted_char(char) for char in path.decode(errors="surrogateescape")) + '"'
+
+
+def _quoted_char(char: str) -> str:
+    code = ord(char)
+    if code in _ESCAPES:
+        return "\\" + _ESCAPES[code]
+    if char.isprintable():
+        return char
+    return "".join(f"\\{byte:03o}" for byte in char.encode(errors="surrogateescape"))
+
+
+def render_diffstat(files: Sequence[StatLine]) -> tuple[str, int]:
+    """Render a diffstat in at most ``MAX_DIFFSTAT_BYTES``; also return how many files are listed."""
+    if not files:
+        return "", 0
+    total = _total(files)
+    lines = _file_lines(files)
+    if len("\n".join([*lines, total]).encode()) <= MAX_DIFFSTAT_BYTES:
+        return "\n".join([*lines, total]), len(files)
+    shown: list[str] = []
+    room = MAX_DIFFSTAT_BYTES - len(total.encode()) - len(f"\n ... and {len(files)} more files".encode())
+    for line in lines:
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        shown.append(line)
+    note = f" ... and {len(files) - len(shown)} more files"
+    return "\n".join([*shown, note, total]), len(shown)
+
+
+def _file_lines(files: Sequence[StatLine]) -> list[str]:
+    names = [_shortened(file.name) for file in files]
+    widest = max(len(name) for name in names)
+    most = max(file.additions + file.deletions for file in files)
+    digits = max(len(str(most)), 3 if any(file.is_binary for file in files) else 0)
+    room = _WIDTH - widest - digits - len("  | ") - 1
+    return [
+        f" {name:<{widest}} | {'Bin' if file.is_binary else file.additions + file.deletions:>{digits}}"
+        f" {_bar(file, most, room)}".rstrip()
+        for name, file in zip(names, files, strict=True)
+    ]
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _NAME_WIDTH else "..." + name[3 - _NAME_WIDTH :]
+
+
+def _bar(file: StatLine, most: int, room: int) -> str:
+    additions, deletions = file.additions, file.deletions
+    if most > room:
+        additions, deletions = (_scaled(count, most, room) for count in (additions, deletions))
+    return "+" * additions + "-" * deletions
+
+
+def _scaled(count: int, most: int, room: int) -> int:
+    """Shorten a bar, but never to nothing."""
+    return 1 + count * (room - 2) // most if count else 0
+
+
+def _total(files: Sequence[StatLine]) -> str:
+    parts = [f" {_counted(len(files), 'file')} changed"]
+    additions, deletions = (sum(file.additions for file in files), sum(file.deletions for file in files))
+    if additions or not deletions:
+        parts.append(f"{_counted(additions, 'insertion')}(+)")
+    if deletions or not additions:
+        parts.append(f"{_counted(deletions, 'deletion')}(-)")
+    return ", ".join(parts)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+if TYPE_CHECKING:
+    import pygit2
+
+_CONTEXT_LINES = 2
+# Comparing n removed with m added files costs n times m, so similar files are sought among few only.
+_ALIKE_LIMIT = 200
+_EQUAL_LIMIT = 2000
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """One file of the diff; ``index`` is its place there."""
+
+    index: int
+    status: FileStatus
+    path: bytes
+    old_path: bytes
+    modes: tuple[int, int]
+    additions: int
+    deletions: int
+    is_binary: bool
+
+    @property
+    def is_renamed(self) -> bool:
+        return self.status is FileStatus.RENAMED
+
+
+def summarize(repo: Repository, pair: TreePair) -> Summary:
+    """Summarize the difference of two trees, within the limits of a run record.
+
+    Raises UnusableError if the trees cannot be read.
+    """
+    with using_objects(repo), _opened_without_index(repo) as objects:
+        diff = _compare(objects, pair)
+        changed = sorted(_changed(objects, diff), key=lambda item: (item.path, item.old_path))
+        snippets, snippet_cuts = _snippets(diff, changed)
+    diffstat, shown = render_diffstat([_stat_line(item) for item in changed])
+    totals = Totals(
+        files=len(changed),
+        additions=sum(item.additions for item in changed),
+        deletions=sum(item.deletions for item in changed),
+    )
+    counts = (
+        _cut("files", min(MAX_FILES, len(changed)), len(changed)),
+        _cut("diffstat", shown, len(changed)),
+        _cut("changes", min(MAX_CHANGES, len(changed)), len(changed)),
+    )
+    return Summary(
+        files=tuple(_text(item.path) for item in changed[:MAX_FILES]),
+        diffstat=diffstat,
+        snippets=snippets,
+        changes=tuple(_file_change(item) for item in changed[:MAX_CHANGES]),
+        totals=totals,
+        cut=(*(sentence for sentence in counts if sentence), *snippet_cuts),
+    )
+
+
+@contextlib.contextmanager
+def _opened_without_index(repo: Repository) -> Iterator["pygit2.Repository"]:
+    """Open the repository as an additional worktree at the same place with an empty index.
+
+    To compare trees libgit2 reads attributes from the index, and it cannot read a split or a sparse one.
+    """
+    with private_folder(repo, "compare") as folder:
+        (folder / "commondir").write_bytes(os.fsencode(repo.common_dir) + b"\n")
+        (folder / "gitdir").write_bytes(os.fsencode(repo.top / ".git") + b"\n")
+        (folder / "HEAD").write_bytes(b"ref: refs/heads/none\n")
+        yield open_libgit2(replace(repo, git_dir=folder))
+
+
+def _cut(part: str, shown: int, total: int) -> str:
+    return f"{part}: {shown} of {total} files are shown" if shown < total else ""
+
+
+def _compare(objects: "pygit2.Repository", pair: TreePair) -> "pygit2.Diff":
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    base, head = (objects[oid].peel(pygit2.Tree) for oid in (pair.base, pair.head))
+    flags = pygit2.enums.DiffOption.INCLUDE_TYPECHANGE
+    diff = base.diff_to_tree(head, flags=flags, context_lines=_CONTEXT_LINES)
+    renames = pygit2.enums.DiffFind.FIND_RENAMES
+    equal = renames | pygit2.enums.DiffFind.FIND_EXACT_MATCH_ONLY
+    diff.find_similar(flags=equal, rename_limit=_EQUAL_LIMIT)
+    diff.find_similar(flags=renames, rename_limit=_ALIKE_LIMIT)
+    return diff
+
+
+def _changed(objects: "pygit2.Repository", diff: "pygit2.Diff") -> Iterator[_Changed]:
+    for index, delta in enumerate(diff.deltas):
+        patch = diff[index]
+        status = FileStatus(delta.status_char())
+        is_deleted = status is FileStatus.DELETED
+        _, additions, deletions = patch.line_stats if patch else (0, 0, 0)
+        if status is FileStatus.TYPE_CHANGED:
+            # libgit2 makes no patch of these; git shows them as removed and added.
+            additions, deletions = _lines(objects, delta.new_file), _lines(objects, delta.old_file)
+        yield _Changed(
+            index=index,
+            status=status,
+            path=(delta.old_file if is_deleted else delta.new_file).raw_path,
+            old_path=delta.old_file.raw_path,
+            modes=(int(delta.old_file.mode), int(delta.new_file.mode)),
+            additions=additions,
+            deletions=deletions,
+            # Known only after the patch has been made.
+            is_binary=bool((patch.delta if patch else delta).is_binary),
+        )
+
+
+def _lines(objects: "pygit2.Repository", file: "pygit2.DiffFile") -> int:
+    import pygit2  # noqa: PLC0415 - loaded by now
+
+    if file.mode == SUBMODULE:
+        return 1
+    blob = objects[file.id]
+    if not isinstance(blob, pygit2.Blob) or blob.is_binary:
+        return 0
+    return blob.data.count(b"\n") + (bool(blob.data) and not blob.data.endswith(b"\n"))
+
+
+def _file_change(item: _Changed) -> FileChange:
+    old, new = item.modes
+    has_new_mode = old != new and 0 not in item.modes
+    return FileChange(
+        status=item.status,
+        path=_text(item.path),
+        old_path=_text(item.old_path) if item.is_renamed else None,
+        path_b64=None if _is_text(item.path) else base64.b64encode(item.path).decode(),
+        additions=item.additions,
+        deletions=item.deletions,
+        binary=item.is_binary,
+        old_mode=f"{old:06o}" if has_new_mode else None,
+        new_mode=f"{new:06o}" if has_new_mode else None,
+    )
+
+
+def _stat_line(item: _Changed) -> StatLine:
+    name = quoted(item.path)
+    if item.is_renamed:
+        name = f"{quoted(item.old_path)} => {name}"
+    return StatLine(name, item.additions, item.deletions, item.is_binary)
+
+
+def _snippets(diff: "pygit2.Diff", changed: Sequence[_Changed]) -> tuple[tuple[Snippet, ...], list[str]]:
+    """Return excerpts of the first files that have text."""
+    shown = [
+        item
+        for item in changed
+        if item.additions + item.deletions and item.status is not FileStatus.TYPE_CHANGED
+    ]
+    snippets: list[Snippet] = []
+    cuts: list[str] = []
+    for item in shown[:MAX_SNIPPETS]:
+        text, is_cut = _clipped(_hunk_lines(diff[item.index]))
+        if text:
+            snippets.append(Snippet(file=_text(item.path), snippet=text))
+        if is_cut:
+            cuts.append(f"snippet of {quoted(item.path)}: only its start is shown")
+    if len(shown) > MAX_SNIPPETS:
+        cuts.append(f"snippets: {MAX_SNIPPETS} of {len(shown)} files are shown")
+    return tuple(snippets), cuts
+
+
+def _hunk_lines(patch: "pygit2.Patch | None") -> Iterator[str]:
+    for hunk in patch.hunks if patch else ():
+        yield hunk.header.removesuffix("\n")
+        for line in hunk.lines:
+            # At most a snippet's length of an endless line.
+            content = line.raw_content[: MAX_SNIPPET_BYTES + 1].decode(errors="replace")
+            is_remark = line.origin in "=<>"
+            yield content.strip("\n") if is_remark else line.origin + content.removesuffix("\n")
+
+
+def _clipped(lines: Iterator[str]) -> tuple[str, bool]:
+    """Take whole lines, then whole characters, up to the limit; also return whether it was cut."""
+    clipped: list[str] = []
+    room = MAX_SNIPPET_BYTES + 1
+    for line in lines:
+        if len(clipped) == MAX_SNIPPET_LINES:
+            return "\n".join(clipped), True
+        encoded = line.encode()
+        room -= len(encoded) + 1
+        if room < 0:
+            clipped.append(encoded[:room].decode(errors="ignore"))
+            return "\n".join(clipped), True
+        clipped.append(line)
+    return "\n".join(clipped), False
+
+
+def _is_text(path: bytes) -> bool:
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _text(path: bytes) -> str:
+    return path.decode(errors="replace")

@@ -1,0 +1,277 @@
+"""The lines of a checkpoint; user interfaces only add colours."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from git_blackbird.messages.display.events import render_reason
+from git_blackbird.messages.display.format import render_cost, render_path, render_totals
+from git_blackbird.messages.display.merged_review import render_merged_text
+from git_blackbird.messages.display.reviews import overall_word
+from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
+from git_blackbird.model.entities.change import MAX_FILES, FileChange, OutsideMove, Summary
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.findings import MergedVerdict
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview, SinceRequest
+
+TITLE = "Task review checkpoint"
+OUTSIDE = "HEAD moved during the run; not part of the change:"
+OUTSIDE_UNKNOWN = "HEAD moved during the run; part of the change, since nobody knows who did it:"
+SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
+_MAX_LISTED = 10
+_MAX_RESULT_LINES = 4
+# If nothing was changed, the decision depends on this alone.
+_MAX_RESULT_LINES_WITHOUT_CHANGE = 20
+_MAX_REVIEW_LINES = 60
+_MAX_REQUEST_LINES = 12
+_MAX_CRITERIA = 20
+_LONGEST_CRITERION = 400
+
+
+class Style(StrEnum):
+    """The kind of a line, for colouring."""
+
+    PLAIN = "plain"
+    HEADING = "heading"
+    ADDED = "added"
+    REMOVED = "removed"
+    PLACE = "place"
+    WARNING = "warning"
+    FAINT = "faint"
+
+
+@dataclass(frozen=True)
+class StyledLine:
+    """One line, sanitized for a terminal."""
+
+    text: str
+    tone: Style = Style.PLAIN
+
+
+def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
+    """Return everything needed for the decision, except the title."""
+    return [
+        *_head(checkpoint),
+        *_since_request(checkpoint.since_request),
+        StyledLine("Review summary:", Style.HEADING),
+        *_summary(checkpoint.summary),
+        *_reviews(checkpoint),
+        *_warnings(checkpoint),
+    ]
+
+
+def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+    run, task = checkpoint.run, checkpoint.task
+    yield StyledLine(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
+    yield from _criteria(task)
+    failed = run.error is not None
+    yield StyledLine(f"Run status: {run.status}{_reason(run)}", Style.WARNING if failed else Style.PLAIN)
+    if checkpoint.merged is None:
+        yield from _reasons(checkpoint)
+    else:
+        # The findings are listed below, and may be out of view.
+        is_clear = checkpoint.merged.overall is MergedVerdict.APPROVED and not checkpoint.merged.missing
+        yield StyledLine(
+            f"Reviews: {overall_word(checkpoint.merged)}", Style.PLAIN if is_clear else Style.WARNING
+        )
+    if facts := list(_facts(checkpoint)):
+        yield StyledLine(", ".join(facts), Style.FAINT)
+    if run.result:
+        lines = strip_controls(run.result).strip().splitlines()
+        most = _MAX_RESULT_LINES_WITHOUT_CHANGE if run.no_change else _MAX_RESULT_LINES
+        yield StyledLine("Agent says:", Style.HEADING)
+        yield from (StyledLine(f"  {clean_line(line)}") for line in lines[:most])
+        if len(lines) > most:
+            yield StyledLine(f"  ({len(lines) - most} more lines)", Style.FAINT)
+
+
+def _criteria(task: Task) -> Iterator[StyledLine]:
+    criteria = task.acceptance_criteria
+    if not criteria:
+        return
+    yield StyledLine("Acceptance criteria:", Style.HEADING)
+    yield from (
+        StyledLine(f"  - {clean_line(text, _LONGEST_CRITERION)}") for text in criteria[:_MAX_CRITERIA]
+    )
+    if len(criteria) > _MAX_CRITERIA:
+        rest = task_command("show", task.id)
+        yield StyledLine(f"  ({len(criteria) - _MAX_CRITERIA} more: {rest})", Style.FAINT)
+
+
+def _since_request(since: SinceRequest | None) -> Iterator[StyledLine]:
+    """Quote the last request, and list what was done since."""
+    if since is None:
+        return
+    yield StyledLine("Changes requested:", Style.HEADING)
+    lines = strip_controls(since.request).strip().splitlines()
+    yield from (StyledLine(f"  > {clean_line(line)}".rstrip()) for line in lines[:_MAX_REQUEST_LINES])
+    if len(lines) > _MAX_REQUEST_LINES:
+        yield StyledLine(f"  ({len(lines) - _MAX_REQUEST_LINES} more lines)", Style.FAINT)
+    yield StyledLine("Changed since the request:", Style.HEADING)
+    if since.summary.minimal is not None:
+        yield StyledLine(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING)
+    else:
+        yield from _files(since.summary, "  ")
+
+
+def _reason(run: Run) -> str:
+    return f" ({clean_line(run.error)})" if run.error else ""
+
+
+def _facts(checkpoint: Checkpoint) -> Iterator[str]:
+    yield f"Run {checkpoint.run.id}"
+    if checkpoint.run.provider:
+        yield clean_line(checkpoint.run.provider)
+    if checkpoint.runs > 1:
+        yield f"{checkpoint.runs} runs together"
+    if checkpoint.cost_usd:
+        yield f"cost {render_cost(checkpoint.cost_usd)}"
+
+
+def _summary(summary: Summary) -> Iterator[StyledLine]:
+    if summary.minimal is not None:
+        yield StyledLine(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
+    yield StyledLine("  Files:", Style.HEADING)
+    yield from _files(summary, "    ")
+    yield StyledLine("  Snippets:", Style.HEADING)
+    for snippet in summary.snippets:
+        yield StyledLine(f"    {render_path(snippet.file)}", Style.PLACE)
+        yield from (_diff_line(line) for line in escape_controls(snippet.snippet).split("\n"))
+    if not summary.snippets:
+        yield StyledLine("    (none)", Style.FAINT)
+
+
+def _files(summary: Summary, indent: str) -> Iterator[StyledLine]:
+    """List each path once, with its status and the number of changed lines."""
+    texts = list(_file_texts(summary))
+    yield from (StyledLine(indent + text) for text in texts[:MAX_FILES])
+    if not texts:
+        yield StyledLine(f"{indent}(none)", Style.FAINT)
+    if summary.totals.files > 1:
+        yield StyledLine(f"{indent}together: {render_totals(summary)}", Style.FAINT)
+
+
+def _file_texts(summary: Summary) -> Iterator[str]:
+    if summary.changes:
+        return (_file(change) for change in summary.changes)
+    # The Go program only has the numbers as formatted by git.
+    lines = strip_controls(summary.diffstat).splitlines()
+    return (line.strip() for line in lines) if lines else (render_path(path) for path in summary.files)
+
+
+def _file(change: FileChange) -> str:
+    name = render_path(change.path)
+    if change.old_path is not None:
+        name = f"{render_path(change.old_path)} -> {name}"
+    lines = "binary" if change.binary else f"+{change.additions} -{change.deletions}"
+    mode = f" (mode {change.old_mode} -> {change.new_mode})" if change.new_mode else ""
+    return f"{change.status} {name}  {lines}{mode}"
+
+
+def _diff_line(text: str) -> StyledLine:
+    tones = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
+    return StyledLine(f"      {text}", tones.get(text[:1], Style.PLAIN))
+
+
+def _reviews(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+    """Show the reviewers' findings in the form of spec 4, and why a person must judge them."""
+    if checkpoint.merged is None:
+        return
+    lines = strip_controls(render_merged_text(checkpoint.merged)).splitlines()
+    for line in lines[:_MAX_REVIEW_LINES]:
+        yield StyledLine(line, Style.PLAIN if line.startswith(" ") else Style.HEADING)
+    if len(lines) > _MAX_REVIEW_LINES:
+        rest = task_command("review show", checkpoint.task.id)
+        yield StyledLine(f"({len(lines) - _MAX_REVIEW_LINES} more lines: {rest})", Style.FAINT)
+    yield from _reasons(checkpoint)
+
+
+def _reasons(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+    """Return why a person decides, also where no checkpoint asks."""
+    tone = Style.WARNING if checkpoint.is_doubtful else Style.PLAIN
+    yield from (StyledLine(render_reason(reason), tone) for reason in checkpoint.reasons)
+
+
+def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
+    """Return warnings that may affect the decision, and what the summary omits."""
+    summary, run = checkpoint.summary, checkpoint.run
+    cut = [clean_line(part) for part in summary.cut]
+    left_out = [f"{render_path(left.path)} ({clean_line(left.reason)})" for left in summary.left_out]
+    between = [f"{render_path(edit.path)} by run {edit.run} of {edit.task}" for edit in summary.between]
+    yield from _bulleted("Not all is shown:", cut, Style.FAINT)
+    yield from _bulleted("Left out of the snapshot:", left_out, Style.WARNING)
+    yield from _bulleted(SUBMODULES, submodule_lines(summary), Style.WARNING)
+    yield from _bulleted("Also touched by another task in between:", between, Style.WARNING)
+    yield from _bulleted(OUTSIDE, outside_lines(summary, in_change=False), Style.WARNING)
+    yield from _bulleted(OUTSIDE_UNKNOWN, outside_lines(summary, in_change=True), Style.WARNING)
+    yield from _bulleted(
+        "The worktree no longer matches the change in:", map(render_path, checkpoint.moved), Style.WARNING
+    )
+    yield from _bulleted("The plan changed during the run:", map(clean_line, run.plan_changes), Style.WARNING)
+    yield from _bulleted(
+        "The configuration changed during the run:", map(clean_line, run.config_changes), Style.WARNING
+    )
+    if run.hook_output is not None:
+        yield from _bulleted(
+            "A hook refused the commit:", strip_controls(run.hook_output).splitlines(), Style.WARNING
+        )
+    yield from _bulleted("Notes:", map(clean_line, run.notes), Style.WARNING)
+    if checkpoint.other_branch is not None:
+        yield StyledLine(f"Another branch: {checkpoint.other_branch.text}", Style.WARNING)
+    if checkpoint.commit is not None:
+        yield from _outlook(checkpoint.commit)
+
+
+def submodule_lines(summary: Summary) -> list[str]:
+    """List the submodules of a change and what is new in each, in git's words."""
+    return [
+        f"submodule {render_path(submodule.path)}: "
+        + ", ".join(
+            (
+                *(["new commits"] if submodule.commits else []),
+                *(["modified content"] if submodule.content else []),
+            )
+        )
+        for submodule in summary.submodules
+    ]
+
+
+def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
+    """List what others did to HEAD during the run, in git's words, and where the change includes it."""
+    return [
+        f"{move.new[:10]} {clean_line(move.text)}{_also_changed(move)}"
+        for move in summary.outside
+        if move.in_change is in_change
+    ]
+
+
+def _also_changed(one: OutsideMove) -> str:
+    if not one.paths:
+        return ""
+    more = f" and {len(one.paths) - _MAX_LISTED} more" if len(one.paths) > _MAX_LISTED else ""
+    return f"; also changed by it: {', '.join(map(render_path, one.paths[:_MAX_LISTED]))}{more}"
+
+
+def _outlook(commit: CommitPreview) -> Iterator[StyledLine]:
+    """Describe what approving would commit at present."""
+    heading = "Cannot commit this change yet:"
+    yield from _bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
+    if not commit.obstacles:
+        where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
+        paths = f"{commit.paths} path{'' if commit.paths == 1 else 's'}"
+        what = f"{paths} on {where}" if commit.paths else "nothing: HEAD already has the whole change"
+        yield StyledLine(f"Approving commits {what}", Style.FAINT)
+
+
+def _bulleted(
+    heading: str, texts: "Iterator[str] | map[str] | list[str]", tone: Style
+) -> Iterator[StyledLine]:
+    lines = list(texts)
+    if not lines:
+        return
+    yield StyledLine(heading, tone)
+    yield from (StyledLine(f"  {text}", tone) for text in lines[:_MAX_LISTED])
+    if len(lines) > _MAX_LISTED:
+        yield StyledLine(f"  and {len(lines) - _MAX_LISTED} more", tone)

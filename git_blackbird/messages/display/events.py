@@ -1,0 +1,157 @@
+"""Events while agents run, as one line of text each."""
+
+from collections.abc import Iterator
+
+from git_blackbird.messages.display.format import render_cost, render_duration, render_totals
+from git_blackbird.messages.display.merged_review import render_merged_text
+from git_blackbird.messages.display.reviews import render_review_end
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind
+from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.views.checkpoint import ApprovalCommit
+from git_blackbird.model.views.events import Decided, Event, Level, Notice, ReviewsEnded, RunEnded, RunStarted
+from git_blackbird.model.views.stop import Stop
+
+_LONGEST_REASON = 400
+_DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})
+_REVIEWED = {RunType.SPEC_REVIEW: "spec review", RunType.CODE_REVIEW: "code review"}
+_REVIEWS = {
+    RunType.REVIEW: "running parent review for",
+    RunType.SPEC_REVIEW: "running spec review of",
+    RunType.CODE_REVIEW: "running code review of",
+}
+_DECIDED = {
+    DecisionState.APPROVED_CONTINUE: "approved {}",
+    DecisionState.APPROVED_QUIT: "approved {}",
+    DecisionState.CHANGES_REQUESTED: "changes to {} requested",
+    DecisionState.REJECTED: "Rejected {}. Your files were left as they are.",
+}
+_DECIDED_ELSEWHERE = {
+    DecisionState.APPROVED_CONTINUE: "{}: approved from another terminal",
+    DecisionState.APPROVED_QUIT: "{}: approved from another terminal",
+    DecisionState.CHANGES_REQUESTED: "{}: changes requested from another terminal",
+    DecisionState.REJECTED: "{}: rejected from another terminal; your files were left as they are",
+}
+_WHY_PAUSED = {
+    TerminalReason.WALL_LIMIT: ": it reached its time limit",
+    TerminalReason.IDLE_LIMIT: ": it printed nothing for too long",
+    TerminalReason.AGENT_UNAVAILABLE: ": its agent is unavailable",
+}
+
+
+def render_event(event: Event) -> str | None:
+    """Format an event on one line; None for events too frequent for lines."""
+    match event:
+        case RunStarted():
+            return f"{_verb(event)} {event.task_id} (run {event.run_id}, {clean_line(event.provider)})"
+        case RunEnded():
+            return render_end(event.run, event.seconds)
+        case ReviewsEnded():
+            return "\n".join(_reviews_lines(event))
+        case Decided() if event.state in _DECIDED:
+            return render_decided(event)
+        case Notice():
+            return render_notice(event)
+        case _:
+            return None
+
+
+def render_decided(event: Decided) -> str:
+    """Describe a decision, and what it committed."""
+    text = (_DECIDED_ELSEWHERE if event.elsewhere else _DECIDED)[event.state]
+    if event.is_of_failure and event.state in APPROVALS:
+        where = " from another terminal" if event.elsewhere else ""
+        text = f"accepted {{}} as it is{where}, though its run failed"
+    return f"{text.format(event.task_id)}{render_commit(event.commit)}"
+
+
+def _verb(event: RunStarted) -> str:
+    if event.run_type in _REVIEWS:
+        return _REVIEWS[event.run_type]
+    return "starting" if event.resumes is None else "resuming"
+
+
+def render_end(run: Run, seconds: float) -> str:
+    """Describe the end of a run on one line, or three for a failed review."""
+    if run.is_of_change:
+        return _render_reviewer_end(run, seconds)
+    if run.run_type is RunType.REVIEW:
+        return "\n".join(render_review_end(run, seconds))
+    match run.status:
+        case RunStatus.SUCCESS:
+            return f"completed {run.task_id}: {render_figures(run, seconds)}"
+        case RunStatus.WAITING_USER:
+            return f"{run.task_id} is waiting for user input"
+        case RunStatus.PAUSED:
+            why = _WHY_PAUSED.get(run.terminal_reason, "") if run.terminal_reason is not None else ""
+            return f"{run.task_id} is paused{why}"
+        case _:
+            # The agent's refusal is not a failure of the task.
+            word = "failed" if run.superseded_by is None else "could not run"
+            return f"{word} {run.task_id}: {clean_line(run.error or 'no reason was given')}"
+
+
+def _reviews_lines(event: ReviewsEnded) -> Iterator[str]:
+    """Return the result of both reviews, and who acts next."""
+    yield strip_controls(render_merged_text(event.merged)).rstrip("\n")
+    run = event.run
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        number = f"round {run.review_round} of {event.max_rounds}"
+        yield f"changes to {run.task_id} requested by its reviewers ({number})"
+    yield from (render_reason(reason) for reason in event.reasons)
+
+
+def render_verdicts(event: ReviewsEnded) -> str:
+    """Return the result of both reviews on one line, if a checkpoint with all details follows."""
+    sides = {"spec": event.merged.spec, "code": event.merged.code}
+    verdicts = (f"{name} {'missing' if side is None else side.verdict.value}" for name, side in sides.items())
+    return f"reviews of {event.task_id}: {', '.join(verdicts)}"
+
+
+def render_reason(reason: str) -> str:
+    """Return why a person is asked about a reviewed change."""
+    return f"a decision is due: {clean_line(reason, _LONGEST_REASON)}"
+
+
+def _render_reviewer_end(run: Run, seconds: float) -> str:
+    """Describe the end of one of the two reviews of a change; their findings are shown together later."""
+    what = f"{_REVIEWED[run.run_type]} of {run.task_id}"
+    if run.status is RunStatus.SUCCESS:
+        return f"{what} finished ({render_duration(seconds)})"
+    return f"{what} gave no result: {clean_line(run.error or 'it was stopped')}"
+
+
+def render_figures(run: Run, seconds: float) -> str:
+    """Summarize a run: changes, cost, duration."""
+    changed = render_totals(run.review_summary) if run.review_summary is not None else "no summary"
+    cost = () if not run.cost_usd else (render_cost(run.cost_usd),)
+    return ", ".join((changed, *cost, render_duration(seconds)))
+
+
+def render_commit(commit: ApprovalCommit | None) -> str:
+    """Describe what a decision committed; empty if approvals are not committed."""
+    if commit is None:
+        return ""
+    if commit.oid is None or not commit.paths:
+        return "; nothing was left to commit"
+    return f"; committed {commit.oid[:12]} ({commit.paths} path{'' if commit.paths == 1 else 's'})"
+
+
+def render_step(step: Progress) -> str:
+    """Describe what an agent does at present."""
+    return clean_line(f"{step.kind} {step.text}" if step.kind in _DOES else step.text)
+
+
+def render_notice(notice: Notice) -> str:
+    """Format a notice like git's messages on standard error, with hints below."""
+    word = "" if notice.weight is Level.INFO else f"{notice.weight.value}: "
+    hints = "".join(f"\nhint: {strip_controls(line)}" for line in (notice.hint or "").splitlines())
+    return f"{word}{strip_controls(notice.text)}{hints}"
+
+
+def render_next_steps(stop: Stop) -> list[str]:
+    """Format one line for each step; alternatives are joined."""
+    steps = [strip_controls(step) for step in stop.next_steps]
+    if stop.is_choice and len(steps) > 1:
+        return ["next step, one of:", *(f"  {step}" for step in steps)]
+    return [f"next step: {step}" for step in steps]

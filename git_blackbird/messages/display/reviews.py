@@ -1,0 +1,274 @@
+"""Describe reviews, in lines; reviewers' text is sanitized."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from git_blackbird.messages.display.format import render_cost, render_duration
+from git_blackbird.messages.display.runs import format_decision, format_moment, verdict_word
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, dismiss_command, task_command
+from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, excerpt
+from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.run import (
+    SUPERSEDED_BY_PLAN,
+    SUPERSEDED_BY_UNAVAILABLE,
+    DecisionState,
+    ReviewState,
+    Run,
+    RunStatus,
+    RunType,
+)
+from git_blackbird.model.rules.review_gate import GateState, allows_done
+from git_blackbird.model.rules.review_rounds import BY_REVIEWERS, merged_or_none, missing_texts, result_of
+from git_blackbird.model.views.reviews import ChangeReviewView, ReviewView
+
+if TYPE_CHECKING:
+    # Imported on demand, because only reviews need it.
+    from git_blackbird.model.entities.findings import MergedReview
+
+NO_REASON = "it gave no verdict"
+UNREADABLE = "what they found cannot be read"
+
+
+def render_review_end(run: Run, seconds: float) -> Iterator[str]:
+    """Describe what a reviewer found, or why there is no result."""
+    if run.superseded_by == SUPERSEDED_BY_PLAN:
+        yield f"the review of {run.task_id} does not count: the work it reviewed has changed since"
+    elif run.superseded_by == SUPERSEDED_BY_UNAVAILABLE:
+        yield f"could not review {run.task_id}: {clean_line(run.error or NO_REASON)}"
+    elif run.parent_review_passed is None:
+        yield render_no_verdict(run.task_id, run.error or NO_REASON)
+    elif run.parent_review_passed:
+        cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
+        yield f"parent review passed for {run.task_id}: {', '.join((*cost, render_duration(seconds)))}"
+    else:
+        text = excerpt(strip_controls(run.parent_review_feedback or ""))
+        yield from render_failing(run.task_id, run.parent_review_resume_task_ids, text)
+
+
+def render_failing(task_id: str, resume: Sequence[str], feedback: str) -> Iterator[str]:
+    """Describe a failed review, the children it flags, and the beginning of its feedback (spec 0)."""
+    yield f"parent review failed for {task_id}"
+    yield f"resume tasks: {', '.join(map(clean_line, resume))}"
+    yield f"feedback: {clean_line(feedback)}"
+
+
+def render_no_verdict(task_id: str, fault: str) -> str:
+    """Describe why a reviewer gave no verdict."""
+    return f"no verdict on {task_id}: {clean_line(fault)}"
+
+
+def result_lines(run: Run) -> Iterator[str]:
+    """Format the findings of one reviewer of a change; empty for a run without a result."""
+    result = result_of(run)
+    if result is not None:
+        # Imported on demand, because only a single run needs it.
+        from git_blackbird.messages.display.merged_review import render_result_text  # noqa: PLC0415  # only a review pays
+
+        yield from strip_controls(render_result_text(result)).splitlines()
+
+
+def merged_lines(run: Run) -> Iterator[str]:
+    """Format the findings of both reviewers of a run's change (spec 4); empty for a run without reviews."""
+    merged = merged_or_none(run)
+    if merged is not None:
+        from git_blackbird.messages.display.merged_review import render_merged_text  # noqa: PLC0415  # as above
+
+        yield from strip_controls(render_merged_text(merged)).splitlines()
+
+
+def overall_word(merged: "MergedReview | None") -> str:
+    """Return the result of both reviews of a change in a word; None for an unreadable record."""
+    if merged is None:
+        return UNREADABLE
+    return "a review is missing" if merged.missing else str(merged.overall)
+
+
+Section = tuple[str, list[str]]
+Paint = Callable[[ChildStatus], str]
+_LONGEST_FAULT = 400
+_SWITCH = "execution.parentReviewEnabled"
+_STATES = {
+    GateState.REVIEW_DUE: "due",
+    GateState.REVIEWING: "a reviewer is at work",
+    GateState.FAILING: "failed",
+    GateState.UNREADABLE: "one of its records cannot be used",
+}
+
+
+def parent_facts(view: ReviewView) -> Iterator[tuple[str, str]]:
+    """Describe the state of a parent's review in a few words."""
+    yield "status", view.parent.status.value
+    yield "children", ", ".join(view.parent.children)
+    if view.skipped:
+        yield "skipped", ", ".join(view.skipped)
+    yield "review", _parent_state(view)
+    review = view.said
+    if review is not None:
+        yield "run", _run_of(review)
+        about = "the children as they are now" if view.is_present else "the children as they were before"
+        yield "about", about
+    if len(view.reviews) > 1:
+        yield "rounds", f"{len(view.reviews)} ({task_command('runs', view.parent.id)})"
+
+
+def _run_of(run: Run) -> str:
+    agent = f" by {clean_line(run.provider)}" if run.provider else ""
+    return f"{run.id}, {format_moment(run.started_at)}{agent}"
+
+
+def _parent_state(view: ReviewView) -> str:
+    if view.gate is None:
+        waits = ", ".join(view.open_children)
+        return f"not due until these are done: {waits}" if waits else "not due: all children are skipped"
+    if view.gate is GateState.REVIEW_DUE and view.parent.status is Status.DONE:
+        return "none since its children changed; it is done anyway"
+    return _STATES.get(view.gate) or _open_state(view.said if view.is_present else None)
+
+
+def _open_state(review: Run | None) -> str:
+    if review is None:
+        return f"off ({_SWITCH})"
+    return verdict_word(review) if allows_done(review) else f"failed, but blocks nothing ({_SWITCH})"
+
+
+def parent_sections(view: ReviewView, paint: Paint = str) -> Iterator[Section]:
+    """Describe the criteria of a parent, the findings, and pending feedback; ``paint`` colours a verdict."""
+    yield (
+        "acceptance criteria",
+        [f"- {clean_line(criterion)}" for criterion in view.parent.acceptance_criteria],
+    )
+    if view.said is not None:
+        yield "verdict", list(verdict_lines(view.said, paint))
+        yield "dismissed", list(_dismissal(view.said))
+    yield "without a verdict", list(_attempts(view))
+    yield "open feedback", list(_owed(view))
+
+
+def verdict_lines(run: Run, paint: Paint = str) -> Iterator[str]:
+    """Format a review's results for each child, and its feedback; empty for a run without a verdict."""
+    results = _results(run)
+    width = max((len(result.task_id) for result in results), default=0)
+    for result in results:
+        yield f"{clean_line(result.task_id).ljust(width)}  {paint(result.status)}"
+        yield from (f"    {line}" for line in strip_controls(result.feedback or "").splitlines())
+    texts = {result.feedback for result in results}
+    if run.parent_review_feedback and run.parent_review_feedback not in texts:
+        yield "of all"
+        yield from (f"    {line}" for line in strip_controls(run.parent_review_feedback).splitlines())
+
+
+def _results(run: Run) -> list[ChildResult]:
+    """Return the result of each child; early records only name those to be resumed."""
+    if run.parent_review_results:
+        return [result for _, result in sorted(run.parent_review_results.items())]
+    flagged = run.parent_review_resume_task_ids
+    return [ChildResult(task_id=task_id, status=ChildStatus.FAILED) for task_id in flagged]
+
+
+def _dismissal(review: Run) -> Iterator[str]:
+    dismissed = review.parent_review_dismissed
+    if dismissed is not None:
+        by = f" by {clean_line(dismissed.by)}" if dismissed.by else ""
+        yield f"{format_moment(dismissed.at)}{by}"
+        yield from strip_controls(dismissed.reason).splitlines()
+
+
+def _attempts(view: ReviewView) -> Iterator[str]:
+    for run in view.attempts:
+        yield f"run {run.id}, {format_moment(run.started_at)}"
+        yield f"    {clean_line(run.error or NO_REASON)}"
+
+
+def _owed(view: ReviewView) -> Iterator[str]:
+    for feedback in view.outstanding:
+        yield f"{feedback.task.id}  {clean_line(feedback.task.title)} ({feedback.task.status.value})"
+        yield from (f"    {line}" for line in strip_controls(feedback.feedback.feedback).splitlines())
+        yield f"      {feedback.command}"
+
+
+def parent_steps(view: ReviewView) -> tuple[str, ...]:
+    """Return the commands to continue with a parent blocked by its review."""
+    parent = view.parent
+    steps = [feedback.command for feedback in view.outstanding]
+    if len(view.outstanding) > 1:
+        steps.append(task_command("resume --all", parent.id, remark="all of them"))
+    is_owed = view.gate is GateState.REVIEW_DUE and parent.status is not Status.DONE
+    if is_owed and not view.outstanding:
+        steps.append(task_command("review run", parent.id, remark="or `git blackbird execute`"))
+    if is_owed or view.gate is GateState.FAILING or view.outstanding:
+        steps.append(dismiss_command(parent.id))
+    return tuple(steps)
+
+
+def change_facts(view: ChangeReviewView) -> Iterator[tuple[str, str]]:
+    """Describe the state of the reviews of a leaf's change in a few words."""
+    yield "status", view.task.status.value
+    if view.run is not None:
+        yield "run", _run_of(view.run)
+    yield "reviews", _change_state(view)
+
+
+def _change_state(view: ChangeReviewView) -> str:
+    run = view.run
+    if run is None:
+        return "none: the task has not run"
+    if run.review_state is ReviewState.DUE and run.superseded_at is None:
+        return "due"
+    if view.merged is None:
+        return _state_without(view, run)
+    return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{_after(run)}"
+
+
+def _state_without(view: ChangeReviewView, run: Run) -> str:
+    """Describe the state of reviews without any result."""
+    if run.superseded_at is not None:
+        return "none: the run was superseded"
+    if run.review_state is ReviewState.BY_HAND:
+        return "requested by hand, not finished"
+    if run.merged_review is not None:
+        return overall_word(None)
+    return "none" if view.is_on else "none (reviews.mode is off)"
+
+
+def _after(run: Run) -> str:
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        return f"; changes requested by {'its reviewers' if run.requested_by == BY_REVIEWERS else 'a person'}"
+    return f"; decision: {run.decision_state.value}" if run.decision_state is not None else ""
+
+
+def change_missing(view: ChangeReviewView) -> tuple[str, ...]:
+    """Describe why each missing review is missing."""
+    texts = () if view.merged is None else missing_texts(view.merged, view.about)
+    return tuple(clean_line(text, _LONGEST_FAULT) for text in texts)
+
+
+def change_rounds(view: ChangeReviewView) -> list[tuple[str, str, str, str]]:
+    """Return the rounds as rows: number, run, result of the reviews, decision; none for a single round."""
+    if len(view.rounds) <= 1 and all(run is view.run for run in view.rounds):
+        return []
+    return [
+        (
+            str(run.review_round or 1),
+            f"run {run.id}",
+            overall_word(merged_or_none(run)),
+            format_decision(run),
+        )
+        for run in view.rounds
+    ]
+
+
+def change_steps(view: ChangeReviewView) -> tuple[str, ...]:
+    """Return the commands to continue with a change that is or could be reviewed."""
+    run = view.run
+    if run is None or run.superseded_at is not None:
+        return ()
+    if run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
+        return ()
+    again = task_command("review run", view.task.id)
+    if run.is_pending:
+        return (decide_run_command(run), again)
+    if run.review_state is ReviewState.DUE or run.decision_state is DecisionState.CHANGES_REQUESTED:
+        return (EXECUTE,)
+    fix = task_command("resume", view.task.id, " -m TEXT")
+    return (again, fix) if view.merged is not None and view.merged.findings else (again,)

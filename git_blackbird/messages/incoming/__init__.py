@@ -1,0 +1,1 @@
+"""Parse the answers of agents: questions, verdicts, reviews."""

@@ -1,0 +1,216 @@
+"""Questions of an agent to a person, found at the end of its final message.
+
+A headless agent cannot ask in another way: the prompt requires ``QUESTION_FORM``. The form of the Go program,
+``AskUserQuestion``, is accepted as well, and so are envelopes around either.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    model_validator,
+)
+
+from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.run import Run
+
+MAX_QUESTIONS = 20
+MAX_OPTIONS = 50
+MAX_TEXT_BYTES = 4096
+MAX_ID_CHARACTERS = 64
+QUESTION_FORM = """\
+If you cannot go on without an answer from a person, do not guess: end your final message with one JSON
+object of this form, and nothing after it:
+
+{"questions": [{"id": "short-name", "prompt": "What you need to know?", "options": ["one", "other"]}]}
+
+Leave "options" out when the answer is free text; a person may also give an answer that is none of them.
+You will get the answers and can then go on. When you have no question, do not use this form."""
+
+_WINDOW_CHARACTERS = 256 * 1024
+_MAX_ENVELOPES = 3
+_TOOL_NAMES = frozenset({"askuserquestion", "ask_user_question"})
+_CLOSING_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\s*\Z")
+_OPENERS = {"}": "{", "]": "["}
+
+
+def _bound(text: str) -> str:
+    data = text.encode()
+    return text if len(data) <= MAX_TEXT_BYTES else data[:MAX_TEXT_BYTES].decode(errors="ignore")
+
+
+def _require_typeable(text: str) -> str:
+    """Raise ValueError for an id that a person cannot type in ``--answer ID=VALUE``."""
+    if not text.isprintable() or "=" in text or " " in text:
+        raise ValueError("cannot be typed")
+    return text
+
+
+_Id = Annotated[str, Field(max_length=MAX_ID_CHARACTERS), AfterValidator(_require_typeable), Fallback("")]
+_Words = Annotated[str, AfterValidator(_bound), Fallback("")]
+_Option = Annotated[
+    _Words, BeforeValidator(lambda option: option.get("label") if isinstance(option, dict) else option)
+]
+
+
+class _Entry(BaseModel):
+    """One question, in our form or that of the tool."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True, str_strip_whitespace=True)
+
+    id: _Id
+    prompt: _Words
+    question: _Words
+    options: Several[_Option]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_form(cls, entry: Any) -> Any:
+        return {"prompt": entry} if isinstance(entry, str) else entry
+
+    @property
+    def text(self) -> str:
+        return self.prompt or self.question
+
+
+class _Closing(_Entry):
+    """An object at the end of a message: the form, a call of the tool, or an envelope around either."""
+
+    questions: Annotated[tuple[Valid[_Entry], ...] | None, Fallback(None)]
+    tool: Text
+    name: Text
+    input: Any = None
+    result: Any = None
+    content: Any = None
+
+    @property
+    def is_call(self) -> bool:
+        return bool({self.tool.lower(), self.name.lower()} & _TOOL_NAMES)
+
+
+_CLOSING: TypeAdapter[_Closing] = TypeAdapter(Part[_Closing])
+
+
+def parse_questions(final_text: str) -> tuple[Question, ...]:
+    """Return the questions at the end of the message; () if there are none.
+
+    They count only as the last thing in the message, except for a closing code fence: earlier ones are
+    quotations. Never raises; takes time proportional to the message.
+    """
+    entries: list[_Entry] = []
+    for value in _closing_values(final_text):
+        asked = [entry for entry in _entries(value, _MAX_ENVELOPES) if entry.text]
+        if not asked:
+            break
+        entries = [*asked, *entries]
+    return _named(entries[:MAX_QUESTIONS])
+
+
+def _closing_values(text: str) -> Iterator[Any]:
+    """Yield the JSON values that end the message, last first, separated by white space only."""
+    rest = replace_surrogates(text[-_WINDOW_CHARACTERS:]).rstrip()
+    fence = _CLOSING_FENCE.search(rest[-80:])
+    if fence:
+        rest = rest[: len(rest) - len(fence.group())].rstrip()
+    for _ in range(MAX_QUESTIONS):
+        start = _opening(rest)
+        if start is None:
+            return
+        try:
+            yield json.loads(rest[start:])
+        except (ValueError, RecursionError):
+            return
+        rest = rest[:start].rstrip()
+
+
+def _opening(text: str) -> int | None:
+    """Find the bracket that matches the one at the end of ``text``, reading backwards.
+
+    Backwards, because text before the value, such as a stray quote in prose, then cannot change how it is
+    parsed.
+    """
+    if not text or text[-1] not in _OPENERS:
+        return None
+    wanted: list[str] = []
+    at = len(text) - 1
+    while at >= 0:
+        char = text[at]
+        if char == '"':
+            at = _string_start(text, at)
+        elif char in _OPENERS:
+            wanted.append(_OPENERS[char])
+        elif char in "{[":
+            if wanted.pop() != char:
+                return None
+            if not wanted:
+                return at
+        at -= 1
+    return None
+
+
+def _string_start(text: str, end: int) -> int:
+    """Find the quote that opens the string which closes at ``end``; -1 if there is none."""
+    at = text.rfind('"', 0, end)
+    while at > 0 and _is_escaped(text, at):
+        at = text.rfind('"', 0, at)
+    return at
+
+
+def _is_escaped(text: str, at: int) -> bool:
+    before = at
+    while before > 0 and text[before - 1] == "\\":
+        before -= 1
+    return (at - before) % 2 == 1
+
+
+def _entries(value: Any, envelopes: int) -> Iterator[_Entry]:
+    """Yield the questions in one closing value."""
+    if isinstance(value, list):
+        for part in value:
+            if _CLOSING.validate_python(part).is_call:
+                yield from _entries(part, envelopes)
+        return
+    closing = _CLOSING.validate_python(value)
+    if closing.questions is not None:
+        yield from closing.questions
+    elif closing.is_call:
+        yield from _entries(closing.input, 0) if isinstance(closing.input, dict) else (closing,)
+    elif envelopes:
+        for inner in (closing.result, closing.content):
+            for part in reversed(list(_closing_values(inner))) if isinstance(inner, str) else [inner]:
+                yield from _entries(part, envelopes - 1)
+
+
+def _named(entries: list[_Entry]) -> tuple[Question, ...]:
+    """Return each question with a unique id: its own for the first with that id."""
+    taken = {entry.id for entry in entries}
+    met: set[str] = set()
+    questions = []
+    for number, entry in enumerate(entries, 1):
+        final = entry.id if entry.id and entry.id not in met else _free_id(entry.id, number, taken)
+        taken.add(final)
+        met.add(final)
+        options = tuple(dict.fromkeys(filter(None, entry.options[:MAX_OPTIONS])))
+        questions.append(Question(id=final, prompt=entry.text, options=options))
+    return tuple(questions)
+
+
+def _free_id(name: str, number: int, taken: set[str]) -> str:
+    candidate = f"{name}-{number}" if name else f"q{number}"
+    while candidate in taken:
+        candidate += "x"
+    return candidate
+
+
+def questions_of(run: Run) -> tuple[Question, ...]:
+    """Return the questions of a run; the Go program's records have them in their output only."""
+    return run.questions or parse_questions(run.stdout or "")

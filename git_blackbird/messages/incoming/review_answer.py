@@ -1,0 +1,188 @@
+"""Find and check the verdict in the answer of a parent's reviewer (spec 0, spec 3).
+
+The schema of the launch is the first check, this is the second, also for agents without schemas.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from git_blackbird.messages.incoming.embedded_json import TWICE, WINDOW_CHARACTERS, JsonFinder
+from git_blackbird.messages.incoming.review_schema import ChildAnswer, ReviewAnswer
+from git_blackbird.messages.incoming.stated_verdicts import find_contrary, unmask
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, Verdict
+from git_blackbird.model.entities.plan import Task
+
+_ENVELOPES = ("structured_output", "result", "content", "message", "item", "input", "output", "text")
+_MAX_ENVELOPES = 8
+_NOT_PASSED = re.compile(r"\bpassed\b[\W_]{1,20}(?:false|no|0)\b", re.IGNORECASE)
+
+
+class ReviewAnswerError(ValueError):
+    """An answer without a valid verdict; the message is for people and for the reviewer's next attempt."""
+
+
+class _Fault(Exception):  # noqa: N818  # becomes a ReviewAnswerError where the parent is known
+    """An error in an answer."""
+
+
+def parse_review_answer(text: str, parent: Task) -> Verdict:
+    """Parse the one verdict in ``text``, which may be in prose, code fences or envelopes.
+
+    Raises ReviewAnswerError for an answer without a verdict, with several, or with one that does not fit this
+    parent, contradicts itself, or passes although the text around it does not: by the rule of
+    ``stated_verdicts``, or by ``passed`` being false in anything else, such as a second object that is not
+    JSON. No text raises anything else or takes long.
+    """
+    children = frozenset(parent.children)
+    step = "parse"
+    try:
+        answer = _read_answer(_one_answer(text))
+        results = _read_results(answer, children)
+        step = "validate"
+        _check_passed(answer)
+        _check_ids(answer, children)
+        _check_results(answer, results)
+        _check_beside(answer, text)
+    except _Fault as fault:
+        message = f'{step} parent review response for "{parent.id}": {fault}{_not_read(text)}'
+        raise ReviewAnswerError(message) from None
+    return _verdict(answer, results, children)
+
+
+def _not_read(text: str) -> str:
+    """Return a remark if an answer is longer than the part that is read."""
+    more = len(text) - WINDOW_CHARACTERS
+    return f" (the first {more} characters of the answer are not read: it is too long)" if more > 0 else ""
+
+
+def _one_answer(text: str) -> dict[str, Any]:
+    """Return the only object with a field ``passed``; equal ones count once."""
+    finder = JsonFinder()
+    found = list(finder.objects(text))
+    answers = {
+        _canonical(answer): answer for value in found for answer in _answers(value, finder, _MAX_ENVELOPES)
+    }
+    if not found:
+        raise _Fault("no valid JSON object found in agent output")
+    if not answers:
+        raise _Fault('missing required field "passed"')
+    if len(answers) > 1:
+        raise _Fault(f'found {len(answers)} JSON objects with field "passed"; expected exactly one')
+    (answer,) = answers.values()
+    return answer
+
+
+def _canonical(answer: dict[str, Any]) -> str:
+    try:
+        return json.dumps(answer, sort_keys=True, default=repr)
+    except RecursionError:
+        raise _Fault('the JSON object with field "passed" is nested too deeply') from None
+
+
+def _answers(value: Any, finder: JsonFinder, envelopes: int) -> Iterator[dict[str, Any]]:
+    """Yield the objects with a field ``passed`` in a value that may be an envelope around them."""
+    if isinstance(value, dict) and "passed" in value:
+        yield value
+        return
+    if not envelopes:
+        return
+    inner: Sequence[Any] = ()
+    if isinstance(value, dict):
+        inner = [value[name] for name in _ENVELOPES if name in value]
+    elif isinstance(value, list):
+        inner = value
+    elif isinstance(value, str):
+        inner = list(finder.objects(value))
+    for item in inner:
+        yield from _answers(item, finder, envelopes - 1)
+
+
+def _read_answer(answer: Mapping[str, Any]) -> ReviewAnswer:
+    try:
+        return ReviewAnswer.model_validate(answer)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    wrong = first["msg"].partition(" or instance of")[0]
+    if first["input"] is TWICE:
+        wrong = "stands twice in one object"
+    raise _Fault(f'field "{place[1:]}": {wrong}')
+
+
+def _read_results(answer: ReviewAnswer, children: frozenset[TaskId]) -> Mapping[TaskId, ChildAnswer]:
+    """Return the result of each child; results of other tasks are skipped."""
+    results: dict[TaskId, ChildAnswer] = {}
+    for result in answer.review_results:
+        if result.task_id in results:
+            raise _Fault(f'there are two review results of child "{result.task_id}"')
+        if result.task_id in children:
+            results[result.task_id] = result
+    return results
+
+
+def _check_passed(answer: ReviewAnswer) -> None:
+    """Check that children to resume are listed exactly if the review did not pass."""
+    for name, requests in {
+        "resumeTaskIds": answer.resume_task_ids,
+        "feedbackForResume": answer.feedback_for_resume,
+    }.items():
+        if answer.passed and requests:
+            raise _Fault(f"{name} must be empty when passed=true")
+        if not answer.passed and not requests:
+            raise _Fault(f"{name} required when passed=false")
+
+
+def _check_ids(answer: ReviewAnswer, children: frozenset[TaskId]) -> None:
+    met: set[TaskId] = set()
+    for index, task_id in enumerate(answer.resume_task_ids):
+        if not task_id:
+            raise _Fault(f"resumeTaskIds[{index}] must be non-empty")
+        if task_id not in children:
+            raise _Fault(f'resume task id "{clean_line(task_id, 80)}" is not a child of this parent')
+        if task_id in met:
+            raise _Fault(f'duplicate resume task id "{task_id}"')
+        met.add(task_id)
+
+
+def _check_results(answer: ReviewAnswer, results: Mapping[TaskId, ChildAnswer]) -> None:
+    """Check that no result contradicts the rest of the answer."""
+    resume = frozenset(answer.resume_task_ids)
+    for child, status in sorted((child, result.status) for child, result in results.items()):
+        what = f'the review result of child "{child}" is {status}'
+        if status is ChildStatus.FAILED and answer.passed:
+            raise _Fault(f"{what}, which contradicts passed=true")
+        if status is ChildStatus.FAILED and child not in resume:
+            raise _Fault(f"{what}, but resumeTaskIds does not name it")
+        if status is ChildStatus.PASSED and child in resume:
+            raise _Fault(f"{what}, but resumeTaskIds names it")
+
+
+def _check_beside(answer: ReviewAnswer, text: str) -> None:
+    """Check that the text beside a passing answer does not report a failure."""
+    if not answer.passed:
+        return
+    # Text in a JSON envelope has escaped line ends.
+    read = text[-WINDOW_CHARACTERS:].replace("\\n", "\n")
+    denied = _NOT_PASSED.search(unmask(read))
+    contrary = denied[0] if denied is not None else find_contrary(read)
+    if contrary is not None:
+        raise _Fault(f'the answer says passed=true, and otherwise in "{clean_line(contrary, 80)}"')
+
+
+def _verdict(
+    answer: ReviewAnswer, by_task: Mapping[TaskId, ChildAnswer], children: frozenset[TaskId]
+) -> Verdict:
+    results = {child: ChildResult(task_id=child, status=ChildStatus.PASSED) for child in sorted(children)}
+    for child in answer.resume_task_ids:
+        own = by_task[child].feedback if child in by_task else None
+        results[child] = ChildResult(
+            task_id=child, status=ChildStatus.FAILED, feedback=own or answer.feedback_for_resume
+        )
+    resume = tuple(sorted(answer.resume_task_ids))
+    return Verdict(answer.passed, resume, answer.feedback_for_resume, results)

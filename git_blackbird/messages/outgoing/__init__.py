@@ -1,0 +1,1 @@
+"""Text for agents: context, prompts, review packages, schemas."""

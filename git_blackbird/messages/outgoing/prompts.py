@@ -1,0 +1,97 @@
+"""Prompts for agents that read prose."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from git_blackbird.model.entities.agent_io import Answer, Question
+from git_blackbird.model.entities.change import Summary
+from git_blackbird.model.entities.parent_verdict import Feedback
+
+CONTINUE_TEXT = "You were interrupted. Go on with the task where you stopped, and finish it."
+_FIX = "Fix this in the existing work, and check that it is fixed."
+
+
+def render_prompt(context: Mapping[str, Any]) -> str:
+    """Format a context pack as the prompt of a fresh run."""
+    task = context["task"]
+    parts = [context.get("systemPrompt", ""), f"# Task {task['id']}: {task['title']}"]
+    parts.append(task.get("description", ""))
+    parts.append(task.get("prompt", ""))
+    parts.append(
+        render_section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())])
+    )
+    parts.append(
+        render_section(
+            "Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]
+        )
+    )
+    parts.append(
+        render_section("What was asked about earlier work on this task", [context.get("feedback", "")])
+    )
+    parts.append(_found_wanting(context.get("parentReviewFeedback")))
+    parts.append(_answered(context))
+    parts.append(render_section("The project", [context.get("projectSnapshot", "")]))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _answered(context: Mapping[str, Any]) -> str:
+    """Format the previous session's questions and answers for a new session."""
+    if not context.get("answers"):
+        return ""
+    asked = {question.get("id"): question.get("prompt") for question in context.get("questions", ())}
+    lines = [
+        f"- {asked.get(answer.get('id')) or answer.get('id')}\n  {answer.get('value')}"
+        for answer in context["answers"]
+    ]
+    return render_section("Questions asked about this task before, and their answers", lines)
+
+
+def _found_wanting(feedback: Mapping[str, Any] | None) -> str:
+    if not feedback:
+        return ""
+    title = f"What the review of {feedback['parentTaskId']} asked to change in earlier work on this task"
+    return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_FIX}"])
+
+
+def render_section(title: str, lines: Sequence[str]) -> str:
+    """Format a section of a prompt; "" if it is empty."""
+    body = "\n".join(line for line in lines if line)
+    return f"## {title}\n\n{body}" if body else ""
+
+
+def render_change_request(text: str, change: Summary | None) -> str:
+    """Format a change request: the person's text unchanged, then the files it is about (spec 2)."""
+    if change is None or not change.files:
+        return text
+    more = change.totals.files - len(change.files)
+    files = [f"- {name}" for name in change.files] + ([f"- and {more} more"] if more > 0 else [])
+    return text.rstrip("\n") + "\n\nFiles of the change so far:\n" + "\n".join(files) + "\n"
+
+
+def render_review_feedback(feedback: Feedback) -> str:
+    """Format the feedback of a parent's review, unchanged, for the session that did the work."""
+    return (
+        f"The work on {feedback.parent_task_id}, of which your task is a part, was reviewed, and changes "
+        f"to your part were requested:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
+    )
+
+
+def render_answers(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
+    """Format the answers to an agent's questions."""
+    asked = {question.id: question.prompt for question in questions}
+    lines = [f"- {asked.get(answer.id, answer.id)}\n  {answer.value}" for answer in answers]
+    return "Answers to your questions:\n\n" + "\n".join(lines) + "\n\nGo on with the task.\n"
+
+
+def join_messages(*parts: str) -> str:
+    """Join messages to one agent, leaving out empty ones."""
+    return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
+
+
+def render_earlier_requests(texts: Sequence[str]) -> str:
+    """Repeat earlier requests for a task; sending them twice is harmless."""
+    if not texts:
+        return ""
+    return "Asked about this task before, repeated in case it was not received:\n\n" + "\n\n".join(
+        text.rstrip("\n") for text in texts
+    )

@@ -1,0 +1,228 @@
+"""The context of a parent's reviewer: the Go program's context pack, and the same as prose (PEER.md 1.3)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from git_blackbird.messages.outgoing.context import told_of_task
+from git_blackbird.messages.outgoing.prompts import render_section
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Run
+
+MAX_SUMMARY_BYTES = 1200
+MAX_FILES = 50
+# For the summaries and file names of all children together.
+MAX_CHANGES_BYTES = 200_000
+
+REVIEW_FORM = """\
+Answer with one JSON object and nothing else, neither before nor after it. It has these four fields:
+
+- "passed": true when the acceptance criteria are met, else false.
+- "resumeTaskIds": the list of the ids of the tasks that must be worked on again; empty when "passed" is true,
+  never empty when it is false.
+- "feedbackForResume": what must be mended, told so that whoever did the work can do it from this text
+  alone; "" when "passed" is true, never "" when it is false.
+- "reviewResults": a list with one object for each task under review: "taskId", "status" ("passed" or
+  "failed") and "feedback" (what is wrong with this task's work; null when it passed). A task has "failed"
+  exactly when it is in "resumeTaskIds"."""
+
+REVIEWER_SYSTEM_PROMPT = (
+    "You review finished work, headless, in the git repository that is your working directory. You are the "
+    "reviewer only: do not implement anything, do not edit, create or delete files, do not commit. Judge the "
+    "work against the acceptance criteria, and look at the work itself, not only at what is said of it: read "
+    "the files and the changes, and run such checks of the project as write nothing. Nobody is here to "
+    "answer: ask no questions, decide by what you see.\n\n" + REVIEW_FORM
+)
+REVIEWER_INSTRUCTIONS = (
+    "Judge the work of the children as a whole against the acceptance criteria of the parent; where it has "
+    "none, against its title, description and prompt. Flag the children whose work must change, no others, "
+    "and say of each what is wrong and what would be right."
+)
+
+_NO_RUN = "No run did this task, its status was set by hand: look at the work itself."
+_SKIPPED = (
+    "A person decided that these tasks are not done. Do not expect their work, and do not name them in your "
+    "answer; where a criterion cannot be met without them, say so to the task that it concerns most."
+)
+_TOO_MUCH = "Its change is not told here, there is too much of it: look at the work itself."
+
+
+@dataclass(frozen=True)
+class ComposedChange:
+    """The joint change of several runs of a task; ``pair`` is None if its snapshots are gone."""
+
+    pair: TreePair | None
+    summary: Summary
+    runs: int
+
+
+@dataclass(frozen=True)
+class ReviewedChild:
+    """A child under review and the run that counts for it; that of a parent is its own latest review.
+
+    ``run`` is None for a child that was set ``done`` by hand. ``top`` is the top of the worktree for a
+    reviewer that works elsewhere. ``composed`` is the child's change if it took several runs.
+    """
+
+    task: Task
+    run: Run | None
+    top: str | None = None
+    composed: ComposedChange | None = None
+
+    @property
+    def summary(self) -> Summary | None:
+        """The summary of its whole change."""
+        if self.composed is not None:
+            return self.composed.summary
+        return None if self.run is None else self.run.review_summary
+
+
+def build_review_context(
+    parent: Task, children: Sequence[ReviewedChild], fault: str | None = None, skipped: Sequence[Task] = ()
+) -> dict[str, Any]:
+    """Build the context pack of a parent's reviewer; ``fault`` is the error of the previous answer.
+
+    ``skipped`` children are listed, but not judged. Summaries and file names are bounded, and omissions are
+    noted.
+    """
+    review: dict[str, Any] = {
+        "parentTaskId": parent.id,
+        "parentTaskTitle": parent.title,
+        "acceptanceCriteria": list(parent.acceptance_criteria),
+        "reviewerInstructions": REVIEWER_INSTRUCTIONS,
+        "faultOfLastAnswer": fault,
+        "children": _child_parts(children),
+        "skippedChildren": [{"childId": task.id, "childTitle": task.title} for task in skipped],
+    }
+    return {
+        "schemaVersion": 1,
+        "task": told_of_task(parent),
+        "parentReview": {name: value for name, value in review.items() if value},
+        "systemPrompt": REVIEWER_SYSTEM_PROMPT,
+    }
+
+
+def _child_parts(children: Sequence[ReviewedChild]) -> list[dict[str, Any]]:
+    left = MAX_CHANGES_BYTES
+    parts = []
+    for child in sorted(children, key=lambda child: child.task.id):
+        change, size = _change_part(child)
+        if size > left:
+            change = {"note": _TOO_MUCH}
+        else:
+            left -= size
+        parts.append(_child_part(child, change))
+    return parts
+
+
+def _child_part(child: ReviewedChild, change: Mapping[str, Any]) -> dict[str, Any]:
+    task, run = child.task, child.run
+    if run is None:
+        return {"childId": task.id, "childTitle": task.title, "note": _NO_RUN}
+    refs = [_record_path(task.id, run), *change.get("artifactRefs", ())]
+    notes = [_of_review(run), change.get("note", "")]
+    facts = {
+        "childId": task.id,
+        "childTitle": task.title,
+        "latestRunId": run.id,
+        "latestRunSummary": change.get("latestRunSummary"),
+        "artifactRefs": refs,
+        "changeCommand": _change_command(run, child),
+        "note": " ".join(filter(None, notes)),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _change_part(child: ReviewedChild) -> tuple[dict[str, Any], int]:
+    """Return the description of a child's change, and its size in bytes."""
+    summary = child.summary
+    if summary is None:
+        return {}, 0
+    files = sorted(set(summary.files))
+    more = max(summary.totals.files, len(files)) - min(len(files), MAX_FILES)
+    facts: dict[str, Any] = {
+        "latestRunSummary": _cut(summary.diffstat.strip()),
+        "artifactRefs": files[:MAX_FILES],
+        "note": " ".join(_notes(child.composed, more)),
+    }
+    size = sum(len(text.encode(errors="replace")) for text in [facts["latestRunSummary"], *files[:MAX_FILES]])
+    return facts, size
+
+
+def _notes(composed: ComposedChange | None, more: int) -> Iterator[str]:
+    if composed is not None:
+        yield f"{composed.runs} runs made its change."
+        if composed.summary.minimal is not None:
+            yield f"What they changed together is not known: {composed.summary.minimal}"
+        if composed.summary.between:
+            names = sorted({edit.path for edit in composed.summary.between})[:MAX_FILES]
+            yield f"Between them, other tasks changed {', '.join(names)} as well."
+    if more:
+        yield f"{more} more files were changed."
+
+
+def _cut(text: str) -> str:
+    return text.encode(errors="replace")[:MAX_SUMMARY_BYTES].decode(errors="ignore")
+
+
+def _record_path(task: TaskId, run: Run) -> str:
+    return f".blackbird/runs/{task}/{run.id}.json"
+
+
+def _change_command(run: Run, child: ReviewedChild) -> str | None:
+    git = f"git -C {shell_word(child.top)}" if child.top else "git"
+    if child.composed is not None:
+        pair = child.composed.pair
+        return None if pair is None or pair.is_empty else f"{git} diff {pair.base} {pair.head}"
+    if run.is_review or run.tree_pair is None or run.tree_pair.is_empty:
+        return None
+    return f"{git} diff refs/blackbird/runs/{run.id}:base refs/blackbird/runs/{run.id}:head"
+
+
+def _of_review(run: Run) -> str:
+    """Describe the result of the review of a child that is a parent."""
+    if not run.is_review:
+        return ""
+    if run.parent_review_dismissed is not None:
+        return f"Its own review was dismissed: {run.parent_review_dismissed.reason}"
+    return "Its own children were reviewed and passed." if run.parent_review_passed else ""
+
+
+def render_review_prompt(context: Mapping[str, Any]) -> str:
+    """Format a review's context pack as the prompt of its reviewer."""
+    task, review = context["task"], context["parentReview"]
+    parts = [
+        context.get("systemPrompt", ""),
+        f"# Review of {task['id']}: {task.get('title', '')}",
+        render_section("What was to be done", [task.get("description", ""), task.get("prompt", "")]),
+        render_section("Acceptance criteria", [f"- {line}" for line in task.get("acceptanceCriteria", ())]),
+        render_section("How to judge", [review.get("reviewerInstructions", "")]),
+        "## The tasks under review",
+        *map(_render_child, review.get("children", ())),
+        render_section("Skipped tasks", list(_skipped_lines(review.get("skippedChildren", ())))),
+        render_section("Your last answer could not be used", [review.get("faultOfLastAnswer", "")]),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _skipped_lines(skipped: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if skipped:
+        yield _SKIPPED
+    yield from (f"- {child['childId']}: {child.get('childTitle', '')}" for child in skipped)
+
+
+def _render_child(child: Mapping[str, Any]) -> str:
+    record, *files = child.get("artifactRefs") or [None]
+    command = child.get("changeCommand")
+    parts = [
+        f"### {child['childId']}: {child.get('childTitle', '')}",
+        child.get("note", ""),
+        f"Record of its latest run: {record}" if record else "",
+        f"Its whole change: `{command}`" if command else "",
+        child.get("latestRunSummary", ""),
+        "\n".join(["Files it changed:", *(f"- {name}" for name in files)]) if files else "",
+    ]
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,1 @@
+"""Foundations of the model: ids, timestamps, safe text, the base of every record."""

@@ -1,0 +1,143 @@
+"""Identifiers of tasks, runs, git objects and sessions, and their validation.
+
+Task and run ids become file names; all of them may reach the command line of a program.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NewType
+
+from git_blackbird.model.base.sanitize import find_hidden
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+TaskId = NewType("TaskId", str)
+RunId = NewType("RunId", str)
+
+MAX_TASK_ID_BYTES = 128
+TASK_ID_RULE = (
+    "use 1 to 128 bytes without '/', '\\', control or invisible characters, or spaces at the ends, "
+    "not starting with '.'"
+)
+
+# Control, surrogate, private use and unassigned characters: their appearance is unknown.
+_REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK = "\u2800"
+
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+
+
+def task_id_fault(text: str) -> str | None:
+    """Return why ``text`` is no valid task id, or None.
+
+    Task ids become file names and are displayed everywhere, so one that could leave its folder, hide itself,
+    break a line or look like another one is rejected.
+    """
+    if _PLAIN_ID.fullmatch(text):
+        return None
+    bad = next(filter(_is_refused, text), None)
+    found = {
+        "is empty": not text,
+        "has white space at an end": text != text.strip(),
+        "starts with '.'": text.startswith("."),
+        f"contains {bad!a}": bad is not None,
+        f"is longer than {MAX_TASK_ID_BYTES} bytes": len(text.encode(errors="replace")) > MAX_TASK_ID_BYTES,
+    }
+    return next((what for what, holds in found.items() if holds), None)
+
+
+def _is_refused(char: str) -> bool:
+    is_unseen = char == _BLANK or find_hidden(char) is not None
+    return is_unseen or char in "/\\" or unicodedata.category(char) in _REFUSED_CATEGORIES
+
+
+def fold_task_id(text: str) -> str:
+    """Return the form in which task ids must differ: file systems may ignore case and Unicode composition."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", text).casefold())
+
+
+def case_conflicts(ids: Iterable[str]) -> list[tuple[str, str]]:
+    """Return pairs of ids that some file systems would confuse, each with the smaller id first."""
+    first: dict[str, str] = {}
+    clashes: list[tuple[str, str]] = []
+    for task in sorted(ids):
+        other = first.setdefault(fold_task_id(task), task)
+        if other != task:
+            clashes.append((other, task))
+    return clashes
+
+
+class Checked(NamedTuple):
+    """Annotation by which pydantic validates a text; ``fault`` returns its error or None.
+
+    pydantic is not imported here: most modules that use ids read no files.
+    """
+
+    fault: Callable[[str], str | None]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: "GetCoreSchemaHandler") -> "CoreSchema":
+        """Validate the annotated type."""
+        from pydantic_core.core_schema import no_info_after_validator_function  # noqa: PLC0415  # see above
+
+        return no_info_after_validator_function(self.check, handler(source))
+
+    def check(self, text: str) -> str:
+        """Return the text. Raises ValueError if it is invalid."""
+        fault = self.fault(text)
+        if fault is not None:
+            raise ValueError(fault)
+        return text
+
+
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_MAX_SESSION_LENGTH = 256
+
+
+def object_id_fault(text: str) -> str | None:
+    """Return why ``text`` is not the full name of a git object, or None."""
+    return None if _OBJECT_ID.fullmatch(text) else "not an object id (40 or 64 hex digits)"
+
+
+def run_id_fault(text: str) -> str | None:
+    """Return why ``text`` cannot be a run id, or None; it becomes part of paths and refs.
+
+    Ids of other programs need not have the form of ours.
+    """
+    return None if _RUN_ID.fullmatch(text) else "not a run id (letters, digits, '_' and '-', at most 64)"
+
+
+def session_fault(text: str) -> str | None:
+    """Return why ``text`` cannot be a provider's session name, or None: it must not look like an option."""
+    if text.startswith("-") or not text.isprintable() or len(text) > _MAX_SESSION_LENGTH:
+        return "not the name of a session"
+    return None
+
+
+def _task_id_wrong(text: str) -> str | None:
+    fault = task_id_fault(text)
+    return None if fault is None else f"not a task id, it {fault}"
+
+
+CheckedTaskId = Annotated[TaskId, Checked(_task_id_wrong)]
+"""A task's id read from a file."""
+
+CheckedRunId = Annotated[RunId, Checked(run_id_fault)]
+"""A run's id read from a file."""
+
+ObjectId = Annotated[str, Checked(object_id_fault)]
+"""The full name of a git object: never a revision, a range or an option."""
+
+SessionRef = Annotated[str, Checked(session_fault)]
+"""A provider's name for a conversation."""
+
+
+def build_run_id(nanoseconds: int, random_bits: int) -> RunId:
+    """Return the id of a run that starts at ``nanoseconds`` since 1970; 16 random bits make it unique."""
+    milliseconds = nanoseconds // 1_000_000
+    return RunId(f"{milliseconds & 0xFFFF_FFFF_FFFF:012x}{random_bits & 0xFFFF:04x}")

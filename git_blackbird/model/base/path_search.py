@@ -1,0 +1,79 @@
+"""Search paths for ``@`` mentions in a text being written (spec 2)."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice
+
+from git_blackbird.model.base.sanitize import escaped_text
+
+MENTION = re.compile(r"(?:^|(?<=\s))@(\"[^\"]*|\S*)\Z")
+MAX_SHOWN = 200
+_ENOUGH = 20
+_PLAIN = re.compile(r"[^\s\"\\]+")
+# Begins every text: it cannot occur in a file name, and makes the first part of a path match like others.
+_START = "\0/"
+
+
+def mention(path: str) -> str:
+    """Format a path so that readers of the text recognize it as that file: quoted as git does if necessary.
+
+    Bytes that are not UTF-8 are surrogates in it, as in file names.
+    """
+    escaped = escaped_text(path)
+    return path if _PLAIN.fullmatch(path) and escaped == path else f'"{escaped}"'
+
+
+class PathIndex:
+    """An index of all paths, for a search at every key press."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = tuple(paths)
+        self._folded = [path.casefold() for path in self._paths]
+        self._joined = SubstringIndex(self._folded)
+        self._names = SubstringIndex([path.rpartition("/")[2] for path in self._folded])
+
+    def matching(self, wanted: str) -> Iterator[list[str]]:
+        """Yield matching paths, as mentions, in one or two batches of at most ``MAX_SHOWN`` in total.
+
+        Substring matches come first: names that begin with the text, then paths with a part that does, then
+        others. If there are few of these, subsequence matches follow, which take longer to find.
+        """
+        folded = wanted.removeprefix('"').casefold()
+        found = list(islice(dict.fromkeys(self._holding(folded)), MAX_SHOWN))
+        if found:
+            yield self._written(found)
+        if len(found) < _ENOUGH:
+            others = (index for index in self._resembling(folded) if index not in found)
+            yield self._written(islice(others, MAX_SHOWN - len(found)))
+
+    def _written(self, found: Iterable[int]) -> list[str]:
+        return [mention(self._paths[index]) for index in found]
+
+    def _holding(self, folded: str) -> Iterator[int]:
+        for joined, part in (
+            (self._names, f"{_START}{folded}"),
+            (self._joined, f"/{folded}"),
+            (self._joined, folded),
+        ):
+            yield from islice(joined.holding(part), MAX_SHOWN)
+
+    def _resembling(self, folded: str) -> Iterator[int]:
+        letters = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in folded))
+        return (index for index, path in enumerate(self._folded) if letters.match(path))
+
+
+class SubstringIndex:
+    """Many texts joined to one, each after ``_START``, because searching them one by one takes too long."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._text = "".join(f"{_START}{text}" for text in texts)
+        self._starts = list(accumulate((len(_START) + len(text) for text in texts), initial=0))
+
+    def holding(self, part: str) -> Iterator[int]:
+        """Return the indices of the texts that contain a part, in order."""
+        place = self._text.find(part)
+        while 0 <= place < len(self._text):
+            index = bisect_right(self._starts, place) - 1
+            yield index
+            place = self._text.find(part, self._starts[index + 1])

@@ -1,0 +1,102 @@
+"""Make text from agents and files harmless for a terminal."""
+
+import json
+import re
+
+# Characters that join, break and vary others: terminals disagree on their width.
+_JOINING = "\u00ad\u200c\u200d\ufe00-\ufe0f"
+# All other invisible characters: direction marks, tags, fillers, separators. This is Unicode's category Cf,
+# the property Default_Ignorable_Code_Point, and the two line separators.
+_FORMAT = (
+    "\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u115f-\u1160\u17b4-\u17b5\u180b-\u180f"
+    "\u200b\u200e-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_CONTROL = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, clipboard, links
+    r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device control and other strings
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor, modes
+    r"|\x1b[ -/]*[0-~]"  # other escapes
+    r"|\r(?=\n)"
+    f"|[{_JOINING}]"
+)
+_JOINERS = re.compile(f"[{_JOINING}]")
+_HIDDEN = re.compile(f"[{_JOINING}{_FORMAT}]")
+_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_REST = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_FORMAT}\ud800-\udfff]")
+_UNSEEN = re.compile(f"{_JOINERS.pattern}|{_REST.pattern}")
+
+
+def strip_controls(text: str) -> str:
+    """Remove terminal control sequences, and replace remaining control characters by U+FFFD.
+
+    Line ends and tabs stay. Direction marks and other invisible characters are removed: they can make a path
+    or a diff look like another one. So are joiners, which would shift what is painted beside them.
+    """
+    return _REST.sub("\ufffd", _CONTROL.sub("", text))
+
+
+def escape_controls(text: str) -> str:
+    """Show control characters as ``^[`` and the like: in a change they are part of its effect."""
+    shown = _SHOWN.sub(lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
+    return strip_controls(_JOINERS.sub("\ufffd", shown))
+
+
+def find_hidden(text: str) -> str | None:
+    """Return the first invisible character other than control characters, or None."""
+    match = _HIDDEN.search(text)
+    return None if match is None else match[0]
+
+
+def quoted(text: str) -> str:
+    """Return the text as a JSON string on one line, with everything invisible escaped."""
+    whole = json.dumps(text, ensure_ascii=False)
+    return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], whole)
+
+
+def short_json(value: object) -> str:
+    """Return an invalid value for a message, as JSON of at most 40 characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def clean_line(text: str, limit: int = 200) -> str:
+    """Return the text on one harmless line of at most ``limit`` characters."""
+    line = " ".join(strip_controls(text).split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+_BREAKING = re.compile(rf'^"|[\t\n]|{_UNSEEN.pattern}')
+
+
+def quoted_field(text: str) -> str:
+    r"""Return the text as one field of a line for scripts: quoted as in C if it would break the line.
+
+    Text that begins with a double quote is quoted; ``\ooo`` is a byte of UTF-8.
+    """
+    return f'"{escaped_text(text)}"' if _BREAKING.search(text) else text
+
+
+def escaped_text(text: str) -> str:
+    r"""Return the text as it appears between quotes in C, harmless for a terminal.
+
+    A surrogate for a byte, as in file names, becomes that byte.
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("\n", "\\n")
+    return _UNSEEN.sub(_octal, escaped)
+
+
+def _octal(match: re.Match[str]) -> str:
+    is_byte = "\udc80" <= match[0] <= "\udcff"
+    data = match[0].encode(errors="surrogateescape" if is_byte else "replace")
+    return "".join(f"\\{byte:03o}" for byte in data)
+
+
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
+
+
+def shell_word(text: str) -> str:
+    """Return the text as one word of a shell command, quoted only if necessary."""
+    if _PLAIN_WORD.fullmatch(text):
+        return text
+    return "'" + text.replace("'", "'\\''") + "'"

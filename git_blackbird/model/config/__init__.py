@@ -1,0 +1,1 @@
+"""Configuration keys, their values, and the layers of configuration."""

@@ -1,0 +1,1 @@
+"""Plan, run, change, findings, decision and related values."""

@@ -1,0 +1,100 @@
+"""Values exchanged between people and agents: questions, answers, progress, usage."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from git_blackbird.model.base.record import Record
+
+
+class Question(Record):
+    """A question of an agent; ``options`` are the expected answers."""
+
+    id: str
+    prompt: str
+    options: tuple[str, ...] = ()
+
+
+class Answer(Record):
+    """A person's answer to the question with that id."""
+
+    id: str
+    value: str
+
+
+class Usage(Record):
+    """Tokens of one run, as differences, not session totals."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+class ProgressKind(StrEnum):
+    """What an agent is doing, according to its output.
+
+    ``PRINTS`` is the last line of output without an event stream, ``SPENDS`` a step with usage figures only.
+    """
+
+    SAYS = "says"
+    READS = "reads"
+    EDITS = "edits"
+    RUNS = "runs"
+    TOOL = "tool"
+    NOTE = "note"
+    PRINTS = "prints"
+    SPENDS = "spends"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One readable step of an agent's output.
+
+    ``text`` has one line, or several for messages; it is bounded and not sanitized. ``usage`` and
+    ``cost_usd`` are those of the run so far, if this step has them.
+    """
+
+    kind: ProgressKind
+    text: str
+    usage: Usage | None = None
+    cost_usd: float | None = None
+
+
+class AgentFailure(StrEnum):
+    """Why an agent could not work at all; this does not count as a failure of the task."""
+
+    MISSING = "missing"
+    NOT_LOGGED_IN = "not_logged_in"
+    USAGE_LIMIT = "usage_limit"
+    FORBIDDEN = "forbidden"
+    UNKNOWN_MODEL = "unknown_model"
+    PROMPT_TOO_LONG = "prompt_too_long"
+    OUTAGE = "outage"
+    SESSION_UNKNOWN = "session_unknown"
+    SESSION_BUSY = "session_busy"
+    TOO_OLD = "too_old"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """The outcome of a run according to the agent's whole output.
+
+    ``succeeded`` is true only if output and exit code both confirm it. ``session`` is the conversation that
+    the agent named, or None. ``raw_totals`` has the counters as printed, from which the next resume is
+    subtracted. ``blocked`` says that the agent was denied an action: success without a change does not count
+    then. ``is_cut``: the final text is incomplete, so that a missing part of it means nothing.
+    """
+
+    succeeded: bool
+    session: str | None = None
+    final_text: str = ""
+    questions: tuple[Question, ...] = ()
+    error: str | None = None
+    refusal: AgentFailure | None = None
+    refusal_hint: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    raw_totals: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    blocked: str | None = None
+    is_cut: bool = False

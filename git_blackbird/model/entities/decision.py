@@ -1,0 +1,210 @@
+"""The decisions of a checkpoint, their equivalent commands, and undoing a rejection (spec 2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.record import Record
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.cli_hints import TaskCommand, task_command
+from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
+
+
+class Choice(StrEnum):
+    """A choice at a checkpoint."""
+
+    APPROVE_CONTINUE = "approve_continue"
+    APPROVE_QUIT = "approve_quit"
+    REQUEST_CHANGES = "request_changes"
+    REJECT = "reject"
+    VIEW_DIFF = "view_diff"
+    RETRY = "retry"
+    ACCEPT = "accept"
+    REVIEW_AGAIN = "review_again"
+    VIEW_SINCE_REQUEST = "view_since_request"
+
+
+@dataclass(frozen=True)
+class ChoiceSpec:
+    """How a choice is offered: by label, by number, and as a command line."""
+
+    choice: Choice
+    label: str
+    verb: str
+    options: str
+    description: str
+
+    def command_for(self, task_id: str) -> TaskCommand:
+        """Return the command line for one task, safe to paste."""
+        return task_command(self.verb, task_id, self.options, remark=self.description)
+
+
+_REQUEST = ChoiceSpec(
+    Choice.REQUEST_CHANGES,
+    "Request changes",
+    "decide",
+    " --request-changes -m TEXT",
+    "sends TEXT to the agent",
+)
+_REJECT = ChoiceSpec(
+    Choice.REJECT, "Reject changes", "decide", " --reject", "fails the task; your files stay as they are"
+)
+_VIEW = ChoiceSpec(
+    Choice.VIEW_DIFF,
+    "View full diff",
+    "runs",
+    " --diff",
+    "shows the change",
+)
+
+CHOICES = (
+    ChoiceSpec(
+        Choice.APPROVE_CONTINUE,
+        "Approve and continue",
+        "decide",
+        " --approve",
+        "approves it; the task is done",
+    ),
+    ChoiceSpec(
+        Choice.APPROVE_QUIT,
+        "Approve and quit",
+        "decide",
+        " --approve",
+        "approves it; the task is done",
+    ),
+    _REQUEST,
+    _REJECT,
+    _VIEW,
+)
+
+AFTER_FAILURE = (
+    ChoiceSpec(
+        Choice.RETRY, "Retry in a new session", "restart", "", "starts the task again in a new session"
+    ),
+    _REQUEST,
+    ChoiceSpec(
+        Choice.ACCEPT, "Accept as it is", "decide", " --approve", "accepts what it did; the task is done"
+    ),
+    _REJECT,
+    _VIEW,
+)
+"""The choices for a failed run: pressing Enter does not end the task."""
+
+REVIEW_AGAIN = ChoiceSpec(
+    Choice.REVIEW_AGAIN, "Review again", "review run", "", "has the change reviewed again"
+)
+VIEW_SINCE_REQUEST = ChoiceSpec(
+    Choice.VIEW_SINCE_REQUEST,
+    "View changes since the request",
+    "runs",
+    " --diff --since-request",
+    "shows what changed since the request",
+)
+
+VIEWS = frozenset({Choice.VIEW_DIFF, Choice.VIEW_SINCE_REQUEST})
+
+STATE_OF = {
+    Choice.APPROVE_CONTINUE: DecisionState.APPROVED_CONTINUE,
+    Choice.APPROVE_QUIT: DecisionState.APPROVED_QUIT,
+    Choice.REQUEST_CHANGES: DecisionState.CHANGES_REQUESTED,
+    Choice.REJECT: DecisionState.REJECTED,
+    Choice.ACCEPT: DecisionState.APPROVED_CONTINUE,
+}
+
+
+APPROVES = frozenset({Choice.APPROVE_CONTINUE, Choice.APPROVE_QUIT, Choice.ACCEPT})
+APPROVE_ANYWAY = "Approve on this branch anyway"
+"""The question if HEAD has left the branch of the run."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A decision; ``feedback`` holds the text of a change request, unchanged.
+
+    ``branch_confirmed``: the user knows that HEAD is no longer on the branch of the run. ``shown``: the
+    change as it was shown, which the decision is about; None where it was not shown.
+    """
+
+    state: DecisionState
+    feedback: str | None = None
+    branch_confirmed: bool = False
+    shown: TreePair | None = None
+
+
+@dataclass(frozen=True)
+class RerunReviews:
+    """Review the change once more before a decision."""
+
+
+@dataclass(frozen=True)
+class Retry:
+    """Start the task again at once, in a new session."""
+
+
+Reply = Decision | RerunReviews | Retry
+"""A person's reply at a checkpoint."""
+
+
+def reply_of(choice: Choice, *, branch_confirmed: bool = False) -> Reply:
+    """Return the reply for a choice that needs no text. Raises KeyError for one that does.
+
+    ``branch_confirmed`` is that of the decision.
+    """
+    match choice:
+        case Choice.REVIEW_AGAIN:
+            return RerunReviews()
+        case Choice.RETRY:
+            return Retry()
+        case _:
+            return Decision(STATE_OF[choice], branch_confirmed=branch_confirmed)
+
+
+def choices_for(run: Run, *, was_requested: bool) -> tuple[ChoiceSpec, ...]:
+    """Return the choices for a run, ordered by number.
+
+    ``was_requested``: a person requested changes before it.
+    """
+    first = AFTER_FAILURE if run.status is RunStatus.FAILED else CHOICES
+    again = () if run.merged_review is None or run.status is RunStatus.FAILED else (REVIEW_AGAIN,)
+    return (*first, *again, *((VIEW_SINCE_REQUEST,) if was_requested else ()))
+
+
+def parse_choice(text: str, offers: Sequence[ChoiceSpec] = CHOICES) -> Choice | None:
+    """Parse a number or a label in any letter case; None if it is neither."""
+    wanted = text.strip().casefold()
+    for number, offer in enumerate(offers, start=1):
+        if wanted in {str(number), offer.label.casefold()}:
+            return offer.choice
+    return None
+
+
+class KeptPath(Record):
+    """A path that the commands leave alone, and why; a person restores it by hand."""
+
+    path: str
+    reason: str
+
+
+class Undo(Record):
+    """The commands that undo a rejected change, one line each, and the paths that they leave alone."""
+
+    commands: tuple[str, ...] = ()
+    kept: tuple[KeptPath, ...] = ()
+
+
+NO_UNDO = Undo()
+"""For a decision that leaves nothing to undo."""
+
+
+def script_command(run_id: RunId) -> str:
+    """Format the command that runs the undo script of a run, from anywhere in its worktree.
+
+    It is short whatever the repository's path is, so that it can be pasted from a narrow terminal.
+    """
+    return f'sh "$(git rev-parse --git-path blackbird/undo/{run_id}.sh)"'
+
+
+def revert_command(oid: str, parents: int) -> str:
+    """Format the command that reverts a commit with so many parents."""
+    return f"git revert {'-m 1 ' if parents > 1 else ''}{oid}"

@@ -1,0 +1,219 @@
+"""All runs of one task: the run that counts, pending messages, and the runs of a change."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import NamedTuple
+
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.entities.agent_io import Answer, Question
+from git_blackbird.model.entities.cli_hints import ShellLine
+from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.provenance import UnconfirmedRecord
+from git_blackbird.model.entities.run import (
+    APPROVALS,
+    SUPERSEDED_BY_STATUS,
+    DecisionState,
+    ReviewState,
+    Run,
+    RunStatus,
+    RunType,
+)
+
+_UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
+
+
+class RecordError(NamedTuple):
+    """An unusable record file, and why. It blocks its task.
+
+    ``accept`` is the command that accepts the file as it is, if there is one.
+    """
+
+    path: str
+    what: str
+    accept: str = ""
+
+    @property
+    def hint(self) -> str:
+        """The command that unblocks the task without the file; its content is lost then."""
+        if self.accept:
+            return ShellLine(self.accept, "accepts it as it is now; or restore what it was, or remove it")
+        path = PurePath(self.path)
+        if path.suffix != ".json":
+            return f"make {shell_word(self.path)} a folder that can be read"
+        state = next((above for above in path.parents if above.name == ".blackbird"), path.parent)
+        aside = shell_word(str(state / f"{path.name}.unreadable"))
+        move = f"mv -i {shell_word(self.path)} {aside}"
+        return ShellLine(move, "or fix it; moved away, it no longer counts")
+
+
+class SavedFeedback(NamedTuple):
+    """The feedback files by the leaf they are for, and those that cannot be used or do not count."""
+
+    by_leaf: Mapping[TaskId, Feedback] = MappingProxyType({})
+    faults: tuple[RecordError, ...] = ()
+    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+
+
+NO_FEEDBACK = SavedFeedback()
+
+
+@dataclass(frozen=True)
+class History:
+    """The runs of one task, oldest first, and the unusable files among its records.
+
+    ``faults`` block the task, ``unconfirmed`` files are ignored.
+    """
+
+    runs: tuple[Run, ...] = ()
+    faults: tuple[RecordError, ...] = ()
+    unconfirmed: tuple[UnconfirmedRecord, ...] = ()
+
+    @cached_property
+    def own(self) -> tuple[Run, ...]:
+        """Runs that are not reviews."""
+        return tuple(run for run in self.runs if not run.is_review)
+
+    @property
+    def reviews(self) -> tuple[Run, ...]:
+        """Valid reviews of a parent, oldest first."""
+        return tuple(run for run in self.runs if run.run_type == RunType.REVIEW and run.superseded_at is None)
+
+    @cached_property
+    def newest(self) -> Run | None:
+        """The last run that is not a review, superseded or not."""
+        return next((run for run in reversed(self.runs) if not run.is_review), None)
+
+    @cached_property
+    def latest(self) -> Run | None:
+        """The last run that counts: neither a review nor superseded."""
+        counting = (run for run in reversed(self.runs) if not run.is_review)
+        return next((run for run in counting if run.superseded_at is None), None)
+
+    @property
+    def is_under_review(self) -> bool:
+        """Whether the change of the latest run is being reviewed, or will be."""
+        return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
+
+    @property
+    def live(self) -> Run | None:
+        """The run in which an agent is at work, according to the records."""
+        return next((run for run in reversed(self.own) if run.status == RunStatus.RUNNING), None)
+
+    def find(self, run_id: RunId) -> Run | None:
+        """Return the run with that id."""
+        return next((run for run in self.runs if run.id == run_id), None)
+
+
+NO_HISTORY = History()
+"""The history of a task without runs."""
+
+
+def completed_task(run: Run) -> bool:
+    """Whether the task was ``done`` after this run: a new change and new messages start after it."""
+    if run.superseded_by == f"{SUPERSEDED_BY_STATUS}done":
+        return True
+    if run.review_state is ReviewState.DUE:
+        return False
+    if run.decision_state is not None:
+        return run.decision_state in APPROVALS
+    return run.status == RunStatus.SUCCESS
+
+
+def runs_in_change(history: History) -> tuple[Run, ...]:
+    """Return the runs after the last one that finished the task, or with it if it is the newest that counts.
+
+    Their work is one *change*.
+    """
+    own = history.own
+    earlier = own[:-1]
+    for index in range(len(earlier), 0, -1):
+        if completed_task(earlier[index - 1]):
+            return own[index:]
+    return own
+
+
+class RequestedChange(NamedTuple):
+    """A person's last change request, and the runs that began after it, oldest first."""
+
+    text: str
+    runs: tuple[Run, ...]
+
+
+def requested_change(runs: Sequence[Run]) -> RequestedChange | None:
+    """Return the last change request of a person in one change; None before it was carried out.
+
+    Reviewers' requests are skipped: nobody saw the change in between.
+    """
+    for index in range(len(runs) - 2, -1, -1):
+        asked = runs[index]
+        if asked.decision_state is DecisionState.CHANGES_REQUESTED and asked.requested_by is None:
+            later = tuple(runs[index + 1 :])
+            # The text of ``resume -m`` beside a request is part of it.
+            texts = (asked.decision_feedback, *(run.message for run in later))
+            return RequestedChange("\n\n".join(text for text in texts if text), later)
+    return None
+
+
+class PendingMessages(NamedTuple):
+    """Undelivered messages for a task: change requests and messages, oldest first, and answered questions.
+
+    ``review`` is the feedback of the parent's review.
+    """
+
+    texts: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    review: Feedback | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.answers or self.review)
+
+
+def pending_messages(history: History, review: Feedback | None = None) -> PendingMessages:
+    """Return all messages to a task since it was last ``done``.
+
+    They are sent with every start and resume until the task is ``done``, including those of superseded and
+    interrupted runs: sending a message twice is harmless, losing one is not.
+    """
+    if history.own and completed_task(history.own[-1]):
+        return PendingMessages(review=review)
+    texts: list[str] = []
+    for run in runs_in_change(history):
+        if run.message:
+            texts.append(run.message)
+        if run.decision_state == DecisionState.CHANGES_REQUESTED and run.decision_feedback:
+            texts.append(run.decision_feedback)
+    questions, answers = _answered(runs_in_change(history))
+    return PendingMessages(tuple(dict.fromkeys(texts)), questions, answers, review)
+
+
+def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, ...]]:
+    """Pair every answer with its question.
+
+    Agents reuse ids: an answer belongs to the last run before it that asked under its id, and an id that
+    several runs used is qualified with the run.
+    """
+    asked: dict[str, tuple[Run, Question]] = {}
+    questions: dict[str, Question] = {}
+    answers: dict[str, Answer] = {}
+    uses = Counter(question.id for run in runs for question in run.questions)
+    for run in runs:
+        for answer in run.answers:
+            asker, question = asked.get(answer.id, (None, None))
+            name = answer.id if asker is None or uses[answer.id] < 2 else f"{answer.id} ({asker.id})"
+            if question is not None:
+                questions[name] = question.model_copy(update={"id": name})
+            answers[name] = answer.model_copy(update={"id": name})
+        asked |= {question.id: (run, question) for question in run.questions}
+    return tuple(questions.values()), tuple(answers.values())
+
+
+def total_cost(runs: Sequence[Run]) -> float | None:
+    """Return the cost of these runs in dollars; None if unknown for all."""
+    costs = [run.cost_usd for run in runs if run.cost_usd is not None]
+    return sum(costs) if costs else None

@@ -1,0 +1,148 @@
+"""The plan: a tree of tasks (parent, children) that is also a graph (dependencies)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from operator import not_
+from typing import Annotated, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.timestamps import parse_timestamp
+
+_FILE = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+class Status(StrEnum):
+    """The statuses in the plan file, the same as in the Go program."""
+
+    TODO = "todo"
+    QUEUED = "queued"
+    IN_PROGRESS = "in_progress"
+    WAITING_USER = "waiting_user"
+    BLOCKED = "blocked"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+_OVER = frozenset({Status.DONE, Status.SKIPPED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One item of the plan file, with fields in the file's order. Timestamps are text, as in the file."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FILE
+
+    id: TaskId
+    title: str
+    description: str = ""
+    acceptance_criteria: Annotated[tuple[str, ...], Field(alias="acceptanceCriteria")]
+    prompt: str = ""
+    parent: Annotated[TaskId | None, Field(alias="parentId")] = None
+    children: Annotated[tuple[TaskId, ...], Field(alias="childIds")]
+    deps: tuple[TaskId, ...]
+    status: Status
+    created_at: Annotated[str, Field(alias="createdAt")]
+    updated_at: Annotated[str, Field(alias="updatedAt")]
+    notes: Annotated[str | None, Field(exclude_if=lambda notes: notes is None)] = None
+    dep_rationale: Annotated[
+        dict[TaskId, str],
+        BeforeValidator(lambda found: {} if found is None else found),
+        Field(alias="depRationale", exclude_if=not_),
+        PlainSerializer(lambda kept: dict(sorted(kept.items()))),
+    ] = field(default_factory=dict, hash=False)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Only leaves are executed."""
+        return not self.children
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the task is done or skipped, so that a parent does not wait for it."""
+        return self.status in _OVER
+
+
+class PlanFile(BaseModel):
+    """The content of the plan file."""
+
+    model_config = _FILE
+
+    schema_version: int = Field(alias="schemaVersion", ge=1, le=1)
+    items: dict[TaskId, Task]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The whole work graph, immutable.
+
+    *Plan order* is that of the tree: children in the order of their parent, tasks at the top by creation.
+    """
+
+    tasks: Mapping[TaskId, Task] = field(default_factory=dict)
+
+    def roots(self) -> tuple[Task, ...]:
+        """Every task at the top, by creation, then by id."""
+        return tuple(task for depth, task in self.walk() if not depth)
+
+    def walk(self) -> Iterator[tuple[int, Task]]:
+        """Yield every task with its depth in the tree, in plan order."""
+        return ((depth, self.tasks[task_id]) for depth, task_id in self._order)
+
+    @cached_property
+    def _order(self) -> tuple[tuple[int, TaskId], ...]:
+        """Yield depths and ids in plan order."""
+        tops = sorted((task for task in self.tasks.values() if task.parent is None), key=creation_key)
+        pending = [(0, top.id) for top in reversed(tops)]
+        order: list[tuple[int, TaskId]] = []
+        while pending:
+            depth, task_id = pending.pop()
+            order.append((depth, task_id))
+            pending.extend((depth + 1, child) for child in reversed(self.tasks[task_id].children))
+        return tuple(order)
+
+    def leaves(self) -> tuple[Task, ...]:
+        """Every task without children, in plan order."""
+        return tuple(task for _, task in self.walk() if task.is_leaf)
+
+    def replaced(self, *tasks: Task) -> "Plan":
+        """Return the plan with these tasks added, or replacing those with the same ids."""
+        return Plan({**self.tasks, **{task.id: task for task in tasks}})
+
+
+def creation_key(task: Task) -> tuple[int, TaskId]:
+    """Return the key that sorts tasks at the top of the plan."""
+    return parse_timestamp(task.created_at), task.id
+
+
+def new_task(task_id: TaskId, title: str, now: str) -> Task:
+    """Return a new task without links to others."""
+    return Task(
+        id=task_id,
+        title=title,
+        acceptance_criteria=(),
+        children=(),
+        deps=(),
+        status=Status.TODO,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def revised(task: Task, now: str) -> Task:
+    """Return a copy of a task that was changed at ``now``.
+
+    Clocks differ between machines: the change is never dated before the task's own times, which would make
+    the plan invalid.
+    """
+    is_early = parse_timestamp(now) < parse_timestamp(task.created_at)
+    return replace(task, updated_at=task.created_at if is_early else now)
+
+
+def with_status(task: Task, status: Status, now: str) -> Task:
+    """Return the task with another status, or the same object if it has it already."""
+    return task if task.status == status else revised(replace(task, status=status), now)

@@ -1,0 +1,244 @@
+"""A run: one start of one agent on one task, as in its record (spec 1, spec 2, PEER.md 1.2)."""
+
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import Field
+
+from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, ObjectId, RunId, SessionRef, TaskId
+from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.timestamps import parse_timestamp
+from git_blackbird.model.entities.agent_io import Answer, Question, Usage
+from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.parent_verdict import ChildResult, Dismissal
+
+RECORDER = "git-blackbird"
+
+
+class RunType(StrEnum):
+    """The purpose of a run; the first two are the Go program's."""
+
+    EXECUTE = "execute"
+    REVIEW = "review"
+    SPEC_REVIEW = "spec_review"
+    CODE_REVIEW = "code_review"
+    MANUAL = "manual"
+
+
+class RunStatus(StrEnum):
+    """The status of a run; ``paused`` is ours."""
+
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+    WAITING_USER = "waiting_user"
+    PAUSED = "paused"
+
+
+class ReviewState(StrEnum):
+    """The state of the reviews of a run's change (DESIGN.md 7); None without reviews.
+
+    ``by_hand``: a person requested a review of a change that needed none.
+    """
+
+    DUE = "due"
+    BY_HAND = "by_hand"
+    DONE = "done"
+    SKIPPED = "skipped"
+
+
+class DecisionState(StrEnum):
+    """The decision at the checkpoint of a run (spec 2)."""
+
+    PENDING = "pending"
+    APPROVED_CONTINUE = "approved_continue"
+    APPROVED_QUIT = "approved_quit"
+    CHANGES_REQUESTED = "changes_requested"
+    REJECTED = "rejected"
+
+
+class TerminalReason(StrEnum):
+    """Why a run ended, if the status alone does not say."""
+
+    REJECTED = "rejected"
+    INTERRUPTED = "interrupted"
+    WALL_LIMIT = "wall_limit"
+    IDLE_LIMIT = "idle_limit"
+    CONTROLLER_LOST = "controller_lost"
+    AGENT_UNAVAILABLE = "agent_unavailable"
+    SESSION_LOST = "session_lost"
+
+
+APPROVALS = frozenset({DecisionState.APPROVED_CONTINUE, DecisionState.APPROVED_QUIT})
+REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_REVIEW})
+
+NO_CHANGE = "the agent changed nothing"
+
+SUPERSEDED_BY_RETRY = "retry"
+SUPERSEDED_BY_RESTART = "restart"
+SUPERSEDED_BY_UNAVAILABLE = "unavailable"
+SUPERSEDED_BY_DELETE = "delete"
+SUPERSEDED_BY_LOST_SESSION = "session-lost"
+SUPERSEDED_BY_PLAN = "plan-changed"
+SUPERSEDED_BY_STATUS = "set-status:"
+
+
+class TruncatedBytes(Record):
+    """Bytes of each stream: in ``not_kept`` those that its log does not contain.
+
+    In ``tail_of`` all that were printed, if the record has only their end; 0 if it has all.
+    """
+
+    stdout: int = 0
+    stderr: int = 0
+
+
+class RunFields(Record):
+    """Fields of a run's record: all those of a ``Run``, or only those to change by ``with_fields``.
+
+    The first block is the Go program's, in its order; the second is ours. Only a ``Run`` requires the fields
+    that every record has.
+
+    ``commits`` are the commits made in the run or by its approval, oldest first. ``merged_review`` and
+    ``review_result`` are serialized from ``model.findings``; ``reviewed_run`` is the run whose change a spec
+    or code review is about, ``requested_by`` says who requested changes if no person did, ``escalated`` that
+    a decision is pending only because the reviews did not approve the change; ``hook_output`` is the output
+    of a hook that refused the commit of an approval.
+
+    ``head_log`` is the size of the reflog of HEAD, in bytes, when the run began, ``end_commit`` the commit at
+    HEAD when it ended. ``base_submodules`` are digests of uncommitted changes in submodules when it began.
+    ``base_tree`` includes what others committed meanwhile: it is not part of the change. ``no_change``: it
+    succeeded, and no run of its task since the task was last done changed a file.
+    """
+
+    id: CheckedRunId = RunId("")
+    task_id: CheckedTaskId = Field(default=TaskId(""), alias="taskId")
+    run_type: RunType = RunType.EXECUTE
+    provider: str = ""
+    provider_session_ref: SessionRef | None = None
+    started_at: str = Field(default="", alias="startedAt")
+    completed_at: str | None = Field(default=None, alias="completedAt")
+    status: RunStatus = RunStatus.RUNNING
+    exit_code: int | None = Field(default=None, alias="exitCode")
+    stdout: str | None = None
+    stderr: str | None = None
+    context: dict[str, Any] = Field(default_factory=dict)
+    error: str | None = None
+    decision_required: bool | None = None
+    decision_state: DecisionState | None = None
+    decision_requested_at: str | None = None
+    decision_resolved_at: str | None = None
+    decision_feedback: str | None = None
+    review_summary: Summary | None = None
+    parent_review_passed: bool | None = None
+    parent_review_resume_task_ids: tuple[CheckedTaskId, ...] = ()
+    parent_review_feedback: str | None = None
+    parent_review_results: dict[str, ChildResult] | None = None
+    parent_review_completion_signature: str | None = None
+
+    recorder: str | None = None
+    agent_version: str | None = None
+    resumes: CheckedRunId | None = None
+    superseded_at: str | None = None
+    superseded_by: str | None = None
+    terminal_reason: TerminalReason | None = None
+    way_out: str | None = None
+    last_completion_status: RunStatus | None = None
+    repo_root: str | None = None
+    branch: str | None = None
+    head_commit: ObjectId | None = None
+    head_log: int | None = None
+    end_commit: ObjectId | None = None
+    base_tree: ObjectId | None = None
+    head_tree: ObjectId | None = None
+    base_submodules: dict[str, str] | None = None
+    head_late: bool | None = None
+    pid: int | None = None
+    process_identity: str | None = None
+    prompt: str | None = None
+    message: str | None = None
+    questions: tuple[Question, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    result: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    raw_totals: dict[str, float] | None = None
+    not_kept: TruncatedBytes | None = None
+    tail_of: TruncatedBytes | None = None
+    commits: tuple[ObjectId, ...] = ()
+    plan_changes: tuple[str, ...] = ()
+    config_changes: tuple[str, ...] = ()
+    decided_trees: dict[str, ObjectId] | None = None
+    parent_review_dismissed: Dismissal | None = None
+    review_state: ReviewState | None = None
+    review_round: int | None = None
+    merged_review: dict[str, Any] | None = None
+    requested_by: str | None = None
+    escalated: bool | None = None
+    hook_output: str | None = None
+    reviewed_run: CheckedRunId | None = None
+    review_result: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    no_change: bool | None = None
+
+    def with_fields(self, fields: "RunFields") -> Self:
+        """Return a copy with what is set in ``fields``; others are kept, including unknown ones."""
+        return self.updated(fields)
+
+    def awaiting_decision(self, since: str | None) -> Self:
+        """Return a copy with a pending decision since that time."""
+        return self.with_fields(
+            RunFields(
+                decision_required=True,
+                decision_state=DecisionState.PENDING,
+                decision_requested_at=since,
+            )
+        )
+
+    def superseded(self, at: str, by: str) -> Self:
+        """Return a copy superseded by a run, a command or whatever ``by`` names."""
+        return self.with_fields(RunFields(superseded_at=at, superseded_by=by))
+
+
+class Run(RunFields):
+    """The record of one run."""
+
+    id: CheckedRunId
+    task_id: CheckedTaskId = Field(alias="taskId")
+    started_at: str = Field(alias="startedAt")
+    status: RunStatus
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this program wrote the record; the Go program drops the mark when it rewrites one."""
+        return self.recorder is not None
+
+    @property
+    def is_review(self) -> bool:
+        """Whether this run is a review; reviews never determine the status of a leaf."""
+        return self.run_type in REVIEWER_TYPES
+
+    @property
+    def is_of_change(self) -> bool:
+        """Whether this is the spec or code review of one run's change."""
+        return self.run_type in {RunType.SPEC_REVIEW, RunType.CODE_REVIEW}
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a decision on this run is pending."""
+        return self.decision_state == DecisionState.PENDING and self.superseded_at is None
+
+    @property
+    def tree_pair(self) -> TreePair | None:
+        """The snapshots at both ends of the run; None if one is missing."""
+        if self.base_tree is None or self.head_tree is None:
+            return None
+        return TreePair(self.base_tree, self.head_tree)
+
+    @property
+    def sort_key(self) -> tuple[int, str]:
+        """Sort key by time; ids of the Go program are random, so the start comes first."""
+        try:
+            return parse_timestamp(self.started_at), self.id
+        except ValueError:
+            return 0, self.id

@@ -1,0 +1,158 @@
+"""The graph of the plan: readiness, ancestors, cycles."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.plan import Plan, Status, Task
+
+
+class Readiness(NamedTuple):
+    """Whether a task may start now: ``reasons`` against it are empty exactly if it may."""
+
+    reasons: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the task may be started."""
+        return not self.reasons
+
+
+def unmet_deps(plan: Plan, task: Task) -> tuple[TaskId, ...]:
+    """Return the dependencies that are not ``done``; ``skipped`` does not satisfy one."""
+    return tuple(dep for dep in task.deps if plan.tasks[dep].status != Status.DONE)
+
+
+def is_ready(plan: Plan, task: Task) -> bool:
+    """Whether a task is ready, which is never stored: a ``todo`` leaf with every dependency ``done``."""
+    return task.is_leaf and task.status == Status.TODO and not unmet_deps(plan, task)
+
+
+def readiness(plan: Plan, task: Task) -> Readiness:
+    """Return why ``task`` is not ready, one reason a line, and hints."""
+    reasons: list[str] = []
+    hints: list[str] = []
+    if not task.is_leaf:
+        reasons.append(f"it has children ({', '.join(task.children)}); only leaves are executed")
+    if task.status != Status.TODO:
+        reasons.append(f"its status is {task.status}, not todo")
+    for dep in unmet_deps(plan, task):
+        reasons.append(f"its dependency {dep} is {plan.tasks[dep].status}, not done")
+        hints.extend(_skipped_hints(plan, plan.tasks[dep], task))
+    return Readiness(tuple(reasons), tuple(hints))
+
+
+def _skipped_hints(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
+    """Return hints for a skipped dependency, or a parent whose leaves are all skipped."""
+    for parent in subtree(plan, dep):
+        if parent.is_over or not _is_all_skipped(plan, parent):
+            continue
+        if parent is dep:
+            without = f"done without {', '.join(parent.children)}"
+            yield task_command("set-status", parent.id, " done", remark=without)
+        else:
+            yield task_command("set-status", parent.id, " skipped", remark="all of its children are")
+        yield task_command("set-status", parent.children[0], " todo", remark="it still has to be done")
+    if dep.status == Status.SKIPPED:
+        yield task_command("set-status", dep.id, " done", remark=f"it is done, or {task.id} does not need it")
+        yield task_command("set-status", dep.id, " todo", remark="it still has to be done")
+
+
+def _is_all_skipped(plan: Plan, parent: Task) -> bool:
+    return bool(parent.children) and all(
+        plan.tasks[child].status == Status.SKIPPED for child in parent.children
+    )
+
+
+def ancestors(plan: Plan, task: Task) -> Iterator[Task]:
+    """Return the parents of ``task``, nearest first."""
+    seen = {task.id}
+    parent = task.parent
+    while parent is not None and parent in plan.tasks and parent not in seen:
+        seen.add(parent)
+        yield plan.tasks[parent]
+        parent = plan.tasks[parent].parent
+
+
+def subtree(plan: Plan, task: Task) -> tuple[Task, ...]:
+    """Return the task and its descendants, children in the order of their parent, each after its parent."""
+    found: list[Task] = []
+    pending = [task]
+    while pending:
+        current = pending.pop()
+        found.append(current)
+        pending.extend(plan.tasks[child] for child in reversed(current.children))
+    return tuple(found)
+
+
+def subtree_leaves(plan: Plan, task: Task) -> tuple[Task, ...]:
+    """Return the leaves at or below ``task``, smallest id first."""
+    leaves = (leaf for leaf in subtree(plan, task) if leaf.is_leaf)
+    return tuple(sorted(leaves, key=lambda leaf: leaf.id))
+
+
+def dependents(plan: Plan, task_id: TaskId) -> tuple[Task, ...]:
+    """Return the tasks that depend on ``task_id``, smallest id first."""
+    return tuple(plan.tasks[key] for key in sorted(plan.tasks) if task_id in plan.tasks[key].deps)
+
+
+def started_dependents(plan: Plan, task: Task) -> tuple[Task, ...]:
+    """Return the tasks past ``todo`` that depend on this one or a parent of it, smallest id first."""
+    above = [task, *ancestors(plan, task)]
+    found = {dependent.id: dependent for base in above for dependent in dependents(plan, base.id)}
+    return tuple(found[key] for key in sorted(found) if found[key].status != Status.TODO)
+
+
+def find_cycle(edges: Mapping[TaskId, Sequence[TaskId]]) -> tuple[TaskId, ...] | None:
+    """Find one cycle, as ``(a, b, a)``, or None. Edges to unknown ids are ignored."""
+    finished: set[TaskId] = set()
+    for start in sorted(edges):
+        if finished.issuperset(edges[start]):
+            finished.add(start)
+            continue
+        cycle = _cycle_from(start, edges, finished)
+        if cycle is not None:
+            return cycle
+    return None
+
+
+def _cycle_from(
+    start: TaskId, edges: Mapping[TaskId, Sequence[TaskId]], finished: set[TaskId]
+) -> tuple[TaskId, ...] | None:
+    """Search depth first without recursion: a plan may be a chain of any length."""
+    path: dict[TaskId, Iterator[TaskId]] = {}
+    if start not in finished:
+        path[start] = iter(edges[start])
+    while path:
+        here, onward = next(reversed(path.items()))
+        step = next((node for node in onward if node in edges and node not in finished), None)
+        if step is None:
+            finished.add(here)
+            path.popitem()
+        elif step in path:
+            loop = list(path)
+            return (*loop[loop.index(step) :], step)
+        else:
+            path[step] = iter(edges[step])
+    return None
+
+
+def find_deadlock(plan: Plan) -> tuple[TaskId, ...] | None:
+    """Find tasks that wait for each other forever, as ``(a, b, a)``, or None.
+
+    A leaf waits for its dependencies, a parent for its children. Such a plan is valid, but only setting a
+    status by hand resolves it.
+    """
+    waits = {
+        key: task.children or task.deps for key, task in plan.tasks.items() if task.status != Status.DONE
+    }
+    return find_cycle(waits)
+
+
+def find_new_deadlock(before: Plan, after: Plan) -> tuple[TaskId, ...] | None:
+    """Find tasks that wait for each other in ``after``, if none did before."""
+    if after is before or find_deadlock(before) is not None:
+        return None
+    return find_deadlock(after)

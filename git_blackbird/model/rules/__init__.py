@@ -1,0 +1,1 @@
+"""Rules over plan and records: statuses, the next action, merged reviews, gates."""

@@ -1,0 +1,148 @@
+"""Items that wait for a person: decisions, answers, feedback of reviews, each with its command."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.cli_hints import (
+    answer_options,
+    decide_run_command,
+    restart_command,
+    task_command,
+)
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
+from git_blackbird.model.rules.pending_decisions import is_decision_alive, is_session_lost, pending_decisions
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.status import determines_status
+
+_HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
+
+
+class PendingKind(StrEnum):
+    """The kinds of pending items, in the order in which they are listed."""
+
+    DECISION = "decision"
+    CHANGE_REQUEST = "change_request"
+    REVIEW_FEEDBACK = "review_feedback"
+    NEW_SESSION = "new_session"
+    ANSWERS = "answers"
+    PAUSED = "paused"
+
+
+OWED_WORDS = {
+    PendingKind.DECISION: "decision on run {run}",
+    PendingKind.CHANGE_REQUEST: "change request pending",
+    PendingKind.REVIEW_FEEDBACK: "the parent review asked for changes",
+    PendingKind.NEW_SESSION: "its session is lost",
+    PendingKind.ANSWERS: "waiting for answers",
+    PendingKind.PAUSED: "paused",
+}
+
+
+class PendingItem(NamedTuple):
+    """An item that waits for a person, and the command for it; a task that never ran has no run."""
+
+    task: Task
+    run: Run | None
+    kind: PendingKind
+    command: str
+
+    @property
+    def run_id(self) -> RunId | None:
+        """The id of its run; None for a task that never ran."""
+        return None if self.run is None else self.run.id
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions of that run."""
+        return () if self.run is None else self.run.questions
+
+
+def pending_items(state: PlanState) -> tuple[PendingItem, ...]:
+    """Return every item that waits for a person: decisions, oldest first, then by kind and task."""
+    owed = [
+        PendingItem(due.task, due.run, PendingKind.DECISION, decide_run_command(due.run))
+        for due in pending_decisions(state)
+    ]
+    decided = {decision.task.id for decision in owed}
+    others = [
+        one
+        for task_id in sorted((state.histories.keys() | state.feedback.keys()) & state.plan.tasks.keys())
+        if task_id not in decided and task_id not in state.unreadable
+        if (one := _owed(state, task_id)) is not None
+    ]
+    return (*owed, *sorted(others, key=lambda one: list(PendingKind).index(one.kind)))
+
+
+def _owed(state: PlanState, task_id: TaskId) -> PendingItem | None:
+    task, history = state.plan.tasks[task_id], state.history(task_id)
+    run = history.latest
+    kind = None if run is None else _owed_kind(task, history, run)
+    if run is not None and kind is not None:
+        return PendingItem(task, run, kind, _command(kind, run))
+    if task_id in state.feedback and task.status in {Status.DONE, Status.FAILED}:
+        return PendingItem(task, run, PendingKind.REVIEW_FEEDBACK, resume_command(state, task))
+    return None
+
+
+def resume_command(state: PlanState, task: Task) -> str:
+    """Format the command that sends feedback of a review to a leaf."""
+    return task_command("resume", task.id) if is_resumable(state, task) else restart_command(task.id)
+
+
+def is_resumable(state: PlanState, task: Task) -> bool:
+    """Whether a leaf has a session to continue, according to its records."""
+    run = state.latest(task.id)
+    return run is not None and not is_session_lost(state.history(task.id), run)
+
+
+class StuckTask(NamedTuple):
+    """A leaf in progress or blocked, according to the plan, without a record that says why; and a hint."""
+
+    task: Task
+    command: str
+
+
+def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
+    """Return tasks that would never continue: their records were deleted, or a person set their status."""
+    owed = {item.task.id for item in pending_items(state)}
+    return tuple(
+        StuckTask(task, _next_command(task))
+        for task in state.plan.leaves()
+        if task.status in _HELD and task.id not in owed and task.id not in state.unreadable
+        if _is_silent(task, state.history(task.id))
+    )
+
+
+def _is_silent(task: Task, history: History) -> bool:
+    run = history.latest
+    return history.live is None and (run is None or not determines_status(run, task))
+
+
+def _next_command(task: Task) -> str:
+    if task.status == Status.QUEUED:
+        return task_command("set-status", task.id, " todo")
+    return task_command("retry", task.id)
+
+
+def _owed_kind(task: Task, history: History, run: Run) -> PendingKind | None:
+    """Return the kind of item for a task whose latest run waits."""
+    open_request = run.decision_state == DecisionState.CHANGES_REQUESTED and is_decision_alive(task, run)
+    waits = run.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}
+    if (open_request or waits) and is_session_lost(history, run):
+        return PendingKind.NEW_SESSION
+    if run.status == RunStatus.WAITING_USER:
+        return PendingKind.ANSWERS
+    if open_request:
+        return PendingKind.CHANGE_REQUEST
+    return PendingKind.PAUSED if run.status == RunStatus.PAUSED else None
+
+
+def _command(kind: PendingKind, run: Run) -> str:
+    if kind is PendingKind.NEW_SESSION:
+        return task_command("restart", run.task_id)
+    rest = answer_options(run.questions) if kind is PendingKind.ANSWERS else ""
+    return task_command("resume", run.task_id, rest)

@@ -1,0 +1,277 @@
+"""The next action: one pure function of plan, records and the scope of the call (DESIGN.md 5)."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus
+from git_blackbird.model.plan.graph import ancestors
+from git_blackbird.model.rules.parent_reviews import (
+    BlockedParent,
+    blocked_parents,
+    feedback_below,
+    leaves_with_feedback,
+)
+from git_blackbird.model.rules.pending_decisions import (
+    PendingDecision,
+    is_decision_alive,
+    is_session_lost,
+    paused_runs,
+    pending_decisions,
+    stopped_at_limit,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.unreadable import blocked_tasks, may_start, unreadable_below
+
+REVIEW_TRIES = 2
+
+
+@dataclass(frozen=True)
+class CallScope:
+    """What one call may do, and what it has done so far.
+
+    ``only``: the tasks it may touch, None for a plain execute. ``asked``: runs whose questions this call
+    asks. ``carries``: leaves that are yet to get their review feedback. ``review``: a task whose review a
+    person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict, once
+    for each try. ``widens``: *approve and continue* makes the call go on as a plain execute would.
+    """
+
+    only: frozenset[TaskId] | None = None
+    starts_left: int | None = None
+    asked: frozenset[RunId] = frozenset()
+    carries: frozenset[TaskId] = frozenset()
+    review: TaskId | None = None
+    is_reviewed: bool = False
+    tried: tuple[TaskId, ...] = ()
+    widens: bool = False
+
+    def widened(self) -> "CallScope":
+        """Return the scope after *approve and continue*."""
+        return CallScope(asked=self.asked, carries=self.carries, tried=self.tried) if self.widens else self
+
+    def covers(self, task_id: TaskId) -> bool:
+        """Whether this call is about the task."""
+        return self.only is None or task_id in self.only
+
+    def covers_parent(self, plan: Plan, parent: Task) -> bool:
+        """Whether this call is about the parent, or about a leaf below it."""
+        if self.only is None or parent.id in self.only:
+            return True
+        return any(parent.id == above.id for task_id in self.only for above in _above(plan, task_id))
+
+    @property
+    def may_start(self) -> bool:
+        """Whether another start is within the limit."""
+        return self.starts_left is None or self.starts_left > 0
+
+
+@dataclass(frozen=True)
+class RunAction:
+    """An action on the run of a task that counts."""
+
+    task: Task
+    run: Run
+
+
+class ApplyChangeRequest(RunAction):
+    """Send a change request to the session that did the work; the session may be gone."""
+
+
+class ReviewChange(RunAction):
+    """Review the change of a successful run before anyone decides on it."""
+
+
+@dataclass(frozen=True)
+class AskQuestions(RunAction):
+    """Ask what an agent asked in this call; ``message`` goes to the agent with the answers."""
+
+    message: str | None = None
+
+
+class SendFeedback(RunAction):
+    """Send the feedback of a parent review to the session that did the work."""
+
+
+class ContinueRun(RunAction):
+    """Continue an interrupted run in its session; the session may be gone."""
+
+
+class AskPaused(RunAction):
+    """Ask whether to continue a run that reached a limit."""
+
+
+@dataclass(frozen=True)
+class ReviewParent:
+    """Review a parent whose children are all done."""
+
+    task: Task
+
+
+@dataclass(frozen=True)
+class StartTask:
+    """Start a ready leaf."""
+
+    task: Task
+
+
+@dataclass(frozen=True)
+class ParentReviewRequired:
+    """Stop: a person must go on with parents without a passing review, or leaves with open feedback."""
+
+    parents: tuple[BlockedParent, ...]
+    leaves: tuple[Task, ...]
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Stop: nothing is due in this call; ``blocked`` maps each waiting task to those it waits for."""
+
+    blocked: Mapping[TaskId, tuple[TaskId, ...]]
+
+
+NextAction = (
+    ApplyChangeRequest
+    | ReviewChange
+    | PendingDecision
+    | AskQuestions
+    | SendFeedback
+    | ReviewParent
+    | ParentReviewRequired
+    | ContinueRun
+    | AskPaused
+    | StartTask
+    | Idle
+)
+
+
+def next_action(state: PlanState, call: CallScope) -> NextAction:
+    """Return the next action of this call."""
+    if (request := next(change_requests(state, call), None)) is not None:
+        return request
+    if (review := _review_of_change(state, call)) is not None:
+        return review
+    for decision in pending_decisions(state):
+        if call.covers(decision.task.id):
+            return decision
+    if (question := _question(state, call)) is not None:
+        return question
+    return _feedback(state, call) or _parent_review_or_start(state, call)
+
+
+def _parent_review_or_start(state: PlanState, call: CallScope) -> NextAction:
+    """Return what reviews require, else what may start; a leaf asked for by name starts before a stop."""
+    review = _parent_review(state, call)
+    if review is None:
+        after = next(unfinished(state, call), None) or _start(state, call)
+        return after or Idle(blocked_tasks(state))
+    if call.only is None or isinstance(review, ReviewParent):
+        return review
+    start = _start(state, call)
+    return review if start is None or _depends_on_feedback(state, start) else start
+
+
+def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskPaused]:
+    """Yield the action on each run that left unfinished work in the worktree, oldest first."""
+    for task, run in paused_runs(state):
+        if call.covers(task.id):
+            is_asked = stopped_at_limit(run) and not is_session_lost(state.history(task.id), run)
+            yield AskPaused(task, run) if is_asked else ContinueRun(task, run)
+
+
+def _depends_on_feedback(state: PlanState, start: StartTask) -> bool:
+    """Whether a leaf depends on a task with open review feedback."""
+    return any(feedback_below(state, state.plan.tasks[dep]) for dep in start.task.deps)
+
+
+def _start(state: PlanState, call: CallScope) -> StartTask | None:
+    task = _startable(state, call) if call.may_start else None
+    return None if task is None else StartTask(task)
+
+
+def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:
+    """Yield every change request that this call is to apply, in order."""
+    for task, run in state.latest_runs:
+        if (
+            call.covers(task.id)
+            and run.decision_state == DecisionState.CHANGES_REQUESTED
+            and is_decision_alive(task, run)
+        ):
+            yield ApplyChangeRequest(task, run)
+
+
+def _review_of_change(state: PlanState, call: CallScope) -> ReviewChange | None:
+    for task, run in state.latest_runs:
+        is_by_hand = task.id == call.review and not call.is_reviewed
+        if call.covers(task.id) and (run.review_state is ReviewState.DUE or is_by_hand):
+            return ReviewChange(task, run)
+    return None
+
+
+def _question(state: PlanState, call: CallScope) -> AskQuestions | None:
+    for task, run in state.latest_runs:
+        if run.id in call.asked and run.status == RunStatus.WAITING_USER:
+            return AskQuestions(task, run)
+    return None
+
+
+def _feedback(state: PlanState, call: CallScope) -> SendFeedback | None:
+    """Return the next leaf that this call sends review feedback, if its session can be resumed."""
+    leaves = call.carries & state.feedback.keys() - state.unreadable.keys()
+    for task_id in (task.id for task in state.plan.leaves() if task.id in leaves):
+        run = state.latest(task_id)
+        if run is None or run.status is RunStatus.WAITING_USER:
+            continue
+        if not is_session_lost(state.history(task_id), run):
+            return SendFeedback(state.plan.tasks[task_id], run)
+    return None
+
+
+def _parent_review(state: PlanState, call: CallScope) -> ReviewParent | ParentReviewRequired | None:
+    """Return the parent review that is due, nearest ancestor first, or the stop at one (spec 0)."""
+    tries = Counter(call.tried)
+    by_hand = state.plan.tasks.get(call.review) if call.review is not None else None
+    if by_hand is not None and unreadable_below(state, by_hand):
+        return None
+    if by_hand is not None and by_hand.children and not call.is_reviewed:
+        is_tried = tries[by_hand.id] >= REVIEW_TRIES
+        return (
+            ParentReviewRequired((BlockedParent(by_hand, None),), ()) if is_tried else ReviewParent(by_hand)
+        )
+    if not state.is_gated and (by_hand is None or by_hand.is_leaf):
+        return None
+    parents: list[BlockedParent] = []
+    for parent in blocked_parents(state):
+        if not call.covers_parent(state.plan, parent.task) or _waits_for_feedback(state, parent):
+            continue
+        if unreadable_below(state, parent.task):
+            continue
+        if parent.review is None and tries[parent.task.id] < REVIEW_TRIES:
+            return ReviewParent(parent.task)
+        parents.append(parent)
+    leaves = tuple(task for task in leaves_with_feedback(state) if _is_about(call, state, task))
+    return ParentReviewRequired(tuple(parents), leaves) if parents or leaves else None
+
+
+def _is_about(call: CallScope, state: PlanState, leaf: Task) -> bool:
+    """Whether the call is about a leaf, or about the parent whose review has feedback for it."""
+    if call.covers(leaf.id):
+        return True
+    parent = state.plan.tasks.get(state.feedback[leaf.id].parent_task_id)
+    return parent is not None and call.covers_parent(state.plan, parent)
+
+
+def _waits_for_feedback(state: PlanState, parent: BlockedParent) -> bool:
+    """Whether a parent without a verdict waits until leaves below it got their feedback."""
+    return parent.review is None and bool(feedback_below(state, parent.task))
+
+
+def _above(plan: Plan, task_id: TaskId) -> Iterator[Task]:
+    return ancestors(plan, plan.tasks[task_id]) if task_id in plan.tasks else iter(())
+
+
+def _startable(state: PlanState, call: CallScope) -> Task | None:
+    """Return the first leaf in plan order that may start."""
+    leaves = state.plan.leaves()
+    return next((task for task in leaves if call.covers(task.id) and may_start(state, task)), None)

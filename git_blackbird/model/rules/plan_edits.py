@@ -1,0 +1,189 @@
+"""Edit a plan by hand: from a valid plan to a valid plan (PEER.md 2, ``edit move delete deps``).
+
+Parents' statuses follow in the same step; records of runs are not considered here.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from git_blackbird.errors import RequestError
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.entities.plan import Plan, Task, creation_key, revised
+from git_blackbird.model.entities.task_fields import TaskFields, check_fields, fields_of
+from git_blackbird.model.plan.graph import dependents
+from git_blackbird.model.plan.validation import plan_faults
+from git_blackbird.model.rules.review_gate import Transition
+from git_blackbird.model.rules.status import propagate_to_parents
+
+_WAYS_OUT = {
+    "dependency cycle": "remove one of these dependencies first",
+    "hierarchy cycle": "a task cannot be below itself",
+}
+
+
+@dataclass(frozen=True)
+class TreePosition:
+    """The new position of a task: below a parent, or at the top for None.
+
+    ``index`` counts the parent's children, or the tasks at the top, from 0; None is the end, and at the top
+    the position by creation.
+    """
+
+    parent: TaskId | None
+    index: int | None = None
+
+
+def added(plan: Plan, task: Task, index: int | None, moment: Transition) -> Plan:
+    """Return the plan with a new task, below its parent.
+
+    Raises RequestError.
+    """
+    if task.id in plan.tasks:
+        raise RequestError(f'there is a task "{task.id}" already')
+    check_fields(None, fields_of(task))
+    return _settled(
+        plan, _placed(plan.replaced(task), task.id, TreePosition(task.parent, index), moment.now), moment
+    )
+
+
+def edited(plan: Plan, task_id: TaskId, wanted: TaskFields, now: str) -> Plan:
+    """Return the plan with these fields of a task; the same object if nothing changes.
+
+    Duplicate dependencies count once; reasons for removed dependencies are removed. Raises RequestError.
+    """
+    task = plan.tasks[task_id]
+    check_fields(fields_of(task), wanted)
+    after = replace(
+        _linked(task, wanted.deps),
+        title=wanted.title,
+        description=wanted.description,
+        prompt=wanted.prompt,
+        acceptance_criteria=wanted.acceptance_criteria,
+        notes=wanted.notes,
+    )
+    return plan if after == task else _valid(plan.replaced(revised(after, now)))
+
+
+def _linked(task: Task, deps: tuple[TaskId, ...]) -> Task:
+    """Return the task with these dependencies, each once, and the reasons for them only."""
+    if deps == task.deps:
+        return task
+    unique = dict.fromkeys(deps)
+    reasons = {dep: why for dep, why in task.dep_rationale.items() if dep in unique}
+    return replace(task, deps=tuple(unique), dep_rationale=reasons)
+
+
+def moved(plan: Plan, task_id: TaskId, place: TreePosition, moment: Transition) -> Plan:
+    """Return the plan with a task and its descendants moved; the same object if nothing changes.
+
+    Raises RequestError, naming the cycle if the position is below the task itself.
+    """
+    task = plan.tasks[task_id]
+    after = _placed(plan, task_id, place, moment.now)
+    if after is plan:
+        return plan
+    if task.parent not in (None, place.parent):
+        parent = after.tasks[task.parent]
+        after = after.replaced(
+            revised(replace(parent, children=_less(parent.children, {task_id})), moment.now)
+        )
+    return _settled(plan, after, moment)
+
+
+def _placed(plan: Plan, task_id: TaskId, place: TreePosition, now: str) -> Plan:
+    """Put a task below its new parent; the old parent still lists it."""
+    task = plan.tasks[task_id]
+    after = (
+        plan
+        if task.parent == place.parent
+        else plan.replaced(revised(replace(task, parent=place.parent), now))
+    )
+    if place.parent is None:
+        return after if place.index is None else _placed_at_top(after, task_id, place.index, now)
+    parent = after.tasks[place.parent]
+    others = _less(parent.children, {task_id})
+    children = _inserted(others, task_id, len(others) if place.index is None else place.index)
+    return (
+        after
+        if children == parent.children
+        else after.replaced(revised(replace(parent, children=children), now))
+    )
+
+
+def _inserted(others: Sequence[TaskId], task_id: TaskId, index: int) -> tuple[TaskId, ...]:
+    if not 0 <= index <= len(others):
+        raise RequestError(f"index out of range: {index} (valid: 0..{len(others)})")
+    return (*others[:index], task_id, *others[index:])
+
+
+def _placed_at_top(plan: Plan, task_id: TaskId, index: int, now: str) -> Plan:
+    """Put a task at a position at the top, where the order is that of creation times."""
+    before = tuple(root.id for root in plan.roots())
+    wanted = _inserted(_less(before, {task_id}), task_id, index)
+    if wanted == before:
+        return plan
+    neighbour = plan.tasks[wanted[index - 1] if index else wanted[1]]
+    moved = replace(plan.tasks[task_id], created_at=neighbour.created_at)
+    try:
+        return plan.replaced(*_created_in_order(plan.replaced(moved), wanted, moved, now))
+    except OverflowError:
+        raise RequestError(f"{neighbour.id} was created at the end of time: nothing comes after it") from None
+
+
+def _created_in_order(plan: Plan, wanted: Sequence[TaskId], moved: Task, now: str) -> Iterator[Task]:
+    """Yield the moved task, and later ones whose creation time is increased to get the order."""
+    before = (-(2**63), TaskId(""))
+    for task in (plan.tasks[task_id] for task_id in wanted):
+        key = creation_key(task)
+        if key <= before:
+            key = (before[0] + (task.id <= before[1]), task.id)
+            yield revised(replace(task, created_at=format_timestamp(key[0])), now)
+        elif task is moved:
+            yield revised(task, now)
+        before = key
+
+
+def _less(ids: Collection[TaskId], doomed: Collection[TaskId]) -> tuple[TaskId, ...]:
+    return tuple(task_id for task_id in ids if task_id not in doomed)
+
+
+def deleted(plan: Plan, doomed: Collection[TaskId], moment: Transition) -> Plan:
+    """Return the plan without these tasks, and without dependencies on them.
+
+    ``doomed`` must include all descendants.
+    """
+    tasks: dict[TaskId, Task] = {}
+    for task in plan.tasks.values():
+        if task.id not in doomed:
+            deps, children = _less(task.deps, doomed), _less(task.children, doomed)
+            is_same = deps == task.deps and children == task.children
+            tasks[task.id] = (
+                task if is_same else revised(replace(_linked(task, deps), children=children), moment.now)
+            )
+    return _settled(plan, Plan(tasks), moment)
+
+
+def outside_dependents(plan: Plan, doomed: Collection[TaskId]) -> Mapping[TaskId, tuple[TaskId, ...]]:
+    """Return, for each of these tasks, the other tasks that depend on it; smallest id first."""
+    found = {
+        task_id: _less([dependent.id for dependent in dependents(plan, task_id)], doomed)
+        for task_id in sorted(doomed)
+    }
+    return {task_id: others for task_id, others in found.items() if others}
+
+
+def _settled(before: Plan, after: Plan, moment: Transition) -> Plan:
+    return propagate_to_parents(before, _valid(after), moment)
+
+
+def _valid(plan: Plan) -> Plan:
+    faults = plan_faults(plan, plan.tasks.keys())
+    if faults:
+        hints = [
+            way for what, way in _WAYS_OUT.items() if any(fault.what.startswith(what) for fault in faults)
+        ]
+        raise RequestError(
+            "; ".join(fault.what for fault in faults), hint="; ".join(["nothing was changed", *hints])
+        )
+    return plan

@@ -1,0 +1,139 @@
+"""The data of a checkpoint, shown when a decision is pending (spec 2)."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.cli_hints import NO_OPTIONS, CallOptions, TaskCommand
+from git_blackbird.model.entities.decision import VIEWS, Choice, ChoiceSpec, Decision, choices_for
+from git_blackbird.model.entities.findings import MergedReview
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Run
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CommitPreview:
+    """What approving would commit: the number of paths, onto ``branch`` (None: a detached HEAD).
+
+    With ``obstacles``, in words, it would be refused at present. Without paths and obstacles, HEAD already
+    has the whole change.
+    """
+
+    paths: int = 0
+    branch: str | None = None
+    obstacles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ApprovalCommit:
+    """What an approval committed: the number of paths; ``oid`` is None if nothing was left to commit.
+
+    ``moved`` are the paths of the change that differ in the worktree, ``warnings`` are problems in spite of
+    the commit.
+    """
+
+    oid: str | None = None
+    paths: int = 0
+    moved: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class OtherBranch(NamedTuple):
+    """The branch of a run, and the current one; None for a detached HEAD."""
+
+    worked_on: str
+    now: str | None
+
+    @property
+    def text(self) -> str:
+        """Both branches on one harmless line."""
+        where = "HEAD is detached" if self.now is None else f"HEAD is on {clean_line(self.now)}"
+        return f"the run worked on the branch {clean_line(self.worked_on)}; now {where}"
+
+
+@dataclass(frozen=True)
+class SinceRequest:
+    """A person's last request, unchanged, and what the task's runs did since.
+
+    ``pair`` is None if the snapshots are gone.
+    """
+
+    request: str
+    summary: Summary
+    pair: TreePair | None
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One decision to make.
+
+    ``pair``: the *change* as two trees, None if no snapshot could be taken. ``moved``: the paths of the
+    change that differ in the worktree by now. ``runs``: the number of runs that made the change, at a total
+    of ``cost_usd``. ``request_blocked_reason``: why changes cannot be requested. ``commit``: None if an
+    approval makes no commit. ``merged``: the findings of the reviewers, and ``suggested_request`` a change
+    request for them; None without reviews. ``reasons``: why a person must decide in any case: nothing was
+    changed, or the change was reviewed. ``since_request``: None before a person's change request was carried
+    out. ``other_branch``: set if HEAD has left the branch of the run. ``options``: those of the command.
+    """
+
+    task: Task
+    run: Run
+    summary: Summary
+    pair: TreePair | None
+    moved: tuple[str, ...] = ()
+    runs: int = 1
+    cost_usd: float | None = None
+    request_blocked_reason: str | None = None
+    commit: CommitPreview | None = None
+    merged: MergedReview | None = None
+    suggested_request: str | None = None
+    reasons: tuple[str, ...] = ()
+    since_request: SinceRequest | None = None
+    other_branch: OtherBranch | None = None
+    options: CallOptions = NO_OPTIONS
+
+    def with_shown(self, reply: T) -> T:
+        """Return a reply; a decision carries the trees that were shown."""
+        return replace(reply, shown=self.pair) if isinstance(reply, Decision) else reply
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the run failed or changed nothing, or its reviews did not approve the change."""
+        is_cleared = self.merged is not None and self.merged.is_approval
+        return self.run.error is not None or (bool(self.reasons) and not is_cleared)
+
+    def offers(self) -> tuple[ChoiceSpec, ...]:
+        """The choices in their fixed order and numbers."""
+        return choices_for(self.run, was_requested=self.since_request is not None)
+
+    def command_for(self, offer: ChoiceSpec) -> TaskCommand:
+        """Return the command line equivalent to a choice, with the options of the command."""
+        return offer.command_for(self.task.id).with_options(self.options)
+
+    @property
+    def preselected(self) -> Choice:
+        """The choice for Enter: never an approval if there is a reason to doubt the run."""
+        first = self.offers()[0].choice
+        is_doubtful = self.is_doubtful and self.is_possible(Choice.REQUEST_CHANGES)
+        return Choice.REQUEST_CHANGES if is_doubtful and first is Choice.APPROVE_CONTINUE else first
+
+    def blocked_reason(self, choice: Choice) -> str | None:
+        """Return why the choice is not possible, or None."""
+        if choice is Choice.REQUEST_CHANGES:
+            return self.request_blocked_reason
+        if choice in VIEWS and self.pair_of(choice) is None:
+            return "there is no pair of snapshots to compare"
+        return None
+
+    def pair_of(self, choice: Choice) -> TreePair | None:
+        """Return the two trees of the diff that a choice shows."""
+        if choice is Choice.VIEW_SINCE_REQUEST:
+            return None if self.since_request is None else self.since_request.pair
+        return self.pair
+
+    def is_possible(self, choice: Choice) -> bool:
+        """Whether the choice is possible."""
+        return self.blocked_reason(choice) is None

@@ -1,0 +1,138 @@
+"""JSON in the Go program's dialect: strict reading, and escapes as Go writes them."""
+
+import codecs
+import json
+import math
+import re
+from collections import Counter
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.validation_errors import first_error
+
+P = TypeVar("P", bound=Record)
+
+MAX_DEPTH = 100
+
+_ESCAPED = "<>&\u2028\u2029"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class JsonError(ValueError):  # a fault of a file, not of the program
+    """Text that is not one JSON value; says where, and how to fix it."""
+
+    def __init__(self, what: str, fix: str = "make it valid JSON") -> None:
+        super().__init__(what)
+        self.fix = fix
+
+
+def load_json(data: bytes) -> Any:
+    """Parse one JSON value. A duplicate key is an error, because saving would lose a value.
+
+    Lone surrogates become U+FFFD, as in the Go program. Raises JsonError.
+    """
+    if data.startswith(codecs.BOM_UTF8):
+        raise JsonError("begins with a byte order mark", "save it as UTF-8 without one")
+    try:
+        return _parse(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise JsonError(f"not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise JsonError(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise JsonError("nested too deeply") from None
+    except JsonError:
+        raise
+    except ValueError:
+        raise JsonError("a number has too many digits") from None
+
+
+def load_bounded_json(data: bytes) -> Any:
+    """Parse one JSON value, limited to a depth that can be written again.
+
+    Raises JsonError.
+    """
+    value = load_json(data)
+    if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
+        return value
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, dict | list)]
+        if not level:
+            return value
+    raise JsonError("nested too deeply")
+
+
+def load_part(kind: type[P], data: bytes) -> P:
+    """Parse some fields of such a value.
+
+    Raises JsonError, and ValueError with place and reason if the value is not a ``kind``.
+    """
+    value = load_bounded_json(data)
+    try:
+        try:
+            return kind.from_json(data)
+        except ValidationError:
+            # pydantic rejects lone surrogates, so they are replaced in the value.
+            return kind.from_value(value)
+    except ValidationError as error:
+        raise ValueError(first_error(error)) from None
+
+
+def _inside(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _parse(text: str) -> Any:
+    value = _DECODER.decode(text)
+    if _ESCAPED_SURROGATE.search(text) is None:
+        return value
+    whole = _LONE_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
+    return json.loads(whole, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        uses = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in uses.items() if count > 1)
+        raise JsonError(f"the key {json.dumps(twice)} stands twice in one object", "keep one of the two")
+    return made
+
+
+def _no_constant(name: str) -> None:
+    raise JsonError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise JsonError(f"{text} is too large a number")
+    return number
+
+
+# Shared, because there are many short records.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
+
+
+def dump_json(value: Any) -> bytes:
+    """Serialize ``value`` with an indent of two spaces, a final newline, and Go's escapes."""
+    return f"{render_json(value)}\n".encode()
+
+
+def render_json(value: Any) -> str:
+    """Return the same as text, without the final newline."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return _LONE_SURROGATE.sub("\ufffd", escaped_as_go(text))
+
+
+def escaped_as_go(text: str) -> str:
+    """Apply Go's escapes to a whole JSON text: these characters occur in strings only."""
+    for char in _ESCAPED:
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text

@@ -1,0 +1,237 @@
+"""Paths of the state below ``.blackbird/``, the plan, and the private files in the git directory."""
+
+import contextlib
+import os
+import stat
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.base.ids import RunId, TaskId, task_id_fault
+
+PLAN_NAME = "blackbird.plan.json"
+STATE_NAME = ".blackbird"
+OVERVIEW_NAME = "snapshot.md"
+HIDDEN = (STATE_NAME, PLAN_NAME)
+IGNORE_NAME = ".gitignore"
+_IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
+_EVERYTHING = b"*\n"
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The paths of one worktree.
+
+    ``state_root`` contains ``.blackbird/`` and the plan; ``private`` is in the git directory of the worktree
+    and is never cloned.
+    """
+
+    state_root: Path
+    private: Path
+
+    @cached_property
+    def plan(self) -> Path:
+        """The plan file."""
+        return self.state_root / PLAN_NAME
+
+    @cached_property
+    def state(self) -> Path:
+        """The folder ``.blackbird``."""
+        return self.state_root / STATE_NAME
+
+    @cached_property
+    def tmp(self) -> Path:
+        """Temporary files of atomic writes."""
+        return self.state / "tmp"
+
+    @cached_property
+    def runs(self) -> Path:
+        """The folder of all run records."""
+        return self.state / "runs"
+
+    @cached_property
+    def feedback(self) -> Path:
+        """The folder of pending feedback of parent reviews for leaves."""
+        return self.state / "parent-review-feedback"
+
+    @cached_property
+    def config(self) -> Path:
+        """The project's configuration file."""
+        return self.state / "config.json"
+
+    @cached_property
+    def agent_choice(self) -> Path:
+        """The Go program's agent choice."""
+        return self.state / "agent.json"
+
+    @cached_property
+    def known_plan(self) -> Path:
+        """The plan as last saved by this program, while an agent works."""
+        return self.private / "plan-known.json"
+
+    @cached_property
+    def known_place(self) -> Path:
+        """The target of the plan file then, if it was a link; a text."""
+        return self.private / "plan-known.place"
+
+    @cached_property
+    def known_config(self) -> Path:
+        """The configuration from before the present agent began."""
+        return self.private / "config-known.json"
+
+    @cached_property
+    def pending_approval(self) -> Path:
+        """What an unfinished approval is about to commit."""
+        return self.private / "approval.json"
+
+    @property
+    def agreements(self) -> Path:
+        """What a person answered about the rights of agents."""
+        return self.private / "agreements.json"
+
+    @property
+    def known_records(self) -> Path:
+        """The digests of all record files when a run last began."""
+        return self.private / "records-known.json"
+
+    @property
+    def written_records(self) -> Path:
+        """What our commands wrote to record files while a run is at work; one line each."""
+        return self.private / "records-written"
+
+    @property
+    def unconfirmed_records(self) -> Path:
+        """The record files that are ignored until a person confirms them."""
+        return self.private / "records-unconfirmed.json"
+
+    def undo_note(self, run_id: RunId) -> Path:
+        """Return the file that describes how to undo the rejected change of a run."""
+        return self.private / "undo" / f"{run_id}.json"
+
+    def undo_script(self, run_id: RunId) -> Path:
+        """Return the script that undoes the part of it in the worktree."""
+        return self.private / "undo" / f"{run_id}.sh"
+
+    @property
+    def drafts(self) -> Path:
+        """Unfinished task forms."""
+        return self.private / "drafts"
+
+    @property
+    def text_drafts(self) -> Path:
+        """Drafts of texts for agents, one folder per task."""
+        return self.drafts / "texts"
+
+    def task_drafts(self, task_id: TaskId) -> Path:
+        """Return the folder of drafts for one task's agent.
+
+        Raises UnusableError for an id that could leave the folder.
+        """
+        _check_name(task_id, "folder")
+        return self.text_drafts / task_id
+
+    def task_runs(self, task_id: TaskId) -> Path:
+        """Return the folder of one task's records.
+
+        Raises UnusableError for an id that could leave the folder.
+        """
+        _check_name(task_id, "folder")
+        return self.runs / task_id
+
+    def feedback_file(self, task_id: TaskId) -> Path:
+        """Return the file of pending feedback for one leaf.
+
+        Raises UnusableError for an id that could leave the folder.
+        """
+        _check_name(task_id, "file")
+        return self.feedback / f"{task_id}.json"
+
+    def record(self, task_id: TaskId, run_id: RunId) -> Path:
+        """Return the record file of one run."""
+        return self.task_runs(task_id) / f"{run_id}.json"
+
+    def task_reviews(self, task_id: TaskId) -> Path:
+        """Return the folder of the records of a task's spec and code reviews.
+
+        Raises UnusableError for an id that could leave the folder.
+        """
+        return self.task_runs(task_id) / "reviews"
+
+    def review_record(self, task_id: TaskId, run_id: RunId) -> Path:
+        """Return the record file of a spec or code review, in a place where Go does not take it for a run."""
+        return self.task_reviews(task_id) / f"{run_id}.json"
+
+    def log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
+        """Return the log of one stream (``stdout`` or ``stderr``) of one run."""
+        return self.task_runs(task_id) / "logs" / f"{run_id}.{stream}"
+
+    def make_folder(self, folder: Path) -> None:
+        """Create a folder at or below ``.blackbird/``, and its ``.gitignore`` with the first.
+
+        The ``.gitignore`` keeps its content out of commits even if a cloned repository has rules against
+        that. Raises UnusableError if a link is in the way: state is never written elsewhere.
+        """
+        steps = folder.relative_to(self.state_root).parts
+        here = self.state_root
+        for step in steps:
+            here = here / step
+            _make_one(here)
+        ignore = self.state / IGNORE_NAME
+        if not os.path.lexists(ignore):
+            ignore.write_text(_IGNORED, encoding="utf-8")
+        for inner in steps[1:2]:
+            _ignore_all(self.state / inner)
+
+    def move_obstacles(self, folder: Path, name: str) -> Path | None:
+        """Rename what blocks a folder at or below ``.blackbird/``; return its new path.
+
+        For obstacles that an agent created during the run ``name``. Raises OSError.
+        """
+        here = self.state_root
+        for step in folder.relative_to(self.state_root).parts:
+            here = here / step
+            if os.path.lexists(here) and not stat.S_ISDIR(here.lstat().st_mode):
+                return here.rename(here.with_name(f"{here.name}.set-aside-{name}"))
+        return None
+
+
+def _check_name(task_id: TaskId, what: str) -> None:
+    fault = task_id_fault(task_id)
+    if fault is not None:
+        raise UnusableError(f"task id {task_id!a} cannot name a {what}: it {fault}")
+
+
+def _ignore_all(folder: Path) -> None:
+    """Make git ignore the content of a folder: rules in the folder itself take precedence."""
+    ignore = folder / IGNORE_NAME
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with contextlib.suppress(OSError):
+        descriptor = os.open(ignore, os.O_RDONLY | flags)
+        try:
+            if os.read(descriptor, len(_EVERYTHING) + 1) == _EVERYTHING:
+                return
+        finally:
+            os.close(descriptor)
+    if ignore.is_dir() and not ignore.is_symlink():
+        ignore.rename(folder / f"{IGNORE_NAME}.set-aside-{time.time_ns():x}")
+    ignore.unlink(missing_ok=True)
+    # Another process may do the same at this moment.
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(ignore, os.O_WRONLY | os.O_CREAT | os.O_EXCL | flags, 0o644)
+        try:
+            os.write(descriptor, _EVERYTHING)
+        finally:
+            os.close(descriptor)
+
+
+def _make_one(folder: Path) -> None:
+    try:
+        kind = folder.lstat().st_mode
+    except FileNotFoundError:
+        folder.mkdir(exist_ok=True)
+        return
+    if not stat.S_ISDIR(kind):
+        found = "a symbolic link" if stat.S_ISLNK(kind) else "a file"
+        raise UnusableError(f"{folder} is {found}, not a folder", hint="move it away; state is kept there")

@@ -1,0 +1,165 @@
+"""Read and write the plan file as the Go program does (PEER.md 1.1), reporting every error at once."""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails, PydanticSerializationError
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.base.gc import gc_paused
+from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.base.validation_errors import describe
+from git_blackbird.model.entities.plan import Plan, PlanFile, Status
+from git_blackbird.model.plan.validation import PlanError, plan_faults
+from git_blackbird.storage.json_codec import JsonError, dump_json, escaped_as_go, load_bounded_json, load_json
+
+
+class InvalidPlanError(UnusableError):
+    """An invalid plan file; ``faults`` holds all errors."""
+
+    def __init__(self, path: str, faults: list[PlanError]) -> None:
+        listed = "".join(f"\n- {fault}" for fault in faults)
+        super().__init__(
+            f"invalid plan: {path}{listed}", hint="fix the file; `git blackbird validate` checks it again"
+        )
+        self.faults = faults
+
+
+def parse_plan(data: bytes, path: str) -> Plan:
+    """Parse a plan file; the last of duplicate keys counts.
+
+    Raises InvalidPlanError with every error.
+    """
+    # The parsed data is unreferenced in the block, so that the garbage collector does not traverse it.
+    with gc_paused():
+        try:
+            file = PlanFile.model_validate_json(data)
+        except ValidationError:
+            return _parse_faulty(data, path)
+        return _checked(Plan(file.items), file.items.keys(), [], path)
+
+
+def _parse_faulty(data: bytes, path: str) -> Plan:
+    """Find every error of a file that pydantic rejects, also those between its tasks.
+
+    Lone surrogates are accepted and read as the Go program reads them.
+    """
+    raw = _load(data, path, load_bounded_json)
+    try:
+        items, known, faults = PlanFile.model_validate_json(json.dumps(raw)).items, raw["items"], []
+    except ValidationError as error:
+        details = sorted(error.errors(include_url=False), key=_sort_key)
+        faults = [_fault(detail) for detail in details]
+        known = raw.get("items") if isinstance(raw, dict) else None
+        if not isinstance(known, dict):
+            raise InvalidPlanError(path, faults) from None
+        fixed = {"schemaVersion": 1, "items": _fixed(known, [detail["loc"] for detail in details])}
+        items = PlanFile.model_validate_json(json.dumps(fixed)).items
+    return _checked(Plan(items), known.keys(), faults, path)
+
+
+_LINKS = frozenset({"parentId", "childIds", "deps", "depRationale"})
+_NEUTRAL = {
+    "title": "?",
+    "acceptanceCriteria": [],
+    "status": "todo",
+    "createdAt": "0001-01-01T00:00:00Z",
+    "updatedAt": "9999-12-31T23:59:59Z",
+}
+
+
+def _fixed(items: Mapping[str, Any], refused: Iterable[tuple[str | int, ...]]) -> dict[str, Any]:
+    """Return the items with neutral values for invalid ones, without items whose links cannot be read."""
+    wrong = {(place[1], *place[2:3]) for place in refused if len(place) > 1}
+    return {
+        key: {"id": key} | _NEUTRAL | {name: item[name] for name in item if (key, name) not in wrong}
+        for key, item in items.items()
+        if (key,) not in wrong and wrong.isdisjoint((key, link) for link in _LINKS)
+    }
+
+
+def _checked(plan: Plan, known: Collection[str], faults: list[PlanError], path: str) -> Plan:
+    found = [*faults, *plan_faults(plan, known)]
+    if found:
+        raise InvalidPlanError(path, found)
+    return plan
+
+
+_IS_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
+_MENDS = {
+    "missing": "add it",
+    "string_type": "make it a string",
+    "tuple_type": "make it a list of strings",
+    "dict_type": "make it an object of strings",
+    "dataclass_type": "make it an object",
+    "model_type": 'write {"schemaVersion": 1, "items": {}}',
+    "enum": f"use one of: {', '.join(Status)}",
+}
+_MENDS_OF_FIELDS = {
+    "schemaVersion": "write 1",
+    "items": "make it an object from task id to task",
+    "parentId": "make it a string or null",
+    "notes": "make it a string or null",
+}
+
+
+def _sort_key(details: ErrorDetails) -> tuple[str, str]:
+    """Sort by task; the fields of a task are in order already, except unknown ones."""
+    place = details["loc"]
+    item = str(place[1]) if len(place) > 1 else ""
+    return item, str(place[-1]) if details["type"] in _IS_UNKNOWN else ""
+
+
+def _fault(details: ErrorDetails) -> PlanError:
+    kind, steps = details["type"], details["loc"]
+    place, shown = _place(steps), describe(details["input"])
+    if kind in _IS_UNKNOWN:
+        return PlanError(place, "unknown field", "remove it: the plan's schema has no such field")
+    fix = _MENDS_OF_FIELDS.get(str(steps[-1])) if len(steps) % 2 else None
+    if kind == "missing":
+        what = "is missing"
+    elif kind == "enum":
+        what = f"unknown status {shown}"
+    elif steps in {(), ("items",)}:
+        what = "is not an object"
+    elif steps == ("schemaVersion",):
+        what = f"is {shown}, not 1"
+    else:
+        what = f"is {shown}"
+    return PlanError(place, what, fix or _MENDS[kind])
+
+
+def _place(steps: Iterable[str | int]) -> str:
+    """Return the path to a value: field names alternate with ids and indices."""
+    place = "$"
+    for depth, step in enumerate(steps):
+        is_field = depth % 2 == 0 and str(step).isascii() and str(step).isidentifier()
+        place += f".{step}" if is_field else f"[{quoted(step) if isinstance(step, str) else step}]"
+    return place
+
+
+def require_unique_keys(data: bytes, path: str) -> None:
+    """Reject a plan file with duplicate keys: saving it would lose a value.
+
+    Raises InvalidPlanError.
+    """
+    _load(data, path, load_json)
+
+
+def _load(data: bytes, path: str, load: Callable[[bytes], Any]) -> Any:
+    try:
+        return load(data)
+    except JsonError as fault:
+        raise InvalidPlanError(path, [PlanError("$", str(fault), fault.fix)]) from None
+
+
+def render_plan(plan: Plan) -> bytes:
+    """Serialize a plan as the Go program does: its field order, sorted ids, two spaces, its escapes."""
+    file = PlanFile.model_construct(schema_version=1, items=dict(sorted(plan.tasks.items())))
+    try:
+        return f"{escaped_as_go(file.model_dump_json(by_alias=True, indent=2))}\n".encode()
+    except PydanticSerializationError:
+        # Lone surrogates cannot be encoded as UTF-8.
+        return dump_json(file.model_dump(by_alias=True))

@@ -1,0 +1,116 @@
+"""The actions of the screen: key, label, description, and the command line that does the same."""
+
+from typing import NamedTuple
+
+from git_blackbird.model.entities.cli_hints import task_command
+
+
+class Action(NamedTuple):
+    """One action of the application.
+
+    ``verb`` is the command that does the same, "" if there is none; with ``is_of_task`` it takes a task.
+    ``rest`` are its options. ``is_shown``: whether the footer shows the key.
+    """
+
+    key: str
+    action: str
+    label: str
+    description: str
+    verb: str = ""
+    rest: str = ""
+    is_of_task: bool = True
+    is_shown: bool = True
+
+    def command(self, task_id: str | None) -> str:
+        """Return the command line that does the same; "" if there is none."""
+        if not self.verb:
+            return ""
+        if not self.is_of_task:
+            return f"git blackbird {self.verb}{self.rest}"
+        return task_command(self.verb, task_id or "TASK", self.rest)
+
+
+ACTIONS = (
+    Action(
+        "e",
+        "execute",
+        "Execute",
+        "do what is due, until someone must decide",
+        "execute",
+        is_of_task=False,
+    ),
+    Action("x", "execute_task", "Run", "run this task alone", "execute"),
+    Action("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
+    Action("p", "review", "Review", "what reviews of the task found, and what to do about it", "review show"),
+    Action("u", "resume", "Resume", "continue the task in its session", "resume"),
+    Action("m", "tell", "Tell", "send the task's agent a message, in its session", "resume", " -m TEXT"),
+    Action("y", "retry", "Retry", "set the task back to todo; start nothing", "retry"),
+    Action("w", "restart", "Restart", "start the task in a new session, with everything pending", "restart"),
+    Action("s", "set_status", "Status", "set the task's status by hand", "set-status", " STATUS"),
+    Action(
+        "n",
+        "choose_agent",
+        "Agent",
+        "choose the agent for new runs, until you quit",
+        "execute",
+        " --agent NAME",
+        is_of_task=False,
+        is_shown=False,
+    ),
+    Action(
+        "ctrl+c",
+        "pause",
+        "Pause",
+        "pause what runs; again, or when nothing runs, quit",
+    ),
+    Action(
+        "ctrl+z",
+        "suspend_process",
+        "Suspend",
+        "go back to the shell, `fg` returns; in a text, undo",
+        is_shown=False,
+    ),
+    Action("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
+    Action(
+        "a",
+        "answer",
+        "Action",
+        "open the next decision, or go to what waits for you",
+        "status",
+        is_of_task=False,
+    ),
+    Action(
+        "c",
+        "settings",
+        "Settings",
+        "show, set and remove settings, and see which layer sets each",
+        "config",
+        is_of_task=False,
+        is_shown=False,
+    ),
+    Action("t", "switch", "Live", "show the task, or what agents do", is_shown=False),
+    Action(
+        "slash",
+        "search",
+        "Search",
+        "search in ids and titles",
+        "list",
+        " --all",
+        is_of_task=False,
+        is_shown=False,
+    ),
+    Action("question_mark", "help", "Help", "list all keys"),
+    Action("q", "quit", "Quit", "quit; what runs is paused first"),
+)
+"""In the order of the footer."""
+BY_KEY = {action.key: action for action in ACTIONS}
+
+KEYS_OF_TREE = (
+    ("up down j k", "move; also pgup, pgdn, home, end"),
+    ("enter space", "fold or unfold"),
+    ("f", "filter: all, ready, blocked (`git blackbird list --ready`, `--blocked`)"),
+    ("tab", "go to the other pane"),
+    ("esc", "go back"),
+    ("ctrl+p", "find an action by name"),
+)
+KEY_NAMES = {"slash": "/", "question_mark": "?"}

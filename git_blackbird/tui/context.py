@@ -1,0 +1,158 @@
+"""What the parts of the application use of it, so that none of them imports ``app``."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.driver import Driver
+
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.config.settings import Layer, RawSetting
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.views.events import Event
+from git_blackbird.model.views.stop import Stop
+from git_blackbird.tui.input_guard import InputGuard
+from git_blackbird.tui.screens.main import MainScreen
+from git_blackbird.tui.screens.modal import Modal
+from git_blackbird.tui.themes import ThemedApp
+
+if TYPE_CHECKING:
+    # They load what runs agents, which drawing the plan does not need.
+    from git_blackbird.controller.core.drafts import Drafts
+    from git_blackbird.controller.core.ui import UserInterface
+    from git_blackbird.controller.engine.loop import FirstStep, Loop
+    from git_blackbird.tui.widgets.path_index import PathLister
+
+T = TypeVar("T")
+Prepare = Callable[[Workspace, "UserInterface"], "tuple[Loop, FirstStep]"]
+
+
+class AppContext(ThemedApp, InputGuard):
+    """The application as its parts see it: the state they share, and what they ask it to do.
+
+    ``chosen_agent`` is the agent for new runs until the application quits. ``is_commit_interrupted`` keeps
+    a decision from starting anything: its commit can be completed although it was interrupted.
+    """
+
+    def __init__(
+        self, environment: Environment, watcher: WorktreeWatcher, driver_class: type[Driver]
+    ) -> None:
+        super().__init__(driver_class=driver_class)
+        self.environment = environment
+        self.watcher = watcher
+        self.main = MainScreen()
+        self.chosen_agent: str | None = None
+        self.is_commit_interrupted = False
+
+    @property
+    def view_state(self) -> ViewState | None:
+        """Plan and records as of the last poll."""
+        return self.main.view_state
+
+    @property
+    def current(self) -> Task | None:
+        """The task under the cursor."""
+        return self.main.current
+
+    @cached_property
+    def path_lister(self) -> "PathLister":
+        """The paths that can be mentioned in a text."""
+        from git_blackbird.tui.widgets.path_index import PathLister  # noqa: PLC0415  # as above
+
+        return PathLister(self.watcher.workspace)
+
+    @cached_property
+    def drafts(self) -> "Drafts":
+        """Texts that were written and are not sent yet."""
+        from git_blackbird.controller.core.drafts import Drafts  # noqa: PLC0415  # as above
+
+        return Drafts(self.watcher.workspace)
+
+    def open_workspace(self) -> Workspace:
+        """Open the worktree with the chosen agent; plan and records already read are shared."""
+        agent = self.chosen_agent
+        flags = [] if agent is None else [RawSetting("agent", agent, Layer.FLAG, "chosen here")]
+        return replace(open_workspace(self.environment, flags), store=self.watcher.workspace.store)
+
+    @property
+    def can_execute(self) -> bool:
+        """Whether no controller runs in this worktree, as far as is known."""
+        is_locked = self.view_state is not None and self.view_state.overview.locked_by is not None
+        return not self.is_busy and not is_locked
+
+    def accepts_current(self, command: str) -> bool:
+        """Whether a command would accept the task under the cursor."""
+        return (
+            self.view_state is not None
+            and self.current is not None
+            and self.view_state.inputs(command, self.current.id)
+        )
+
+    async def ask(self, screen: Modal[T]) -> T | None:
+        """Show a modal screen and return its result; if cancelled, remove it and all screens above it."""
+        self.modal_opened()
+        try:
+            return await self.push_screen_wait(screen)
+        finally:
+            if screen in self.screen_stack:
+                # Someone may be typing in it.
+                self.ignore_pending_input()
+                # At once, not with `pop_until_active`: that pops later, when the next question may be on top.
+                for above in self.screen_stack[: self.screen_stack.index(screen) : -1]:
+                    _ = above.dismiss()
+                screen.dismiss_once(None)
+
+    def show_error(self, error: BlackbirdError) -> None:
+        """Show why something could not be done."""
+        self.log_and_notify("\n".join(filter(None, (error.message, error.hint))), is_good=False)
+
+    def show_unsent(self, task_id: TaskId, text: str) -> None:
+        """Report a text that was not sent; the log has all of it, whatever becomes of the task."""
+        self.main.live.log_line(f"not sent to {task_id}'s agent:\n{text}")
+        message = f"Your text for {task_id} was not sent: t shows it, m on the task continues it"
+        self.notify(message, markup=False)
+
+    def log_and_notify(self, text: str, *, is_good: bool) -> None:
+        """Show a notification, and write it to the log."""
+        self.main.live.log_line(text)
+        self.notify(strip_controls(text), severity="information" if is_good else "warning", markup=False)
+
+    @property
+    @abstractmethod
+    def is_busy(self) -> bool:
+        """Whether this application runs a loop of the controller, or is about to."""
+
+    @abstractmethod
+    def is_possible(self, action: str) -> bool:
+        """Whether an action can be done now."""
+
+    @abstractmethod
+    def start(self, command: str, prepare: Prepare) -> None:
+        """Start the loop of a command."""
+
+    @abstractmethod
+    def poll(self) -> None:
+        """Look for changes in the worktree now."""
+
+    @abstractmethod
+    def handle_event(self, event: Event) -> None:
+        """Show an event of a run; may be called from any thread."""
+
+    @abstractmethod
+    def show_stop(self, stop: Stop) -> None:
+        """Show why the loop stopped and what to do next."""
+
+    @abstractmethod
+    def when_idle(self) -> None:
+        """Show that the loop has ended."""
+
+    @abstractmethod
+    def exit_with_error(self, error: Exception) -> None:
+        """Exit because of a bug."""

@@ -1,1 +1,0 @@
-"""What is asked for on a screen of its own, over the others."""

@@ -1,0 +1,117 @@
+"""Polling the worktree in a thread, without delaying the screen."""
+
+import gc
+import threading
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from git_blackbird.controller.queries.watcher import ViewState
+from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.base.gc import gc_paused
+from git_blackbird.tui.context import AppContext
+
+if TYPE_CHECKING:
+    from git_blackbird.tui.log_tail import LogTailer
+
+_LONGEST_WAIT_SECONDS = 0.006
+_WORK_SECONDS = 0.001
+_PAUSE_SECONDS = 0.0002
+
+
+class UiPriority:
+    """Lets the UI thread go first: background threads yield the GIL to it every now and then."""
+
+    def __init__(self) -> None:
+        self._may_work = threading.Event()
+        self._may_work.set()
+        self._thread = threading.local()
+
+    def pause_workers(self) -> None:
+        """Make background threads wait: input has arrived."""
+        self._may_work.clear()
+
+    def resume_workers(self) -> None:
+        """Let background threads go on: the effect of the input is drawn."""
+        self._may_work.set()
+
+    def yield_to_ui(self) -> None:
+        """Wait until pending input is handled; input that takes long is not waited for again."""
+        if not self._may_work.is_set() and not self._may_work.wait(_LONGEST_WAIT_SECONDS):
+            self._may_work.set()
+        # Reading many files releases the GIL often, but too briefly for another thread to acquire it.
+        if time.monotonic() - getattr(self._thread, "paused_at", 0.0) > _WORK_SECONDS:
+            time.sleep(_PAUSE_SECONDS)
+            self._thread.paused_at = time.monotonic()
+
+
+class Poller:
+    """Reads what changed in the worktree, whoever changed it; one poll at a time."""
+
+    def __init__(self, app: AppContext) -> None:
+        self.priority = UiPriority()
+        self._app = app
+        self._is_polling = False
+        self._last_error: str | None = None
+
+    def poll(self) -> None:
+        """Start a poll, unless one is under way."""
+        if not self._is_polling:
+            self._is_polling = True
+            self._app.run_worker(self._poll, thread=True)
+
+    def _poll(self) -> None:
+        try:
+            self._poll_worktree()
+        finally:
+            self._is_polling = False
+
+    def _poll_worktree(self) -> None:
+        # The next key may need it: it is loaded before the records, of which there may be many.
+        import git_blackbird.tui.commands  # noqa: F401, PLC0415  # as above
+
+        was_busy = self._app.is_busy
+        try:
+            view_state = self._read()
+        except BlackbirdError as error:
+            self._app.call_from_thread(self.show_error, error)
+            return
+        if view_state is not None:
+            self._app.call_from_thread(self._show, view_state)
+            if view_state.overview.pending:
+                # A decision may be opened next, whose text can mention paths.
+                self._app.call_from_thread(self._app.path_lister.prepare, self._app)
+        self._tail_logs(was_busy=was_busy)
+
+    def _read(self) -> ViewState | None:
+        with gc_paused():
+            view_state = self._app.watcher.look(self.priority.yield_to_ui)
+            if view_state is not None and self._app.view_state is None:
+                # The records are many and long-lived: garbage collection need not scan them.
+                gc.freeze()
+        return view_state
+
+    @cached_property
+    def _log_tailer(self) -> "LogTailer":
+        from git_blackbird.tui.log_tail import LogTailer  # noqa: PLC0415  # the plan is shown before it is loaded
+
+        return LogTailer(self._app.main.live)
+
+    def _tail_logs(self, *, was_busy: bool) -> None:
+        """Follow the runs of other processes; one of ours, also if it has just ended, sends events."""
+        if was_busy or self._app.is_busy:
+            self._log_tailer.stop()
+        elif self._app.view_state is not None:
+            self._log_tailer.poll(self._app.watcher.workspace, self._app.view_state)
+
+    def _show(self, view_state: ViewState) -> None:
+        self._last_error = None
+        self._app.apply_theme(self._app.watcher.workspace)
+        self._app.main.show_state(view_state, self._app.environment.timestamp())
+
+    def show_error(self, error: BlackbirdError) -> None:
+        """Show what cannot be read, once."""
+        text = f"{error.message} {error.hint or ''}".strip()
+        if text != self._last_error:
+            self._last_error = text
+            self._app.main.show_error(text)

@@ -1,0 +1,191 @@
+"""The main screen: the plan beside one task or the live log, and above them what waits for a person."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher, Input, Static
+
+from git_blackbird.controller.queries.required import AttentionItem, attention_items
+from git_blackbird.controller.queries.status import stopped_in
+from git_blackbird.controller.queries.watcher import ViewState
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.tui.widgets.banner import Banner, WarningBar, next_item, summary
+from git_blackbird.tui.widgets.key_footer import KeyFooter
+from git_blackbird.tui.widgets.live_log import LiveLog, LivePane
+from git_blackbird.tui.widgets.plan_tree import FILTERS, PlanTree
+from git_blackbird.tui.widgets.single_line_input import SingleLineInput
+from git_blackbird.tui.widgets.task_details import TaskDetails
+
+_UNUSABLE = "the configuration is not usable: [c] shows why"
+
+_NO_TASKS = "the plan has no tasks; `git blackbird add` adds one"
+_NO_MATCH = "no task is shown: f changes the filter, esc clears the search"
+
+
+class MainScreen(Screen[None]):
+    """Shows the state of the worktree; the application carries out the actions."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "other_pane", "Pane", show=False, priority=True),
+        Binding("escape", "leave", "Back", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plan_tree = PlanTree(id="tree")
+        self.details = TaskDetails(id="details")
+        self.live = LivePane(id="live")
+        self.view_state: ViewState | None = None
+        self.required: tuple[AttentionItem, ...] = ()
+        self._now = self._summary = ""
+
+    def compose(self) -> ComposeResult:
+        """Create the widgets."""
+        yield Static("reading the records...", id="summary", markup=False)
+        yield Banner(id="banner")
+        yield WarningBar(id="odd")
+        yield SingleLineInput(
+            placeholder="part of an id or title; enter keeps it, esc clears it", id="search"
+        )
+        with Horizontal(id="panes"):
+            yield self.plan_tree
+            with ContentSwitcher(id="right", initial="details"):
+                yield self.details
+                yield self.live
+        yield KeyFooter(id="keys")
+
+    @property
+    def current(self) -> Task | None:
+        """The task under the cursor."""
+        return self.plan_tree.current
+
+    @property
+    def next_required(self) -> AttentionItem | None:
+        """The next decision after the current task, or else the next item that waits for a person."""
+        here = None if self.current is None else self.current.id
+        decisions = [item for item in self.required if self.is_decision(item)]
+        return next_item(decisions or self.required, here)
+
+    def is_decision(self, item: AttentionItem) -> bool:
+        """Whether an item is a decision that can be made now."""
+        return self.view_state is not None and self.view_state.inputs("decide", item.task_id)
+
+    def on_mount(self) -> None:
+        """Focus the plan."""
+        self.plan_tree.focus()
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show the plan while the records are read."""
+        if self.view_state is None:
+            self.plan_tree.show(plan, frozenset())
+
+    def show_error(self, text: str) -> None:
+        """Show what cannot be read, above the last state."""
+        self._show_line(clean_line(text))
+
+    def show_state(self, view_state: ViewState, now: str) -> None:
+        """Show the state at the time ``now``."""
+        self.view_state, self._now = view_state, now
+        overview = view_state.overview
+        active = frozenset(live.run.task_id for live in overview.running if live.alive)
+        self.plan_tree.show(view_state.plan, active, stopped_in(view_state.state))
+        self.required = tuple(attention_items(overview))
+        self.query_one(WarningBar).show(overview)
+        self._show_all()
+
+    def show_live(self) -> None:
+        """Show the live log."""
+        self.query_one(ContentSwitcher).current = "live"
+
+    def _show_summary(self) -> None:
+        if self.view_state is None:
+            return
+        overview = self.view_state.overview
+        name = FILTERS[self.plan_tree.filter_index][0]
+        # The most important first: on a narrow screen the line is cut.
+        parts = [
+            _UNUSABLE if any(problem.fatal for problem in overview.problems) else "",
+            f"filter: {name}" if name != "all" else "",
+            f"search: {self.plan_tree.searched}" if self.plan_tree.searched else "",
+            summary(overview),
+            f"committing: {overview.approving.task.id}" if overview.approving else "",
+            f"running: {overview.locked_by}" if overview.locked_by else "",
+        ]
+        self._show_line(clean_line("  |  ".join(filter(None, parts))))
+
+    def _show_line(self, text: str) -> None:
+        """Show the line at the top; drawn only if it has changed."""
+        if text != self._summary:
+            self._summary = text
+            self.query_one("#summary", Static).update(text, layout=False)
+
+    def on_plan_tree_moved(self) -> None:
+        """Show what belongs to the task under the cursor."""
+        self._show_all()
+
+    def _show_all(self) -> None:
+        item = self.next_required
+        verb = "opens" if item is not None and self.is_decision(item) else "shows"
+        self.query_one(Banner).show(len(self.required), item, verb)
+        self._show_summary()
+        self._show_task()
+        self.refresh_bindings()
+
+    def _show_task(self) -> None:
+        if self.view_state is None:
+            return
+        tasks = self.view_state.plan.tasks
+        task = None if self.current is None else tasks.get(self.current.id)
+        if task is None:
+            self.details.show_none(_NO_MATCH if tasks else _NO_TASKS)
+        else:
+            items = [item for item in self.required if item.task_id == task.id]
+            self.details.show_task(self.view_state.view(task), items, self._now)
+
+    def action_other_pane(self) -> None:
+        """Move the focus to the other pane."""
+        if self.plan_tree.has_focus:
+            self._right_pane().focus()
+        else:
+            self.plan_tree.focus()
+
+    def _right_pane(self) -> TaskDetails | LiveLog:
+        is_live = self.query_one(ContentSwitcher).current == "live"
+        return self.live.log_view if is_live else self.details
+
+    def toggle_pane(self) -> None:
+        """Switch between the task and the live log."""
+        switcher = self.query_one(ContentSwitcher)
+        was_right = self.focused is not None and not self.plan_tree.has_focus
+        switcher.current = "details" if switcher.current == "live" else "live"
+        if was_right:
+            self._right_pane().focus()
+
+    def search(self) -> None:
+        """Open the search."""
+        box = self.query_one("#search", Input)
+        box.display = True
+        box.value = self.plan_tree.searched
+        # At once: the next key belongs to it.
+        self.set_focus(box)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Search while the text is typed."""
+        self.plan_tree.searched = event.value.strip()
+
+    def on_input_submitted(self) -> None:
+        """Close the search and keep its result."""
+        self.query_one("#search", Input).display = False
+        self.plan_tree.focus()
+
+    def action_leave(self) -> None:
+        """Clear the search, and focus the plan."""
+        box = self.query_one("#search", Input)
+        box.value = ""
+        self.plan_tree.searched = ""
+        box.display = False
+        self.plan_tree.focus()

@@ -1,0 +1,117 @@
+"""A question of an agent, answered by one of its options or by a text."""
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.widgets import Input, OptionList, Static
+
+from git_blackbird.controller.core.drafts import Draft
+from git_blackbird.messages.display.checkpoint import StyledLine
+from git_blackbird.messages.forms.answers import OTHER
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.tui.screens.choice import ChoiceList, MenuItem
+from git_blackbird.tui.screens.modal import ScrollingModal
+from git_blackbird.tui.widgets.single_line_input import SingleLineInput
+from git_blackbird.tui.widgets.styled_lines import LONGEST, to_content
+
+
+class QuestionNav(IntEnum):
+    """The step from one question to another."""
+
+    BACK = -1
+    NEXT = 1
+
+
+class QuestionScreen(ScrollingModal[QuestionNav]):
+    """Asks one question; ``position`` is its number and the count of all.
+
+    The draft has the answer, also an unfinished one. None leaves all questions open.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("shift+tab", "go_back", "Before", show=False)]
+
+    def __init__(self, task_id: TaskId, question: Question, position: tuple[int, int], draft: Draft) -> None:
+        super().__init__()
+        self._task_id = task_id
+        self.question = question
+        self._number, self._count = position
+        self._draft = draft
+
+    def compose(self) -> ComposeResult:
+        """Create the widgets."""
+        title = f"{self._task_id} asks" + (f" ({self._number} of {self._count})" if self._count > 1 else "")
+        options, answer = self.question.options, self._draft.text
+        back = "shift+tab goes back, " if self._number > 1 else ""
+        with Vertical(classes="box wide asking"):
+            yield Static(title, classes="title", markup=False)
+            with VerticalScroll(can_focus=False):
+                yield Static(to_content(_prompt_lines(self.question.prompt)), markup=False)
+            if options:
+                labels = [*map(clean_line, options), OTHER]
+                selected = options.index(answer) if answer in options else len(options) if answer else 0
+                yield ChoiceList([MenuItem(label, label) for label in labels], selected)
+            line = SingleLineInput(
+                "" if answer in options else answer, placeholder="your answer", select_on_focus=False
+            )
+            line.display = not options
+            yield line
+            yield Static(f"enter answers, {back}esc leaves it open", classes="keys", markup=False)
+
+    @property
+    def read_widget(self) -> VerticalScroll:
+        """The question."""
+        return self.query_one(VerticalScroll)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take an option, or show the line for another answer."""
+        if event.option_index == len(self.question.options):
+            self._show_line(is_line_shown=True)
+            return
+        self._draft.text = self.question.options[event.option_index]
+        self.dismiss_once(QuestionNav.NEXT)
+
+    def _show_line(self, *, is_line_shown: bool) -> None:
+        """Show the line for another answer instead of the options, or the options again."""
+        line, choices = self.query_one(SingleLineInput), self.query_one(ChoiceList)
+        line.display, choices.display = is_line_shown, not is_line_shown
+        (line if is_line_shown else choices).focus()
+
+    def action_leave(self) -> None:
+        """Go back to the options from another answer, else leave the question open."""
+        if self.question.options and self.query_one(SingleLineInput).display:
+            self._show_line(is_line_shown=False)
+        else:
+            self.dismiss_once(None)
+
+    def on_unmount(self) -> None:
+        """Save the draft at once."""
+        self._draft.save()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Keep every keystroke in the draft."""
+        if event.input.display:
+            self._draft.text = event.value
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the text, unless it is empty."""
+        if event.value.strip():
+            self.dismiss_once(QuestionNav.NEXT)
+
+    def action_go_back(self) -> None:
+        """Go to the previous question."""
+        if self._number > 1:
+            self.dismiss_once(QuestionNav.BACK)
+
+
+def _prompt_lines(prompt: str) -> Iterator[StyledLine]:
+    """Yield all of a prompt; lines longer than can be drawn are split."""
+    for line in strip_controls(prompt).splitlines():
+        yield from (
+            StyledLine(line[start : start + LONGEST]) for start in range(0, max(1, len(line)), LONGEST)
+        )

@@ -1,0 +1,98 @@
+"""The application as the user interface of the controller: it shows events and asks in modal screens."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
+
+from git_blackbird.controller.core.ui import Unanswered, UserInterface
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.messages.display.agent_rights import AGREE, REFUSE, render_ask, render_rights
+from git_blackbird.model.entities.agent_io import Question
+from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.entities.decision import Reply
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event
+from git_blackbird.tui.context import AppContext
+from git_blackbird.tui.decisions import ask_decision
+from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem
+from git_blackbird.tui.screens.questions import QuestionScreen
+
+T = TypeVar("T")
+
+
+class TuiUI:
+    """Implements UserInterface; to be called from workers of the application."""
+
+    def __init__(self, app: AppContext, workspace: Workspace) -> None:
+        self.wants_output = True
+        self._app = app
+        self._workspace = workspace
+
+    def notify(self, event: Event) -> None:
+        """Show an event."""
+        self._app.handle_event(event)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | Unanswered | None:
+        """Ask one question after another, and go back on request; leaving one leaves all of them open."""
+        drafts = [self._app.drafts.answer(task.id, question) for question in questions]
+        index = 0
+        self._announce()
+        while index < len(questions):
+            position = index + 1, len(questions)
+            screen = QuestionScreen(task.id, questions[index], position, drafts[index])
+            step = await self._app.ask(screen)
+            if step is None:
+                return Unanswered()
+            index += step
+        return {question.id: draft.text for question, draft in zip(questions, drafts, strict=True)}
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask, with the cursor on the answer that starts nothing."""
+        self._announce()
+        items = [MenuItem(False, REFUSE), MenuItem(True, AGREE)]
+        title = "\n".join((*render_rights(question), render_ask(question)))
+        return await self._app.ask(ChoiceModal[bool](title, items)) is True
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
+        """Show the checkpoint and ask for one of its choices."""
+        self._announce()
+        return await ask_decision(self._app, self._workspace, checkpoint) or Unanswered()
+
+    def _announce(self) -> None:
+        """Ring the bell, and ignore keys that were meant for the screen before."""
+        self._app.bell()
+        self._app.ignore_pending_input()
+
+
+class ThreadsafeUI:
+    """A user interface for another thread: questions are asked in the event loop ``ui_loop``."""
+
+    def __init__(self, ui: UserInterface, ui_loop: asyncio.AbstractEventLoop) -> None:
+        self.wants_output = ui.wants_output
+        self._ui = ui
+        self._ui_loop = ui_loop
+
+    def notify(self, event: Event) -> None:
+        """Show an event, which is possible from any thread."""
+        self._ui.notify(event)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | Unanswered | None:
+        """Ask in the UI thread."""
+        return await self._run(self._ui.answer(task, questions))
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask in the UI thread."""
+        return await self._run(self._ui.agree(question))
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
+        """Ask in the UI thread."""
+        return await self._run(self._ui.decide(checkpoint))
+
+    async def _run(self, question: Coroutine[Any, Any, T]) -> T:
+        # Cancelling this cancels the question as well.
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(question, self._ui_loop))

@@ -1,0 +1,83 @@
+"""The lines above the plan: what waits for a person, warnings, and a summary."""
+
+from collections.abc import Iterator, Sequence
+
+from textual.widgets import Static
+
+from git_blackbird.controller.queries.required import AttentionItem
+from git_blackbird.controller.queries.status import StatusReport
+from git_blackbird.messages.display.format import counted
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.plan import Status
+
+
+def next_item(waiting: Sequence[AttentionItem], here: TaskId | None) -> AttentionItem | None:
+    """Return the item after those of the task ``here``, or else the first one."""
+    indexes = [index for index, item in enumerate(waiting) if item.task_id == here]
+    return waiting[(indexes[-1] + 1) % len(waiting) if indexes else 0] if waiting else None
+
+
+class StatusBar(Static):
+    """Visible only with a text; drawn only when that changes."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id, markup=False)
+        self._text = ""
+
+    def show_text(self, text: str) -> None:
+        """Show a text; "" hides the bar."""
+        if text != self._text:
+            self._text = text
+            self.display = bool(text)
+            self.update(text)
+
+
+class Banner(StatusBar):
+    """What waits for a person."""
+
+    def show(self, count: int, item: AttentionItem | None, verb: str) -> None:
+        """Show the count of items, and what the key ``a`` does (``verb``) with which of them."""
+        self.show_text("" if item is None else _banner_text(count, item, verb))
+
+
+class WarningBar(StatusBar):
+    """What is wrong, and waits for nobody."""
+
+    def show(self, overview: StatusReport) -> None:
+        """Show counts; ``status`` has the details."""
+        warnings = ", ".join(_warnings(overview))
+        self.show_text(f"{warnings}: `git blackbird status` says more" if warnings else "")
+
+
+def _warnings(overview: StatusReport) -> Iterator[str]:
+    if overview.unreadable:
+        yield counted(len(overview.unreadable), "unreadable record")
+    if overview.unconfirmed:
+        yield counted(len(overview.unconfirmed), "record") + " not confirmed"
+    if overview.drift:
+        differing = next(iter(overview.drift)) if len(overview.drift) == 1 else f"{len(overview.drift)} tasks"
+        yield f"plan and records differ on {differing}"
+    if overview.orphaned_decisions:
+        yield f"{counted(len(overview.orphaned_decisions), 'decision')} on tasks of another plan"
+    settings = [problem for problem in overview.problems if not problem.fatal]
+    if settings:
+        yield counted(len(settings), "remark") + " on the configuration ([c])"
+
+
+def _banner_text(count: int, item: AttentionItem, verb: str) -> str:
+    why = f"\n  {clean_line(item.why)}" if item.why else ""
+    return f"Action required ({count}): {item.task_id}: {item.what}  [a] {verb} it{why}"
+
+
+def summary(overview: StatusReport) -> str:
+    """Return the counts of tasks in one line."""
+    counts = overview.counts
+    words = [
+        f"{counts[status]} {status.value.replace('_', ' ')}"
+        for status in Status
+        if counts[status] and status is not Status.TODO
+    ]
+    if counts[Status.TODO]:
+        words.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
+    return f"{counted(overview.leaves, 'task')}: {', '.join(words)}" if words else "the plan has no tasks"

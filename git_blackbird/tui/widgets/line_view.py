@@ -1,0 +1,159 @@
+"""Views of any number of lines, such as diffs and logs: only the visible lines are drawn."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import ClassVar, overload
+
+from rich.cells import cell_len, get_character_cell_size
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.model.base.sanitize import escape_controls
+from git_blackbird.tui.widgets.styled_lines import CLASSES, LONGEST
+
+_MARKS = (
+    ("diff ", Style.HEADING),
+    ("+++ ", Style.HEADING),
+    ("--- ", Style.HEADING),
+    ("@@", Style.PLACE),
+    ("+", Style.ADDED),
+    ("-", Style.REMOVED),
+)
+_LONGEST = 4_000
+_NOT_PLAIN = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
+
+
+class LineView(ScrollView, can_focus=False):
+    """Shows lines without wrapping them; scrolls both ways."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES.values())
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._rows: Sequence[StyledLine] = (StyledLine("reading...", Style.FAINT),)
+
+    def show(self, lines: Sequence[StyledLine]) -> None:
+        """Show lines, scrolled to the first one."""
+        self._rows = lines
+        columns = lines.columns if isinstance(lines, DiffLines) else _columns(line.text for line in lines)
+        self.virtual_size = Size(columns, len(lines))
+        self.scroll_home(animate=False)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible line."""
+        left, top = self.scroll_offset
+        width = self.size.width
+        if top + y >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        line = self._rows[top + y]
+        text = line.text.expandtabs()
+        style = self.get_component_rich_style(CLASSES[line.tone], partial=True)
+        strip = Strip([Segment(text, style)], cell_len(text))
+        return strip.crop_extend(left, left + width, None).apply_style(self.rich_style)
+
+
+class WrappedView(LineView):
+    """Shows lines and wraps them; scrolls up and down."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", "Down", show=False),
+        Binding("k", "scroll_up", "Up", show=False),
+    ]
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._lines: Sequence[StyledLine] = ()
+        self._width = 0
+
+    def show(self, lines: Iterable[StyledLine]) -> None:
+        """Show lines, scrolled to the first one."""
+        self.update_lines(lines)
+        self.scroll_home(animate=False)
+
+    def update_lines(self, lines: Iterable[StyledLine]) -> None:
+        """Show changed lines, keeping the scroll position."""
+        self._lines = list(lines)
+        self._wrap()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap the lines again if the width has changed."""
+        del event
+        if self._width != self.scrollable_content_region.width:
+            self._wrap()
+
+    def _wrap(self) -> None:
+        self._width = self.scrollable_content_region.width
+        self._rows = [row for line in self._lines for row in wrapped(line, self._width)]
+        self.virtual_size = Size(self._width, len(self._rows))
+        self.refresh()
+
+
+def wrapped(line: StyledLine, width: int) -> Iterator[StyledLine]:
+    """Wrap a line at spaces, keeping its indent; a line of more than ``LONGEST`` characters is cut."""
+    rest = line.text[:LONGEST].expandtabs()
+    start = len(rest) - len(rest.lstrip(" "))
+    indent = " " * max(0, min(start, width // 2 - 1))
+    while (end := _fitting(rest, width)) < len(rest):
+        space = rest.rfind(" ", 0, end + 1)
+        cut = space if rest[: max(space, 0)].strip() else end
+        yield StyledLine(rest[:cut].rstrip(), line.tone)
+        rest = indent + rest[cut:].lstrip()
+    yield StyledLine(rest, line.tone)
+
+
+def _fitting(text: str, width: int) -> int:
+    """Return how many leading characters fit into ``width`` columns, at least one."""
+    part = text[:width]
+    if part.isascii():
+        return max(1, len(part))
+    used = accumulate(map(get_character_cell_size, part))
+    return max(1, sum(1 for columns in used if columns <= width))
+
+
+def diff_lines(text: str) -> Sequence[StyledLine]:
+    """Return the lines of a diff."""
+    return DiffLines(text) if text else [StyledLine("nothing was changed", Style.FAINT)]
+
+
+class DiffLines(Sequence[StyledLine]):
+    """The lines of git's diff, each styled only when it is drawn: there may be a million.
+
+    Control characters are escaped. ``columns`` is the width of the widest line.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.removesuffix("\n").split("\n")
+        if text.isascii() and _NOT_PLAIN.search(text) is None:
+            self.columns = min(_LONGEST, max(map(len, self._lines)))
+        else:
+            self.columns = _columns(escape_controls(line[:_LONGEST]) for line in self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> StyledLine: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[StyledLine]: ...
+
+    def __getitem__(self, index: int | slice) -> StyledLine | Sequence[StyledLine]:
+        if isinstance(index, slice):
+            return [_line(text) for text in self._lines[index]]
+        return _line(self._lines[index])
+
+
+def _columns(texts: Iterable[str]) -> int:
+    return max((cell_len(text.expandtabs()) for text in texts), default=0)
+
+
+def _line(text: str) -> StyledLine:
+    tone = next((tone for mark, tone in _MARKS if text.startswith(mark)), Style.PLAIN)
+    return StyledLine(escape_controls(text[:_LONGEST]), tone)

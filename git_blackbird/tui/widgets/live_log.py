@@ -1,0 +1,259 @@
+"""The live log: the steps of active runs, and what each has cost so far."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.geometry import Size
+from textual.widgets import Static
+
+from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
+from git_blackbird.messages.display.format import render_duration
+from git_blackbird.messages.display.runs import review_word
+from git_blackbird.messages.display.usage import UsageCost, render_spent
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind
+from git_blackbird.model.entities.run import RunStatus, RunType
+from git_blackbird.model.views.events import (
+    Event,
+    Level,
+    Notice,
+    ReviewsEnded,
+    RunEnded,
+    RunOutput,
+    RunProgress,
+    RunStarted,
+)
+from git_blackbird.tui.widgets.line_view import WrappedView, wrapped
+from git_blackbird.tui.widgets.log_queue import LogQueue
+from git_blackbird.tui.widgets.output_tail import OutputTail
+from git_blackbird.tui.widgets.styled_lines import LONGEST
+
+_MAX_LINES = 2_000
+_MAX_ROWS = 2 * _MAX_LINES
+_FRAME_SECONDS = 0.1
+_LONGEST_STEP = 2_000
+_NOTHING = UsageCost()
+_NOT_LOGGED = frozenset({ProgressKind.SPENDS, ProgressKind.PRINTS})
+_END_STYLES = {RunStatus.SUCCESS: Style.ADDED, RunStatus.FAILED: Style.REMOVED}
+_LEVEL_STYLES = {Level.INFO: Style.PLAIN, Level.WARNING: Style.WARNING, Level.ERROR: Style.REMOVED}
+
+
+@dataclass(frozen=True)
+class ActiveRun:
+    """A run at work, with its start by the monotonic clock and its cost.
+
+    ``review`` is the kind of review, "" for a run that is none.
+    """
+
+    title: str
+    review: str
+    since: float
+    spent: UsageCost = _NOTHING
+
+    @classmethod
+    def of(cls, run_type: RunType, task_id: TaskId, title: str, seconds: float = 0.0) -> Self:
+        """Return a run that has been at work for ``seconds``."""
+        review = review_word(run_type)
+        about = f"{review} of {task_id}" if review else task_id
+        return cls(f"{about}  {clean_line(title)}", review, time.monotonic() - seconds)
+
+    def after(self, step: Progress) -> "ActiveRun":
+        """Return the run with the cost of a step added."""
+        return replace(self, spent=self.spent.formatted(step.usage, step.cost_usd))
+
+    def line(self) -> str:
+        """Return the run in one line."""
+        elapsed = render_duration(time.monotonic() - self.since)
+        # What changes comes first: on a narrow screen the line is cut.
+        return "  ".join(filter(None, (elapsed, render_spent(self.spent), self.title)))
+
+
+class LiveLog(WrappedView, can_focus=True):
+    """The newest lines; scrolls with them unless someone has scrolled up."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._lines: deque[StyledLine] = deque(maxlen=_MAX_LINES)
+        self._rows: deque[StyledLine] = deque(maxlen=_MAX_ROWS)
+        self._follows = True
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow new lines until someone scrolls up, and again at the end."""
+        super().watch_scroll_y(old_value, new_value)
+        self._follows = self.is_vertical_scroll_end
+
+    @property
+    def lines(self) -> Sequence[StyledLine]:
+        """All lines in the log."""
+        return tuple(self._lines)
+
+    def add(self, lines: Sequence[StyledLine]) -> None:
+        """Add lines at the end."""
+        follows = self._follows
+        self._lines.extend(StyledLine(line.text[:LONGEST], line.tone) for line in lines)
+        rows = [row for line in lines for row in wrapped(line, self._width)] if self._width else []
+        dropped = max(0, len(self._rows) + len(rows) - _MAX_ROWS)
+        self._rows.extend(rows)
+        self.virtual_size = Size(self._width, len(self._rows))
+        if dropped and not follows:
+            self.scroll_to(y=self.scroll_y - dropped, animate=False)
+        self._follow(follows=follows)
+        self.refresh()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Stay at the end if it is shown."""
+        follows = self._follows
+        super().on_resize(event)
+        self._follow(follows=follows)
+
+    def _follow(self, *, follows: bool) -> None:
+        if follows:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self._follows = True
+
+    def _wrap(self) -> None:
+        super()._wrap()
+        self._rows = deque(self._rows, maxlen=_MAX_ROWS)
+
+
+class LivePane(Vertical):
+    """Shows events and steps; steps that arrive faster than they are drawn are skipped.
+
+    Any thread may call it without waiting: the lock is held for microseconds.
+    """
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self.log_view = LiveLog(id="log")
+        self._lock = threading.RLock()
+        self._active: dict[RunId, ActiveRun] = {}
+        self._outputs: dict[RunId, OutputTail] = {}
+        self._queue = LogQueue()
+        self._drawn_head = ""
+
+    def compose(self) -> ComposeResult:
+        """Create the list of active runs and the log."""
+        yield Static("no agent is at work", id="work", markup=False)
+        yield self.log_view
+
+    def on_mount(self) -> None:
+        """Draw at most ten times a second."""
+        self.set_interval(_FRAME_SECONDS, self._draw)
+
+    def handle_event(self, event: Event) -> None:
+        """Show an event; does not block, and stores a bounded amount."""
+        with self._lock:
+            self._handle(event)
+
+    def _handle(self, event: Event) -> None:
+        match event:
+            case RunStarted():
+                self.add_run(event.run_id, ActiveRun.of(event.run_type, event.task_id, event.title))
+            case RunProgress():
+                self.add_step(event.run_id, event.progress)
+            case RunOutput(is_plain=True):
+                self.add_output(event.run_id, event.data)
+            case RunEnded():
+                self.remove_run(event.run.id)
+            case _:
+                pass
+        text = _event_text(event)
+        if text is not None:
+            self._queue.put(text, _event_style(event))
+
+    def add_step(self, run_id: RunId, step: Progress) -> None:
+        """Show one step of an active run, marked with its reviewer: two may work side by side."""
+        with self._lock:
+            run = self._active.get(run_id)
+            if run is not None:
+                self._active[run_id] = run.after(step)
+            prefix = f"{run.review}: " if run is not None and run.review else ""
+            if step.kind not in _NOT_LOGGED:
+                self._queue.put_step(partial(_step_lines, prefix, step))
+
+    def add_output(self, run_id: RunId, data: bytes) -> None:
+        """Show output that is no event stream."""
+        with self._lock:
+            if run_id not in self._outputs:
+                self._outputs[run_id] = OutputTail()
+            self._outputs[run_id].feed(data)
+
+    def add_run(self, run_id: RunId, run: ActiveRun) -> None:
+        """Add an active run; called directly for runs that another process controls."""
+        with self._lock:
+            self._active[run_id] = run
+
+    def remove_run(self, run_id: RunId) -> None:
+        """Remove a run that has ended, and show the rest of its output."""
+        with self._lock:
+            self._active.pop(run_id, None)
+            output = self._outputs.pop(run_id, None)
+            if output is not None:
+                self._queue.put_lines(output.finish())
+
+    def when_idle(self) -> None:
+        """Remove all active runs."""
+        with self._lock:
+            self._active.clear()
+
+    def log_line(self, text: str) -> None:
+        """Write a line that comes from the application itself."""
+        with self._lock:
+            self._queue.put(strip_controls(text), Style.HEADING)
+
+    def _draw(self) -> None:
+        self._draw_head()
+        if lines := self._take():
+            self.log_view.add(lines)
+
+    def _take(self) -> list[StyledLine]:
+        with self._lock:
+            for output in self._outputs.values():
+                self._queue.put_lines(output.lines())
+            return self._queue.take()
+
+    def _draw_head(self) -> None:
+        head = self._head()
+        if head == self._drawn_head:
+            return
+        # With the same height, nothing else has to move.
+        has_new_height = head.count("\n") != self._drawn_head.count("\n")
+        self._drawn_head = head
+        self.query_one("#work", Static).update(head, layout=has_new_height)
+
+    def _head(self) -> str:
+        with self._lock:
+            runs = tuple(self._active.values())
+        return "\n".join(run.line() for run in runs) or "no agent is at work"
+
+
+def _step_lines(prefix: str, step: Progress) -> list[StyledLine]:
+    if step.kind is not ProgressKind.SAYS:
+        return [StyledLine(prefix + render_step(step), Style.FAINT)]
+    text = strip_controls(step.text[:_LONGEST_STEP]).strip()
+    return [StyledLine(line) for line in f"{prefix}{text}".split("\n")]
+
+
+def _event_text(event: Event) -> str | None:
+    """Return the text of an event; only the verdicts of reviews that the checkpoint shows next."""
+    if isinstance(event, ReviewsEnded) and event.run.is_pending:
+        return render_verdicts(event)
+    return render_event(event)
+
+
+def _event_style(event: Event) -> Style:
+    if isinstance(event, RunEnded):
+        return _END_STYLES.get(event.run.status, Style.WARNING)
+    if isinstance(event, ReviewsEnded):
+        return Style.PLAIN
+    return _LEVEL_STYLES[event.weight] if isinstance(event, Notice) else Style.HEADING

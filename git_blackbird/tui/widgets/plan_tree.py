@@ -1,0 +1,228 @@
+"""The plan as a tree: only the visible lines are drawn, however large the plan is."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from git_blackbird.controller.queries.status import NONE_STOPPED, Filter, label, tree_of_tasks
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.plan import Plan, Task
+
+FILTERS = (
+    ("all", Filter(everything=True)),
+    ("ready", Filter(only_ready=True)),
+    ("blocked", Filter(only_blocked=True)),
+)
+_LABELS = {"IN_PROGRESS": "STARTED", "WAITING_USER": "WAITING"}
+# Their colours are in app.tcss.
+_CLASSES = {
+    "DONE": "state--done",
+    "READY": "state--ready",
+    "IN_PROGRESS": "state--working",
+    "WAITING_USER": "state--waiting",
+    "FAILED": "state--failed",
+    "BLOCKED": "state--blocked",
+}
+_LABEL_COLUMNS = 8
+_MAX_INDENT = 12
+_FOLDED, _OPEN, _LEAF, _ACTIVE = "+ ", "- ", "  ", "* "
+_CURSOR, _CURSOR_BLURRED, _PARENT = Style(reverse=True), Style(underline=True), Style(bold=True)
+_ID = Style(dim=True)
+_GAP = "  "
+
+
+Row = tuple[int, Task]
+"""The depth of a task, and the task."""
+
+
+class PlanTree(ScrollView, can_focus=True):
+    """Shows a plan, with a cursor, folding, filters and search."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(_CLASSES.values())
+
+    class Moved(Message):
+        """The cursor is on another task, or the task under it has changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home", "jump(0)", "First", show=False),
+        Binding("end", "jump(-1)", "Last", show=False),
+        Binding("enter,space", "fold", "Fold", show=False),
+        Binding("f", "filter", "Filter", show=False),
+    ]
+
+    filter_index: reactive[int] = reactive(0)
+    searched: reactive[str] = reactive("")
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._plan = Plan()
+        self._active: frozenset[TaskId] = frozenset()
+        self._stopped = NONE_STOPPED
+        self._folded: set[TaskId] = set()
+        self._rows: list[Row] = []
+        self._cursor = 0
+
+    @property
+    def current(self) -> Task | None:
+        """The task under the cursor."""
+        return self._rows[self._cursor][1] if self._rows else None
+
+    def shown_ids(self) -> tuple[str, ...]:
+        """Return the ids of the shown tasks, in order."""
+        return tuple(task.id for _, task in self._rows)
+
+    def show(self, plan: Plan, active: frozenset[TaskId], stopped: frozenset[TaskId] = NONE_STOPPED) -> None:
+        """Show a plan, keeping the cursor on its task.
+
+        ``active`` are the tasks that agents work on, ``stopped`` the ready ones that may not start.
+        """
+        is_same = plan is self._plan and stopped == self._stopped
+        self._plan, self._active, self._stopped = plan, active, stopped
+        if is_same:
+            self.refresh()
+        else:
+            self._update_rows()
+
+    def select(self, task_id: TaskId) -> None:
+        """Move the cursor to a task, removing folds and filters that hide it."""
+        if task_id not in self.shown_ids() and task_id in self._plan.tasks:
+            self.searched, self.filter_index = "", 0
+            self._folded.clear()
+            self._update_rows()
+        if task_id in self.shown_ids():
+            self._move_to(self.shown_ids().index(task_id))
+
+    def watch_filter_index(self) -> None:
+        """Show the tasks that match the filter."""
+        self._update_rows()
+
+    def watch_searched(self) -> None:
+        """Show the tasks that match the search."""
+        self._update_rows()
+
+    def on_resize(self) -> None:
+        """Use the new width."""
+        self._resize()
+
+    def action_move(self, lines: int) -> None:
+        """Move the cursor."""
+        self._move_to(self._cursor + lines)
+
+    def action_page(self, pages: int) -> None:
+        """Move the cursor by pages."""
+        self._move_to(self._cursor + pages * max(1, self.size.height - 1))
+
+    def action_jump(self, index: int) -> None:
+        """Move the cursor to the first or last line."""
+        self._move_to(index % max(1, len(self._rows)))
+
+    def action_filter(self) -> None:
+        """Switch to the next filter."""
+        self.filter_index = (self.filter_index + 1) % len(FILTERS)
+
+    def action_fold(self) -> None:
+        """Fold or unfold the parent under the cursor; on a leaf, its parent."""
+        task = self.current
+        if task is None:
+            return
+        parent_id = task.id if task.children else task.parent
+        if parent_id is None:
+            return
+        self._folded ^= {parent_id}
+        self._update_rows(parent_id)
+
+    def on_click(self, event: events.Click) -> None:
+        """Move the cursor to the clicked line."""
+        offset = event.get_content_offset(self)
+        if offset is not None and offset.y + self.scroll_offset.y < len(self._rows):
+            self._move_to(offset.y + self.scroll_offset.y)
+
+    def _move_to(self, index: int) -> None:
+        if not self._rows:
+            return
+        old, self._cursor = self._cursor, max(0, min(index, len(self._rows) - 1))
+        self.scroll_to_region(Region(0, self._cursor, 1, 1), animate=False, force=True)
+        for row in {old, self._cursor}:
+            self.refresh_lines(row, 1)
+        self.post_message(self.Moved())
+
+    def _update_rows(self, select: TaskId | None = None) -> None:
+        """Compute the rows, and put the cursor on the task ``select``, or else on the same task as before."""
+        task_id = select or (self.current.id if self.current is not None else None)
+        task_filter = FILTERS[self.filter_index][1]._replace(text=self.searched, stopped=self._stopped)
+        rows = tree_of_tasks(self._plan, task_filter)
+        self._rows = rows if self.searched or not self._folded else list(self._unfolded(rows))
+        self._cursor = next((index for index, (_, task) in enumerate(self._rows) if task.id == task_id), 0)
+        if self.is_attached:
+            self._resize()
+            self.refresh()
+            self._move_to(self._cursor)
+
+    def _unfolded(self, rows: list[Row]) -> Iterator[Row]:
+        """Yield the rows that are not below a folded parent."""
+        limit: int | None = None
+        for depth, task in rows:
+            if limit is not None and depth > limit:
+                continue
+            limit = depth if task.id in self._folded else None
+            yield depth, task
+
+    def _resize(self) -> None:
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows))
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible line."""
+        index = y + self.scroll_offset.y
+        width = self.scrollable_content_region.width
+        if index >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        strip = Strip(self._segments(self._rows[index], width), width)
+        if index == self._cursor:
+            strip = strip.apply_style(_CURSOR if self.has_focus else _CURSOR_BLURRED)
+        return strip.apply_style(self.rich_style)
+
+    def _segments(self, row: Row, width: int) -> Iterator[Segment]:
+        depth, task = row
+        title_style = _PARENT if task.children else None
+        word = label(self._plan, task, self._stopped)
+        room = max(0, width - _LABEL_COLUMNS - 1)
+        indent = "  " * min(depth, _MAX_INDENT)
+        text = f"{indent}{self._mark(task)}{clean_line(task.title)}"
+        left = room - cell_len(text) - len(_GAP)
+        # The title comes first: the pane beside the tree has the id.
+        if left >= cell_len(task.id):
+            yield Segment(text, title_style)
+            yield Segment(set_cell_size(f"{_GAP}{task.id}", left + len(_GAP)), _ID)
+        else:
+            yield Segment(_fitted(text, room), title_style)
+        style = self.get_component_rich_style(_CLASSES[word], partial=True) if word in _CLASSES else None
+        yield Segment(f" {_LABELS.get(word, word):<{_LABEL_COLUMNS}}", style)
+
+    def _mark(self, task: Task) -> str:
+        if task.id in self._active:
+            return _ACTIVE
+        if not task.children:
+            return _LEAF
+        return _FOLDED if task.id in self._folded and not self.searched else _OPEN
+
+
+def _fitted(text: str, width: int) -> str:
+    """Pad the text to ``width`` columns; if it is longer, cut it with an ellipsis."""
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return f"{set_cell_size(text, width - 1)}…" if width > 0 else ""

@@ -1,0 +1,142 @@
+"""The details of one task: what waits for a person, why it is or is not ready, its texts and runs."""
+
+from collections.abc import Iterator, Sequence
+
+from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS, ReviewBlock
+from git_blackbird.controller.queries.required import AttentionItem
+from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView
+from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.messages.display.reviews import overall_word
+from git_blackbird.messages.display.runs import (
+    format_cost,
+    format_decision,
+    format_moment,
+    format_seconds,
+    run_seconds,
+)
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.rules.review_rounds import merged_or_none
+from git_blackbird.tui.widgets.line_view import WrappedView
+from git_blackbird.tui.widgets.styled_lines import bulleted, paragraph, section
+
+_MAX_RUNS = 8
+_MAX_NEIGHBOURS = 20
+
+
+class TaskDetails(WrappedView, can_focus=True):
+    """Shows one task."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(id=id)
+        self._task_id: TaskId | None = None
+
+    def show_task(self, view: TaskView, items: Sequence[AttentionItem], now: str) -> None:
+        """Show a task; ``items`` are those of it that wait for a person, ``now`` is the time."""
+        show = self.update_lines if view.task.id == self._task_id else self.show
+        show(task_lines(view, items, now))
+        self._task_id = view.task.id
+
+    def show_none(self, why: str) -> None:
+        """Show why there is no task."""
+        self._task_id = None
+        self.show([StyledLine(why, Style.FAINT)])
+
+
+def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iterator[StyledLine]:
+    """Yield the details of a task."""
+    task = view.task
+    yield StyledLine(f"{task.id}  {clean_line(task.title)}", Style.HEADING)
+    yield StyledLine(
+        f"{view.label.replace('_', ' ').capitalize()}, updated {format_moment(task.updated_at)}", Style.FAINT
+    )
+    yield from section("Due", _due(view, items))
+    if not view.task.is_over:
+        yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(view))
+    yield from section("Description", paragraph(task.description))
+    yield from section(
+        "Acceptance criteria", bulleted(f"- {criterion}" for criterion in task.acceptance_criteria)
+    )
+    yield from section("Prompt", paragraph(task.prompt))
+    yield from section("Notes", paragraph(task.notes or ""))
+    yield from section("Depends on", _neighbours(view.deps))
+    yield from section("Needed by", _neighbours(view.dependents))
+    yield from section("Sent with the next start", _messages(view))
+    yield from section("Runs", _runs(view, now))
+    yield from section("Reviews", _reviews(view))
+    yield from section(
+        "Not confirmed",
+        bulleted((f"{error.path}: {error.what}" for error in view.unconfirmed), Style.WARNING),
+    )
+    yield from section(
+        "Unreadable", bulleted((f"{error.path}: {error.what}" for error in view.unreadable), Style.WARNING)
+    )
+
+
+def _due(view: TaskView, items: Sequence[AttentionItem]) -> Iterator[StyledLine]:
+    questions = () if view.pending is None else view.pending.questions
+    for item in items:
+        yield from bulleted([": ".join(filter(None, (item.what, item.why)))], Style.WARNING)
+        yield from bulleted(f"{question.id}: {question.prompt}" for question in questions)
+        yield from bulleted([item.command], Style.FAINT)
+    if view.to_review is not None and view.pending is None:
+        yield from bulleted([CHANGE_REVIEW], Style.WARNING)
+        yield from bulleted([EXECUTE], Style.FAINT)
+    elif view.unreviewed is not None and view.pending is None:
+        if view.unreviewed.wait is ReviewBlock.REVIEW_DUE:
+            yield from bulleted([REVIEW_WORDS[view.unreviewed.wait]], Style.WARNING)
+        shown = {item.command for item in items}
+        yield from bulleted(
+            (command for command in view.unreviewed.commands if command not in shown), Style.FAINT
+        )
+
+
+def _readiness(view: TaskView) -> Iterator[StyledLine]:
+    if view.readiness.is_ready:
+        yield from bulleted([task_command("execute", view.task.id)], Style.FAINT)
+    yield from bulleted(view.readiness.reasons)
+    yield from bulleted(view.readiness.hints, Style.FAINT)
+
+
+def _neighbours(tasks: tuple[Task, ...]) -> Iterator[StyledLine]:
+    yield from bulleted(f"{task.id}  {task.status}  {task.title}" for task in tasks[:_MAX_NEIGHBOURS])
+    if len(tasks) > _MAX_NEIGHBOURS:
+        yield from bulleted([f"and {len(tasks) - _MAX_NEIGHBOURS} more"], Style.FAINT)
+
+
+def _messages(view: TaskView) -> Iterator[StyledLine]:
+    if view.words.review is not None:
+        yield from bulleted([f"from the review of {view.words.review.parent_task_id}:"], Style.FAINT)
+        yield from paragraph(view.words.review.feedback)
+    for text in view.words.texts:
+        yield from paragraph(text)
+    yield from bulleted(f"{answer.id}: {answer.value}" for answer in view.words.answers)
+
+
+def _runs(view: TaskView, now: str) -> Iterator[StyledLine]:
+    newest_first = view.history.runs[::-1]
+    yield from bulleted(run_line(run, now) for run in newest_first[:_MAX_RUNS])
+    if len(newest_first) > _MAX_RUNS:
+        command = task_command("runs", view.task.id)
+        yield from bulleted([f"and {len(newest_first) - _MAX_RUNS} more: {command}"], Style.FAINT)
+
+
+def _reviews(view: TaskView) -> Iterator[StyledLine]:
+    """Yield the verdict on the latest change."""
+    run = view.history.latest
+    if run is not None and run.merged_review is not None:
+        yield from bulleted([f"{overall_word(merged_or_none(run))}, round {run.review_round or 1}"])
+        yield from bulleted([task_command("review show", view.task.id)], Style.FAINT)
+
+
+def run_line(run: Run, now: str) -> str:
+    """Return a run in one line."""
+    superseded = ", superseded" if run.superseded_at else ""
+    duration = format_seconds(run_seconds(run, now))
+    return (
+        f"{run.id}  {run.run_type} {run.status}{superseded}, {format_decision(run)}, "
+        f"{format_moment(run.started_at)}, {duration}, {format_cost(run.cost_usd)}"
+    )

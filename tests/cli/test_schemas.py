@@ -1,0 +1,43 @@
+"""The schemas that ship are what the models give, and outputs fit them."""
+
+import json
+
+from tests.cli.golden_harness import UPDATE, Program, program
+from tests.schemas import PAGE, SCHEMAS, schemas, shipped, with_tables
+
+__all__ = ["program"]
+
+
+def test_the_schemas_that_ship_are_those_of_the_models() -> None:
+    made = schemas()
+    if UPDATE:
+        for path in shipped():
+            path.unlink()
+        for name, text in made.items():
+            (SCHEMAS / f"{name}.json").write_text(text)
+    assert {path.stem: path.read_text() for path in shipped()} == made
+
+
+def test_the_page_has_the_tables_of_the_models() -> None:
+    if UPDATE:
+        PAGE.write_text(with_tables(PAGE.read_text()))
+    assert PAGE.read_text() == with_tables(PAGE.read_text())
+
+
+def test_a_schema_is_printed(program: Program) -> None:
+    assert program.run("schema", "plan") == 0
+    text = program.transcript[-3]
+    assert text == (SCHEMAS / "plan.json").read_text()
+    assert program.run("schema") == 0
+    assert program.transcript[-3].splitlines() == sorted(path.stem for path in shipped())
+
+
+def test_a_schema_is_printed_for_programs(program: Program) -> None:
+    assert program.run("schema", "config", "--json") == 0
+    data = json.loads(program.transcript[-3])["data"]
+    assert data == {"names": ["config"], "schema": json.loads((SCHEMAS / "config.json").read_text())}
+
+
+def test_a_schema_that_is_none_is_refused(program: Program) -> None:
+    assert program.run("schema", "../model") == 2
+    assert "no schema" in program.transcript[-2]

@@ -1,0 +1,92 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.config.edit import Scope, unset_key, write_key
+from git_blackbird.controller.config.view import places_of, view_settings
+from git_blackbird.controller.core.workspace import Workspace, shorten_path
+from git_blackbird.errors import RequestError, UsageError
+from git_blackbird.model.config.layers import layers_of
+from tests.controller.support import open_at
+from tests.support import git, write
+
+PROJECT = ".blackbird/config.json"
+
+
+def obstacles(workspace: Workspace, name: str) -> dict[Scope, str | None]:
+    places = places_of(workspace, layers_of(workspace.settings, name))
+    return {place.scope: place.blocked_reason for place in places}
+
+
+def test_places_say_why_they_cannot_be_written(repo: Path, sealed: Path) -> None:
+    write(sealed, {PROJECT: "["})
+    workspace = open_at(repo)
+    never = "cannot be set in a repository's own file"
+    broken = "cannot be read: fix it first"
+    assert obstacles(workspace, "claude.path") == {
+        Scope.LOCAL: None,
+        Scope.PROJECT: never,
+        Scope.GLOBAL: broken,
+    }
+    assert obstacles(workspace, "agent")[Scope.PROJECT] is None
+    homeless = obstacles(open_at(repo, HOME=""), "agent")
+    assert homeless[Scope.GLOBAL] == "there is no HOME, so no ~/.blackbird/config.json"
+
+
+def test_a_view_has_broken_files_and_unknown_names_before_the_keys(repo: Path, sealed: Path) -> None:
+    write(sealed, {PROJECT: '{"schemaVersion": 3}'})
+    git(repo, "config", "blackbird.agnet", "x")
+    view = view_settings(open_at(repo))
+    assert [(one.scope, one.why) for one in view.broken] == [(Scope.GLOBAL, "schemaVersion is 3, not 1")]
+    assert [one.name for one in view.unknown] == ["agnet"]
+    assert view.keys[0].name == "agent"
+
+
+def test_a_worktrees_own_configuration_overrules_the_clones(repo: Path) -> None:
+    git(repo, "config", "extensions.worktreeConfig", "true")
+    git(repo, "config", "--worktree", "blackbird.agent", "demo")
+    workspace = open_at(repo)
+    (local, *_) = places_of(workspace, layers_of(workspace.settings, "agent"))
+    assert local.told is None
+    written = write_key(workspace, "agent", "codex", Scope.LOCAL)
+    assert written.overruled_by is not None
+    assert written.overruled_by.origin == "git config (worktree)"
+    assert write_key(open_at(repo), "claude.model", "x", Scope.LOCAL).overruled_by is None
+
+
+def test_a_key_that_git_has_in_other_letter_case_is_written_and_removed_there(repo: Path) -> None:
+    config = repo / ".git/config"
+    config.write_text(f'{config.read_text()}[blackbird "Execution"]\n\tCommit = never\n')
+    write_key(open_at(repo), "execution.commit", "approved", Scope.LOCAL)
+    assert git(repo, "config", "--get-regexp", "^blackbird") == "blackbird.Execution.commit approved"
+    unset_key(open_at(repo), "execution.commit", Scope.LOCAL)
+    assert open_at(repo).settings.values["execution.commit"].origin == "default"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("execution.commit", {"execution.commit": "approved"}),
+        ("a.b.c", {"a": {"b.c": 1}}),
+        ("a.b.c", {"a.b": {"c": 1}}),
+        ("execution", {"execution": 5}),
+    ],
+)
+def test_what_a_file_has_under_a_dotted_name_is_removed(
+    repo: Path, name: str, content: dict[str, object]
+) -> None:
+    write(repo, {PROJECT: json.dumps(content)})
+    unset_key(open_at(repo), name, Scope.PROJECT)
+    left = json.loads((repo / PROJECT).read_text())
+    assert left.pop("schemaVersion") == 1
+    assert not any(left.values())
+    with pytest.raises((RequestError, UsageError)):
+        unset_key(open_at(repo), name, Scope.PROJECT)
+
+
+def test_places_are_named_from_where_a_person_is(repo: Path, sealed: Path) -> None:
+    workspace = open_at(repo)
+    assert shorten_path(workspace, str(workspace.paths.config)) == PROJECT
+    assert shorten_path(workspace, str(sealed / PROJECT)) == f"~/{PROJECT}"
+    assert shorten_path(workspace, "git config (local)") == "git config (local)"

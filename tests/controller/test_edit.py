@@ -1,0 +1,321 @@
+"""Plan edits over a real repository: what they keep, what they refuse, what follows from them."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_blackbird.agents.process.signals import identity
+from git_blackbird.controller.plan.edit import NewTask, add_task
+from git_blackbird.controller.plan.move import DeleteRequest, Destination, delete_task, move_task
+from git_blackbird.controller.plan.task_edits import add_deps, edit_task, remove_deps, set_deps
+from git_blackbird.errors import RequestError
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
+from git_blackbird.model.entities.task_fields import TaskFields
+from git_blackbird.model.rules.plan_edits import TreePosition
+from tests.cli.plans import run, task
+from tests.controller.support import execute, leaf, open_at, put_plan, runs_of, status
+
+A, B, P, Q = map(TaskId, ["a", "b", "p", "q"])
+PENDING: dict[str, Any] = {"decision_required": True, "decision_state": DecisionState.PENDING}
+
+
+def plan_of(repo: Path) -> Plan:
+    return open_at(repo).store.plan()
+
+
+def record(repo: Path, *runs: Run) -> None:
+    with open_at(repo).store.transaction() as transaction:
+        for one in runs:
+            transaction.save_run(one)
+
+
+def refused(change: Callable[[], object]) -> tuple[str, str]:
+    with pytest.raises(RequestError) as caught:
+        change()
+    return caught.value.message, caught.value.hint or ""
+
+
+@pytest.fixture
+def family(repo: Path) -> Path:
+    """``p`` with the children ``a`` and ``b``, ``q`` without any; ``b`` depends on ``a``, ``q`` on both."""
+    put_plan(
+        repo,
+        task("p", children=("a", "b")),
+        task("a", parent="p"),
+        task("b", parent="p", deps=("a",)),
+        task("q", deps=("a", "b")),
+    )
+    return repo
+
+
+@pytest.fixture
+def at_work(family: Path) -> Path:
+    """The same, with an agent at work on ``a``; this process stands for it."""
+    started: dict[str, Any] = {"pid": os.getpid(), "process_identity": identity(os.getpid())}
+    record(family, run("a", status=RunStatus.RUNNING, **started))
+    return family
+
+
+def test_an_edit_gives_what_was_and_what_is(family: Path) -> None:
+    done = edit_task(open_at(family), "a", lambda now: replace(now, title="New", notes=""))
+    assert done.fields == ("title", "notes")
+    assert (done.before.title, done.after.title) == ("Task a", "New")
+    assert plan_of(family).tasks[A].title == "New"
+
+
+def test_an_edit_that_changes_nothing_writes_nothing(family: Path) -> None:
+    before = (family / "blackbird.plan.json").stat().st_ino
+    done = edit_task(open_at(family), "a", lambda now: now)
+    assert done.fields == ()
+    assert (family / "blackbird.plan.json").stat().st_ino == before
+
+
+def test_an_edit_sees_what_others_wrote_meanwhile(family: Path) -> None:
+    early = open_at(family)
+    early.store.plan()
+    edit_task(open_at(family), "a", lambda now: replace(now, notes="theirs"))
+    seen: list[TaskFields] = []
+
+    def change(now: TaskFields) -> TaskFields:
+        seen.append(now)
+        return replace(now, title="Mine")
+
+    edit_task(early, "a", change)
+    assert seen[0].notes == "theirs"
+    assert (plan_of(family).tasks[A].title, plan_of(family).tasks[A].notes) == ("Mine", "theirs")
+
+
+def test_dependencies_are_added_removed_and_set(family: Path) -> None:
+    workspace = open_at(family)
+    assert add_deps(workspace, "q", ["b", "p"]).after.deps == ("a", "b", "p")
+    assert remove_deps(workspace, "q", ["a", "p", "a"]).after.deps == ("b",)
+    assert set_deps(workspace, "q", ["p", "a", "p"]).after.deps == ("p", "a")
+    assert set_deps(workspace, "q", []).after.deps == ()
+    assert plan_of(family).tasks[Q].deps == ()
+
+
+def test_dependencies_that_are_refused(family: Path) -> None:
+    workspace = open_at(family)
+    nothing = "nothing was changed"
+    assert refused(lambda: add_deps(workspace, "a", ["b"])) == (
+        "dependency cycle detected: a -> b -> a",
+        f"{nothing}; remove one of these dependencies first",
+    )
+    assert refused(lambda: add_deps(workspace, "a", ["a"])) == ('cannot add self-dependency: "a"', nothing)
+    assert refused(lambda: add_deps(workspace, "qq", ["a"])) == ('unknown id "qq"', "did you mean q?")
+    assert refused(lambda: set_deps(workspace, "q", ["a", "bb"])) == ('unknown id "bb"', "did you mean b?")
+    assert refused(lambda: remove_deps(workspace, "b", ["q", "p"])) == (
+        "b does not depend on q, p: nothing was changed",
+        "it depends on a",
+    )
+    assert refused(lambda: remove_deps(workspace, "a", ["q"]))[1] == "it depends on nothing"
+    assert plan_of(family).tasks[Q].deps == ("a", "b")
+
+
+def test_a_circle_through_a_parent_is_told(family: Path) -> None:
+    assert add_deps(open_at(family), "a", ["p"]).deadlock == ("a", "p", "a")
+    assert add_deps(open_at(family), "q", ["p"]).deadlock is None
+
+
+@pytest.mark.parametrize(
+    ("destination", "place"),
+    [
+        (Destination("q"), TreePosition(Q, 0)),
+        (Destination("/q"), TreePosition(Q, 0)),
+        (Destination("root"), TreePosition(None, 0)),
+        (Destination("/"), TreePosition(None, 0)),
+        (Destination("/", 2), TreePosition(None, 2)),
+        (Destination("p"), TreePosition(P, 1)),
+        (Destination(None, 1), TreePosition(P, 1)),
+        (Destination("p", 1), TreePosition(P, 1)),
+    ],
+)
+def test_a_task_is_moved(family: Path, destination: Destination, place: TreePosition) -> None:
+    set_deps(open_at(family), "q", [])
+    done = move_task(open_at(family), "a", destination)
+    assert (done.place, done.is_changed) == (place, True)
+    assert plan_of(family).tasks[A].parent == place.parent
+
+
+def test_a_task_that_stands_there_is_left_alone(family: Path) -> None:
+    before = (family / "blackbird.plan.json").stat().st_ino
+    done = move_task(open_at(family), "a", Destination("p", 0))
+    assert (done.place, done.is_changed) == (TreePosition(P, 0), False)
+    assert (family / "blackbird.plan.json").stat().st_ino == before
+
+
+def test_places_that_are_refused(family: Path) -> None:
+    workspace = open_at(family)
+    assert refused(lambda: move_task(workspace, "p", Destination("a")))[0] == (
+        "hierarchy cycle detected: a -> p -> a"
+    )
+    assert refused(lambda: move_task(workspace, "p", Destination("p")))[0] == (
+        "hierarchy cycle detected: p -> p"
+    )
+    assert refused(lambda: move_task(workspace, "a", Destination("p", 2)))[0] == (
+        "index out of range: 2 (valid: 0..1)"
+    )
+    assert refused(lambda: move_task(workspace, "q", Destination(None, 2)))[0] == (
+        "index out of range: 2 (valid: 0..1)"
+    )
+    assert refused(lambda: move_task(workspace, "a", Destination("pp"))) == (
+        'unknown id "pp"',
+        "did you mean p?",
+    )
+
+
+def test_a_task_called_root_is_not_taken_for_the_top(repo: Path) -> None:
+    put_plan(repo, task("root"), task("a", parent="q"), task("q", children=("a",)))
+    assert refused(lambda: move_task(open_at(repo), "a", Destination("root"))) == (
+        '"root" is both the top of the plan and the id of a task',
+        "--parent / is the top, --parent /root the task",
+    )
+    assert move_task(open_at(repo), "a", Destination("/root")).place == TreePosition(TaskId("root"), 0)
+    assert move_task(open_at(repo), "a", Destination("/")).place == TreePosition(None, 0)
+
+
+def test_moving_says_what_follows(repo: Path) -> None:
+    put_plan(
+        repo,
+        task("p", children=("a",), status=Status.DONE),
+        task("a", parent="p", status=Status.DONE),
+        task("q", children=("b", "c"), status=Status.IN_PROGRESS),
+        task("b", parent="q", status=Status.DONE),
+        task("c", parent="q"),
+        task("user", deps=("p",), status=Status.DONE),
+        task("later", deps=("p",)),
+    )
+    done = move_task(open_at(repo), "c", Destination("p"))
+    assert done.followed == {"p": Status.IN_PROGRESS, "q": Status.WAITING_USER}
+    assert done.not_undone == ("user",)
+    assert {name: status(repo, name) for name in "pq"} == done.followed
+
+
+def test_a_parent_that_is_a_leaf_again_stands_as_its_own_runs_say(repo: Path) -> None:
+    put_plan(
+        repo,
+        task("p", children=("a",), status=Status.IN_PROGRESS),
+        task("a", parent="p"),
+        task("q", children=("b",), status=Status.IN_PROGRESS),
+        task("b", parent="q"),
+    )
+    record(repo, run("p", status=RunStatus.FAILED))
+    assert delete_task(open_at(repo), DeleteRequest("a")).followed == {"p": Status.FAILED}
+    assert move_task(open_at(repo), "b", Destination("/")).followed == {"q": Status.TODO}
+
+
+def test_deleting_alone_with_children_and_with_dependents(family: Path) -> None:
+    workspace = open_at(family)
+    assert refused(lambda: delete_task(workspace, DeleteRequest("p"))) == (
+        'refusing to delete "p": has children (use --cascade-children)',
+        "this also deletes a, b",
+    )
+    broken = "refusing to delete: would break dependents (a (dependents: q); b (dependents: q))"
+    way = "Use --force to remove those dep edges"
+    assert refused(lambda: delete_task(workspace, DeleteRequest("p", cascade_children=True))) == (
+        f"{broken}. {way}",
+        "nothing was changed",
+    )
+    assert len(plan_of(family).tasks) == 4
+    done = delete_task(workspace, DeleteRequest("p", cascade_children=True, force=True))
+    assert (done.task_ids, done.detached, done.runs) == (("p", "a", "b"), ("q",), {})
+    assert plan_of(family) == Plan({Q: replace(plan_of(family).tasks[Q], deps=())})
+
+
+def test_the_runs_of_a_deleted_task_stay_and_are_named(repo: Path) -> None:
+    put_plan(repo, leaf("a", "say hello"), leaf("b"))
+    record(repo, run("a"), run("a", "019b7c4e52000002"))
+    done = delete_task(open_at(repo), DeleteRequest("a"))
+    assert done.runs == {"a": ("019b7c4e52000001", "019b7c4e52000002")}
+    assert len(list((repo / ".blackbird/runs/a").glob("*.json"))) == 2
+
+
+def test_a_new_task_does_not_inherit_the_runs_of_a_deleted_one(repo: Path) -> None:
+    put_plan(repo, task("a", status=Status.DONE))
+    record(repo, run("a"))
+    delete_task(open_at(repo), DeleteRequest("a"))
+    assert refused(lambda: add_task(open_at(repo), NewTask("Again", id="a"))) == (
+        'runs of a deleted task "a" are still here and would count for the new one',
+        "choose another id; git blackbird runs a shows them",
+    )
+    assert plan_of(repo).tasks == {}
+
+
+def test_a_decision_that_is_due_is_not_deleted_unasked(repo: Path) -> None:
+    put_plan(repo, task("p", children=("a",)), task("a", parent="p", status=Status.WAITING_USER))
+    record(repo, run("a", **PENDING))
+    message, hint = refused(lambda: delete_task(open_at(repo), DeleteRequest("p", cascade_children=True)))
+    assert message == 'refusing to delete "a": a decision on it is due (run 019b7c4e52000001)'
+    assert hint.splitlines() == [
+        "git blackbird decide a --approve    # or --request-changes -m TEXT, or --reject",
+        "--force deletes it anyway",
+    ]
+    done = delete_task(open_at(repo), DeleteRequest("p", cascade_children=True, force=True))
+    assert (done.task_ids, done.dropped) == (("p", "a"), ("019b7c4e52000001",))
+    kept = runs_of(repo, "a")[0]
+    assert (kept.superseded_by, kept.decision_state) == ("delete", DecisionState.REJECTED)
+    assert kept.decision_feedback == "superseded by delete"
+
+
+def test_a_task_at_work_is_left_alone(at_work: Path) -> None:
+    workspace = open_at(at_work)
+    for change in (
+        lambda: edit_task(workspace, "a", lambda now: replace(now, title="x")),
+        lambda: set_deps(workspace, "a", []),
+        lambda: move_task(workspace, "a", Destination("/")),
+        lambda: delete_task(workspace, DeleteRequest("a", force=True)),
+        lambda: delete_task(workspace, DeleteRequest("p", cascade_children=True, force=True)),
+        lambda: add_task(workspace, NewTask("x", parent="a")),
+        lambda: move_task(workspace, "q", Destination("a")),
+    ):
+        message, hint = refused(change)
+        assert message.startswith("an agent is working on a (run 019b7c4e52000001, process ")
+        assert hint == "Ctrl+C in the terminal that runs it pauses it"
+    edit_task(workspace, "b", lambda now: replace(now, title="x"))
+
+
+def test_work_in_hand_does_not_become_a_parent(repo: Path) -> None:
+    put_plan(
+        repo, *(task(name, status=Status.WAITING_USER) for name in "ab"), task("c", status=Status.FAILED)
+    )
+    record(
+        repo,
+        run("a", status=RunStatus.PAUSED),
+        run("b", **PENDING),
+        run("c", status=RunStatus.FAILED, **PENDING),
+    )
+    put_plan(repo, *plan_of(repo).tasks.values(), task("n"))
+    retry = "finish it first, or abandon it: git blackbird retry a"
+    assert refused(lambda: move_task(open_at(repo), "n", Destination("a"))) == (
+        "a cannot become a parent while it is waiting_user",
+        retry,
+    )
+    for name, way in (("b", "decide"), ("c", "restart")):
+        message, hint = refused(partial(move_task, open_at(repo), "n", Destination(name)))
+        assert message == f"{name} cannot become a parent yet: a decision on it is due"
+        assert hint.startswith(f"git blackbird {way} {name}")
+
+
+def test_an_agent_changes_no_tasks(family: Path) -> None:
+    workspace = open_at(family, BLACKBIRD_RUN_ID="019b7c4e52000001")
+    for change, what in (
+        (lambda: edit_task(workspace, "a", lambda now: now), "edit tasks"),
+        (lambda: set_deps(workspace, "a", []), "edit tasks"),
+        (lambda: move_task(workspace, "a", Destination("/")), "move tasks"),
+        (lambda: delete_task(workspace, DeleteRequest("q")), "delete tasks"),
+    ):
+        assert refused(change)[0] == f"an agent may not {what}: agents do not judge themselves"
+
+
+def test_the_record_of_a_dead_agent_of_a_deleted_task_harms_nothing(family: Path) -> None:
+    record(family, run("a", status=RunStatus.RUNNING, pid=1, process_identity="another boot"))
+    delete_task(open_at(family), DeleteRequest("p", cascade_children=True, force=True))
+    delete_task(open_at(family), DeleteRequest("q"))
+    assert execute(family).exit_code == 0

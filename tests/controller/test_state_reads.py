@@ -1,0 +1,99 @@
+"""How often the state of one task is read and derived, from its start to the report of its decision."""
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.engine.recovery import recover
+from git_blackbird.controller.queries.status import build_overview
+from git_blackbird.git.worktree.changes import compose_change
+from git_blackbird.model.rules.review_feedback import outstanding_feedback
+from git_blackbird.storage.atomic import write_atomic
+from git_blackbird.storage.feedback import FeedbackStore
+from tests.controller.support import (
+    APPROVE,
+    QUIT,
+    Person,
+    changes,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    parent_of,
+    put_plan,
+    runs_of,
+)
+from tests.support import commit
+
+COUNTED: dict[str, Callable[..., object]] = {
+    "feedback derived": outstanding_feedback,
+    "feedback read": FeedbackStore.load_all,
+    "feedback written": FeedbackStore.save,
+    "recoveries": recover,
+    "files written": write_atomic,
+    "changes composed": compose_change,
+}
+
+
+@contextmanager
+def counting() -> Iterator[Counter[str]]:
+    """Count calls, in every thread, without standing in for what is called."""
+    counts: Counter[str] = Counter()
+    names: dict[CodeType, str] = {function.__code__: name for name, function in COUNTED.items()}
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code in names:
+            counts[names[frame.f_code]] += 1
+
+    threading.setprofile(count)
+    sys.setprofile(count)
+    try:
+        yield counts
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def gated(repo: Path) -> None:
+    commit(repo, {"a.txt": "one\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true", execution__acceptNoChange="true")
+    put_plan(
+        repo,
+        parent_of("p", ["a", "b"]),
+        leaf("a", "write x 1", parent="p"),
+        leaf("b", parent="p", deps=["a"]),
+    )
+
+
+def test_one_task_is_derived_once_for_each_state_that_is_read(repo: Path) -> None:
+    gated(repo)
+    with counting() as counts:
+        execute(repo, Person())
+    # One recovery before the agent starts, one before the decision is asked for.
+    assert counts["recoveries"] == 2
+    assert (counts["feedback derived"], counts["feedback written"]) == (8, 0)
+    assert counts["files written"] == 4
+    with counting() as counts:
+        record_decision(open_at(repo), "a", APPROVE)
+    # The state that is looked at, the one under the lock, and the one after the record is written.
+    assert (counts["feedback derived"], counts["feedback written"], counts["files written"]) == (3, 0, 2)
+    with counting() as counts:
+        build_overview(open_at(repo))
+    assert (counts["feedback derived"], counts["feedback read"]) == (1, 1)
+
+
+def test_a_decision_records_the_trees_that_were_shown(repo: Path) -> None:
+    gated(repo)
+    execute(repo, Person([changes("louder")]))
+    person = Person([QUIT])
+    with counting() as counts:
+        execute(repo, person)
+    (checkpoint, *_) = person.checkpoints
+    assert checkpoint.pair is not None
+    assert runs_of(repo, "a")[-1].decided_trees == checkpoint.pair._asdict()
+    assert (checkpoint.runs, counts["changes composed"]) == (2, 1)

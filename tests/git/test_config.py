@@ -1,0 +1,113 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.git.core.config import (
+    GitSetting,
+    color_wanted,
+    list_own_keys,
+    read_settings,
+    remove_own_sections,
+    unset_setting,
+    write_setting,
+)
+from git_blackbird.git.core.process import GitError
+from git_blackbird.git.core.repository import discover
+from tests.git.support import found
+from tests.support import git, write
+
+
+def test_no_setting(repo: Path) -> None:
+    assert read_settings(found(repo)) == ()
+
+
+def test_every_layer_with_its_scope(repo: Path, sealed: Path) -> None:
+    git(repo, "config", "--global", "blackbird.snapshot.timeoutSeconds", "30")
+    git(repo, "config", "--global", "Blackbird.Agent", "claude")
+    git(repo, "config", "blackbird.agent", "a\nb")
+    with (repo / ".git" / "config").open("a") as file:
+        file.write('[blackbird "Execution"]\n\tstopAfterEachTask\n\tcommit =\n')
+    environ = {**os.environ, "GIT_CONFIG_PARAMETERS": "'blackbird.agent'='demo'"}
+    assert read_settings(discover(repo, environ)) == (
+        GitSetting("snapshot.timeoutseconds", "30", "global"),
+        GitSetting("agent", "claude", "global"),
+        GitSetting("agent", "a\nb", "local"),
+        GitSetting("execution.stopaftereachtask", "true", "local"),
+        GitSetting("execution.commit", "", "local"),
+        GitSetting("agent", "demo", "command"),
+    )
+
+
+def test_what_is_written_is_read_and_can_be_unset(repo: Path, sealed: Path) -> None:
+    there = found(repo)
+    write_setting(there, "execution.stopAfterEachTask", "true", "local")
+    write_setting(there, "agent", "-x", "global")
+    assert read_settings(there) == (
+        GitSetting("agent", "-x", "global"),
+        GitSetting("execution.stopaftereachtask", "true", "local"),
+    )
+    assert unset_setting(there, "agent", "global")
+    assert not unset_setting(there, "agent", "global")
+    git(repo, "config", "--add", "blackbird.execution.stopAfterEachTask", "false")
+    write_setting(there, "execution.stopAfterEachTask", "true", "local")
+    assert read_settings(there) == (GitSetting("execution.stopaftereachtask", "true", "local"),)
+
+
+def test_a_configuration_git_cannot_read_is_told(repo: Path) -> None:
+    there = found(repo)
+    write(repo, {".git/config": "[core\n"})
+    with pytest.raises(GitError, match="bad config line 1 in file"):
+        read_settings(there)
+
+
+def test_a_linked_worktree_writes_the_shared_configuration(repo: Path, tmp_path: Path) -> None:
+    git(repo, "commit", "-q", "--allow-empty", "-m", "x")
+    git(repo, "worktree", "add", "-q", str(tmp_path / "linked"))
+    write_setting(found(tmp_path / "linked"), "agent", "demo", "local")
+    assert read_settings(found(repo)) == (GitSetting("agent", "demo", "local"),)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "on_terminal", "piped"),
+    [
+        ("color.ui", "auto", True, False),
+        ("color.ui", "never", False, False),
+        ("color.ui", "always", True, True),
+        ("color.blackbird", "false", False, False),
+    ],
+)
+def test_colour_is_as_git_says(repo: Path, key: str, value: str, on_terminal: bool, piped: bool) -> None:
+    git(repo, "config", key, value)
+    environ = {**os.environ, "TERM": "xterm"}
+    assert color_wanted(repo, environ, is_tty=True) is on_terminal
+    assert color_wanted(repo, environ, is_tty=False) is piped
+
+
+def test_colour_outside_a_repository(tmp_path: Path) -> None:
+    environ = {**os.environ, "TERM": "xterm"}
+    assert color_wanted(tmp_path, environ, is_tty=True)
+    assert not color_wanted(tmp_path, environ, is_tty=False)
+
+
+def test_own_keys_are_listed_and_their_sections_removed(repo: Path, sealed: Path) -> None:
+    opened = found(repo)
+    git(repo, "config", "--global", "blackbird.agent", "codex")
+    for key in ("blackbird.agent", "blackbird.execution.commit", "blackbird.Odd Case.x", "pager.blackbird"):
+        git(repo, "config", key, "true")
+    assert list_own_keys(opened) == ("blackbird.agent", "blackbird.execution.commit", "blackbird.Odd Case.x")
+    remove_own_sections(opened)
+    assert list_own_keys(opened) == ()
+    assert "blackbird" not in (repo / ".git/config").read_text().replace("\tblackbird = true\n", "")
+    assert git(repo, "config", "blackbird.agent") == "codex"
+    remove_own_sections(opened)
+
+
+def test_a_worktree_with_a_configuration_of_its_own_is_asked_too(repo: Path) -> None:
+    git(repo, "config", "extensions.worktreeConfig", "true")
+    git(repo, "config", "--worktree", "blackbird.agent", "demo")
+    git(repo, "config", "blackbird.agent", "codex")
+    opened = found(repo)
+    assert list_own_keys(opened) == ("blackbird.agent",)
+    remove_own_sections(opened)
+    assert list_own_keys(opened) == ()

@@ -1,0 +1,224 @@
+"""DESIGN.md 5: what is due, in its order."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.run import (
+    SUPERSEDED_BY_RETRY,
+    DecisionState,
+    Run,
+    RunStatus,
+    TerminalReason,
+)
+from git_blackbird.model.rules.attention import PendingKind, pending_items
+from git_blackbird.model.rules.next_action import (
+    ApplyChangeRequest,
+    AskPaused,
+    AskQuestions,
+    CallScope,
+    ContinueRun,
+    Idle,
+    StartTask,
+    next_action,
+)
+from git_blackbird.model.rules.pending_decisions import PendingDecision, is_session_lost, pending_decisions
+from git_blackbird.model.rules.state import PlanState
+from tests.model.building import LATER, histories, history, plan_of, run, task, tree
+
+PENDING, REQUESTED = DecisionState.PENDING, DecisionState.CHANGES_REQUESTED
+WAITING = Status.WAITING_USER
+
+
+def requested(number: int, task_id: str, **fields: Any) -> Run:
+    return run(number, task_id=task_id, decision_state=REQUESTED, decision_feedback="more", **fields)
+
+
+def pending(number: int, task_id: str, **fields: Any) -> Run:
+    return run(number, task_id=task_id, decision_state=PENDING, **fields)
+
+
+def only(*names: str) -> CallScope:
+    return CallScope(only=frozenset(map(TaskId, names)))
+
+
+PLAN = plan_of(task("a", WAITING), task("b", WAITING), task("c"), task("d", deps=["c"]), task("e"))
+ALL = histories(requested(5, "b"), pending(1, "a"))
+
+
+def test_a_change_request_comes_before_older_decisions_and_ready_tasks() -> None:
+    due = next_action(PlanState(PLAN, ALL), CallScope())
+    assert due == ApplyChangeRequest(PLAN.tasks[TaskId("b")], ALL[TaskId("b")].runs[0])
+
+
+def test_the_oldest_decision_comes_before_questions_and_ready_tasks() -> None:
+    runs = histories(
+        pending(3, "b"),
+        pending(2, "a", startedAt="2026-01-01T05:00:00+05:00"),
+        run(1, RunStatus.WAITING_USER, "e"),
+    )
+    due = next_action(PlanState(PLAN, runs), CallScope(asked=frozenset({RunId(f"{1:016x}")})))
+    assert due == PendingDecision(PLAN.tasks[TaskId("a")], runs[TaskId("a")].runs[0])
+
+
+def test_a_question_comes_before_ready_tasks_only_in_the_call_that_asks_it() -> None:
+    asks = run(1, RunStatus.WAITING_USER, "b")
+    runs = histories(asks)
+    assert next_action(PlanState(PLAN, runs), CallScope(asked=frozenset({asks.id}))) == AskQuestions(
+        PLAN.tasks[TaskId("b")], asks
+    )
+    assert next_action(PlanState(PLAN, runs), CallScope()) == StartTask(PLAN.tasks[TaskId("c")])
+
+
+def test_the_first_ready_leaf_in_plan_order_starts() -> None:
+    family = task("p", children=["t2", "t10"]), task("t2", parent="p"), task("t10", parent="p")
+    later = replace(task("a"), created_at=LATER)
+    plan = plan_of(later, *family, task("t1", Status.DONE))
+    assert next_action(PlanState(plan, {}), CallScope()) == StartTask(plan.tasks[TaskId("t2")])
+    assert next_action(PlanState(plan_of(task("t2"), task("t10")), {}), CallScope()) == StartTask(task("t10"))
+
+
+def test_nothing_names_what_is_blocked_by_whom() -> None:
+    plan = plan_of(task("a", Status.FAILED), task("b", deps=["a"]), task("c", Status.DONE))
+    assert next_action(PlanState(plan, {}), CallScope()) == Idle({TaskId("b"): (TaskId("a"),)})
+    assert next_action(PlanState(Plan(), {}), CallScope()) == Idle({})
+
+
+def test_the_oldest_run_that_was_broken_off_comes_before_ready_tasks() -> None:
+    runs = histories(
+        run(2, RunStatus.PAUSED, "a", terminal_reason=TerminalReason.INTERRUPTED),
+        run(1, RunStatus.PAUSED, "b", terminal_reason=TerminalReason.WALL_LIMIT),
+    )
+    broken_off, limited = runs[TaskId("a")].runs[0], runs[TaskId("b")].runs[0]
+    assert next_action(PlanState(PLAN, runs), CallScope()) == AskPaused(PLAN.tasks[TaskId("b")], limited)
+    assert next_action(PlanState(PLAN, runs), only("a")) == ContinueRun(PLAN.tasks[TaskId("a")], broken_off)
+    assert next_action(PlanState(PLAN, runs), only("c")) == StartTask(PLAN.tasks[TaskId("c")])
+
+
+@pytest.mark.parametrize("status", [RunStatus.WAITING_USER, RunStatus.FAILED])
+def test_waiting_and_failed_tasks_stop_nothing(status: RunStatus) -> None:
+    runs = histories(run(1, status, "a"), run(2, status, "b"))
+    assert next_action(PlanState(PLAN, runs), CallScope()) == StartTask(PLAN.tasks[TaskId("c")])
+
+
+def test_only_touches_the_named_tasks() -> None:
+    assert next_action(PlanState(PLAN, ALL), only("a")) == PendingDecision(
+        PLAN.tasks[TaskId("a")], ALL[TaskId("a")].runs[0]
+    )
+    assert next_action(PlanState(PLAN, ALL), only("e")) == StartTask(PLAN.tasks[TaskId("e")])
+    assert next_action(PlanState(PLAN, ALL), only("d")) == Idle({TaskId("d"): (TaskId("c"),)})
+    assert next_action(PlanState(PLAN, ALL), only("gone")) == Idle({TaskId("d"): (TaskId("c"),)})
+
+
+@pytest.mark.parametrize(("left", "starts"), [(None, True), (1, True), (0, False), (-1, False)])
+def test_a_limit_ends_starts_and_nothing_else(left: int | None, starts: bool) -> None:
+    call = CallScope(starts_left=left)
+    assert isinstance(next_action(PlanState(PLAN, {}), call), StartTask if starts else Idle)
+    assert isinstance(next_action(PlanState(PLAN, ALL), call), ApplyChangeRequest)
+
+
+def test_superseded_runs_and_reviews_are_owed_nothing() -> None:
+    gone = {"superseded_at": LATER, "superseded_by": SUPERSEDED_BY_RETRY}
+    runs = histories(pending(1, "a", **gone), requested(2, "b", **gone), pending(3, "c", run_type="review"))
+    assert next_action(PlanState(PLAN, runs), CallScope()) == StartTask(PLAN.tasks[TaskId("c")])
+    assert pending_items(PlanState(PLAN, runs)) == ()
+
+
+def test_tasks_of_another_branch_block_nothing() -> None:
+    runs = histories(pending(1, "elsewhere"), requested(2, "elsewhere2"), run(3, RunStatus.PAUSED, "else3"))
+    assert next_action(PlanState(PLAN, runs), CallScope()) == StartTask(PLAN.tasks[TaskId("c")])
+    assert pending_items(PlanState(PLAN, runs)) == ()
+
+
+@pytest.mark.parametrize("stored", list(Status))
+@pytest.mark.parametrize("make", [pending, requested])
+def test_w6_a_decision_the_go_program_left_is_due_unless_its_task_was_reset(
+    stored: Status, make: Callable[..., Run]
+) -> None:
+    left = make(1, "a", recorder=None)
+    plan = plan_of(task("a", stored))
+    was_reset = stored in {Status.TODO, Status.QUEUED, Status.BLOCKED, Status.SKIPPED}
+    due = next_action(PlanState(plan, histories(left)), CallScope())
+    assert isinstance(due, PendingDecision | ApplyChangeRequest) != was_reset
+    assert (pending_items(PlanState(plan, histories(left))) == ()) == was_reset
+
+
+def test_a_lost_session_is_no_longer_resumed_but_owed_a_new_one() -> None:
+    asked = requested(1, "a")
+    lost = run(
+        2,
+        RunStatus.FAILED,
+        "a",
+        resumes=asked.id,
+        terminal_reason=TerminalReason.SESSION_LOST,
+        superseded_at=LATER,
+        superseded_by="session-lost",
+    )
+    plan, runs = plan_of(task("a", WAITING)), histories(asked, lost)
+    assert is_session_lost(runs[TaskId("a")], asked)
+    assert next_action(PlanState(plan, runs), CallScope()) == ApplyChangeRequest(
+        plan.tasks[TaskId("a")], asked
+    )
+    (owed,) = pending_items(PlanState(plan, runs))
+    assert (owed.kind, owed.command) == (PendingKind.NEW_SESSION, "git blackbird restart a")
+
+
+def test_a_run_that_never_had_a_session_has_lost_it() -> None:
+    without = requested(1, "a", provider_session_ref=None)
+    assert is_session_lost(history(without), without)
+    assert isinstance(
+        next_action(PlanState(plan_of(task("a", WAITING)), histories(without)), CallScope()),
+        ApplyChangeRequest,
+    )
+
+
+def test_a_resume_that_failed_for_another_reason_has_not_lost_the_session() -> None:
+    asked = requested(1, "a")
+    failed = run(2, RunStatus.FAILED, "a", resumes=asked.id)
+    assert not is_session_lost(history(asked, failed), asked)
+
+
+def test_pending_decisions_come_oldest_first_whatever_their_ids() -> None:
+    plan = plan_of(*(task(name, WAITING) for name in "abc"))
+    runs = histories(
+        pending(9, "a", startedAt="2026-01-01T00:00:00.000000002Z"),
+        pending(8, "b", startedAt="2026-01-01T00:00:00.000000001Z"),
+        pending(7, "c", startedAt="2026-01-01T02:00:00+02:00"),
+    )
+    assert [due.task.id for due in pending_decisions(PlanState(plan, runs))] == ["c", "b", "a"]
+
+
+def test_everything_owed_comes_with_its_command() -> None:
+    names = ["it's", "b", "c", "d", "e"]
+    plan = plan_of(*(task(name, WAITING) for name in names))
+    questions = [{"id": "q 1", "prompt": "?"}, {"id": "q2", "prompt": "?"}]
+    runs = histories(
+        run(1, RunStatus.PAUSED, "b"),
+        run(2, RunStatus.WAITING_USER, "c", questions=questions),
+        requested(3, "d"),
+        pending(5, "it's"),
+        run(4, RunStatus.PAUSED, "e", provider_session_ref=None),
+    )
+    assert [(one.kind.value, one.command) for one in pending_items(PlanState(plan, runs))] == [
+        (
+            "decision",
+            "git blackbird decide 'it'\\''s' --approve    # or --request-changes -m TEXT, or --reject",
+        ),
+        ("change_request", "git blackbird resume d"),
+        ("new_session", "git blackbird restart e"),
+        ("answers", "git blackbird resume c --answer 'q 1'=VALUE --answer q2=VALUE"),
+        ("paused", "git blackbird resume b"),
+    ]
+
+
+def test_a_decision_on_a_failed_run_is_due() -> None:
+    failed = pending(1, "a", status=RunStatus.FAILED)
+    plan = tree({"a": Status.FAILED}, {})
+    assert next_action(PlanState(plan, {TaskId("a"): History((failed,))}), CallScope()) == PendingDecision(
+        plan.tasks[TaskId("a")], failed
+    )

@@ -1,0 +1,170 @@
+"""The packages and what each may import (DESIGN.md 4), held by reading every import."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "git_blackbird"
+GROUND = {"errors", "trace", "__init__"}
+ALLOWED = {
+    "errors": set[str](),
+    "trace": set[str](),
+    "__init__": set[str](),
+    "model": {"model"},
+    "messages": {"model", "messages"},
+    "git": {"model", "messages", "git"},
+    "storage": {"model", "messages", "storage"},
+    "agents": {"model", "messages", "agents"},
+    "controller": {"model", "messages", "git", "storage", "agents", "controller"},
+    "cli": {"model", "messages", "controller", "cli"},
+    "tui": {"model", "messages", "controller", "tui"},
+    "hook": {"controller", "git"},
+    "__main__": {"cli"},
+}
+# The command that opens the other user interface.
+EXCEPTIONS = {"cli/commands/tui.py": {"tui"}}
+TERMINAL_LIBRARIES = {"click", "questionary", "prompt_toolkit", "rich", "textual"}
+KEPT_IN = {
+    **{name: {"cli", "tui"} for name in TERMINAL_LIBRARIES},
+    "psutil": {"agents"},
+    "pygit2": {"git"},
+    "subprocess": {"git", "agents"},
+}
+LATE = {"asyncio", "psutil", "pygit2", "questionary", "prompt_toolkit", "rich", "textual"}
+READERS = ("status_list", "show", "runs", "config")
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def package_of(path: Path) -> str:
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield every module imported, absolute, and whether that happens when ``path`` is imported."""
+    tree = tree_of(path)
+    top = set(map(id, tree.body))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, id(node) in top) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import hides where it leads"
+            assert node.module is not None
+            yield from ((name, id(node) in top) for name in _modules_named(node.module, node.names))
+
+
+def _modules_named(module: str, names: Iterable[ast.alias]) -> set[str]:
+    """Return what ``from module import names`` imports: modules by their own name, else ``module``."""
+    inner = {f"{module}.{alias.name}" for alias in names}
+    return {name if file_of(name) is not None else module for name in inner}
+
+
+@cache
+def file_of(module: str) -> Path | None:
+    """Return the file of a module of ours; None for any other name."""
+    first, *rest = module.split(".")
+    if first != "git_blackbird":
+        return None
+    path = PACKAGE.joinpath(*rest)
+    files = (path.with_suffix(".py"), path / "__init__.py") if rest else (path / "__init__.py",)
+    return next((file for file in files if file.exists()), None)
+
+
+def package_named(module: str) -> str | None:
+    """Return the package of a module of ours; None for a library's."""
+    file = file_of(module)
+    return None if file is None else package_of(file)
+
+
+def violations(find: Callable[[Path], Iterable[str]]) -> list[str]:
+    return [f"{path.relative_to(PACKAGE)}: {found}" for path in MODULES for found in find(path)]
+
+
+def test_packages_import_one_way() -> None:
+    def wrong(path: Path) -> Iterator[str]:
+        allowed = (
+            ALLOWED[package_of(path)] | GROUND | EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), set())
+        )
+        return (module for module, _ in imports(path) if package_named(module) not in {None, *allowed})
+
+    assert violations(wrong) == []
+
+
+def group_of(path: Path) -> str:
+    """Return the sub-package of a file; a file beside sub-packages stands for itself."""
+    parts = path.relative_to(PACKAGE).parts
+    return "/".join(parts[:2]) if len(parts) > 2 else "/".join(parts)
+
+
+def graph(node_of: Callable[[Path], str]) -> Mapping[str, set[str]]:
+    """Return which nodes import which others, type-checking imports included."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for path in MODULES:
+        files = (file_of(module) for module, _ in imports(path))
+        found[node_of(path)] |= {node_of(file) for file in files if file is not None} - {node_of(path)}
+    return found
+
+
+@pytest.mark.parametrize("node_of", [group_of, Path.as_posix], ids=["sub-packages", "files"])
+def test_no_circle(node_of: Callable[[Path], str]) -> None:
+    try:
+        TopologicalSorter(graph(node_of)).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+def test_libraries_stay_in_their_packages() -> None:
+    def wrong(path: Path) -> set[str]:
+        found = {module.partition(".")[0] for module, _ in imports(path)}
+        return {library for library in found & KEPT_IN.keys() if package_of(path) not in KEPT_IN[library]}
+
+    assert violations(wrong) == []
+
+
+@pytest.mark.parametrize("start", ["main", *(f"commands/{name}" for name in READERS)])
+def test_what_readers_import_at_once_is_light(start: str) -> None:
+    """Follows top-level imports only: what a function imports is paid for where it is called."""
+    seen: set[Path] = set()
+    pending = [PACKAGE / "cli" / f"{start}.py"]
+    libraries: set[str] = set()
+    while pending:
+        path = pending.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        for module, at_once in imports(path):
+            if not at_once:
+                continue
+            file = file_of(module)
+            if file is None:
+                libraries.add(module.partition(".")[0])
+            else:
+                pending.append(file)
+    assert not libraries & LATE
+
+
+def test_the_hook_loads_next_to_nothing_before_there_is_something_to_do() -> None:
+    def at_once(name: str) -> set[str]:
+        return {module for module, is_at_once in imports(PACKAGE / name) if is_at_once}
+
+    assert at_once("hook.py") == {"os", "sys", "git_blackbird.git.hooks.task_commits"}
+    assert at_once("git/__init__.py") == at_once("git/hooks/__init__.py") == set()
+    assert at_once("git/hooks/task_commits.py") == {"contextlib", "os", "collections.abc"}
+
+
+def test_nothing_prints_outside_the_cli() -> None:
+    def prints(path: Path) -> Iterator[str]:
+        calls = (node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call))
+        return (f"line {call.lineno}" for call in calls if isinstance(call, ast.Name) and call.id == "print")
+
+    assert [found for found in violations(prints) if not found.startswith("agents/demo/program.py: ")] == []
