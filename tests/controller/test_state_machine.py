@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,6 +182,19 @@ def heard(state: PlanState, task_id: TaskId, review: str) -> bool:
         and run.superseded_at is None
         for run in state.history(task_id).own
     )
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Every text in a JSON value, as it was before it was written down."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for one in value.values():
+                yield from texts_in(one)
+        case list() | tuple():
+            for one in value:
+                yield from texts_in(one)
 
 
 def leave_as_go_does(repo: Path) -> None:
@@ -531,7 +544,7 @@ class Machine(RuleBasedStateMachine):
             last = history.newest
             if last is None or last.superseded_at is not None or not completed_task(last):
                 continue
-            told = last.prompt or str(last.context)
+            told = last.prompt or "\n".join(texts_in(last.context))
             for run in runs_in_change(history):
                 if run.decision_state == DecisionState.CHANGES_REQUESTED:
                     assert (run.decision_feedback or "") in told
