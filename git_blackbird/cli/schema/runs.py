@@ -24,9 +24,9 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import Answer
 from git_blackbird.model.entities.cli_hints import EXECUTE, runnable_steps
 from git_blackbird.model.entities.commits import CommitProvenance, Evidence, RunCommit
-from git_blackbird.model.entities.decision import Undo
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 
 

@@ -13,7 +13,7 @@ from git_blackbird.cli.schema.common import (
     UnreadableRecord,
     step_fields,
 )
-from git_blackbird.controller.decisions.approval_commit import InterruptedApproval
+from git_blackbird.controller.queries.interrupted_approval import InterruptedApproval
 from git_blackbird.controller.queries.other_worktrees import RunElsewhere
 from git_blackbird.controller.queries.parent_reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.required import decision_reason

@@ -11,8 +11,8 @@ from git_blackbird.controller.decisions.record import DecisionResult
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import runnable_steps
-from git_blackbird.model.entities.decision import KeptPath
 from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.entities.undo import KeptPath
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
