@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.engine.run_commands import execute_loop
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
+from tests import preloaded
 from tests.cli.terminal import (
     ALT_ENTER,
     CTRL_C,
@@ -63,7 +63,7 @@ def last_run(repo: Path, task_id: str = "a") -> Run:
 
 
 def decide_elsewhere(repo: Path, *args: str) -> None:
-    done = subprocess.run(
+    done = preloaded.run(
         [sys.executable, *PROGRAM, "decide", *args],
         cwd=repo,
         env=program_environ(),
