@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
@@ -153,11 +154,12 @@ def become(request: Request) -> None:
 def _open_streams() -> None:
     for number, (name, mode) in enumerate(_STREAMS):
         before = getattr(sys, name)
-        stream = open(  # noqa: SIM115  # open as long as the process is
-            number, mode, encoding=before.encoding, errors=before.errors, closefd=False
-        )
-        stream.reconfigure(
-            line_buffering=name == "stderr" or stream.line_buffering, write_through=before.write_through
+        stream = io.TextIOWrapper(
+            open(number, f"{mode}b", closefd=False),  # noqa: SIM115  # open as long as the process is
+            encoding=before.encoding,
+            errors=before.errors,
+            line_buffering=name == "stderr" or os.isatty(number),
+            write_through=before.write_through,
         )
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)

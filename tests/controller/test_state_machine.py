@@ -195,6 +195,8 @@ def texts_in(value: object) -> Iterator[str]:
         case list() | tuple():
             for one in value:
                 yield from texts_in(one)
+        case _:
+            pass
 
 
 def leave_as_go_does(repo: Path) -> None:
