@@ -22,7 +22,7 @@ from git_blackbird.git.commit.head_moves import log_size
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import summarize
-from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodules import submodule_changes
 from git_blackbird.model.base.ids import session_fault

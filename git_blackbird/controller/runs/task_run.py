@@ -29,7 +29,7 @@ from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.outside_moves import forget_trace, keep_trace_short, trace_git
 from git_blackbird.controller.runs.readying import StaleTaskError, require_recorded
 from git_blackbird.git.commit.head_moves import log_size
-from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.plan import Status
