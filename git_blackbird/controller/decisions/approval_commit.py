@@ -195,7 +195,10 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
     with workspace.transaction() as transaction:
         require_undecided(transaction, run)
         save_pending_approval(
-            workspace.paths, PendingApproval(task.id, run.id, plan.head.commit, plan.base_tree)
+            workspace.paths,
+            PendingApproval(
+                task_id=task.id, run_id=run.id, parent=plan.head.commit, base_tree=plan.base_tree
+            ),
         )
     try:
         wanted = CommitRequest(render_commit_message(task, run.id), run.id)
