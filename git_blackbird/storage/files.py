@@ -193,13 +193,17 @@ def _temporary_name(target: Path) -> str:
     return f"{target.name}.{os.getpid()}.{next(_counter)}.tmp"
 
 
-def _write_and_rename(temporary: Path, target: Path, data: bytes, mode: int) -> None:
+def _write_and_rename(
+    temporary: Path, target: Path, data: bytes, mode: int, *, is_durable: bool = True
+) -> None:
     try:
         with _created(temporary, mode) as descriptor:
             _write_all(descriptor, data)
-            os.fsync(descriptor)
+            if is_durable:
+                os.fsync(descriptor)
         os.rename(temporary, target)  # noqa: PTH104  # the plain system call, as its name in traces
-        fsync_folder(target.parent)
+        if is_durable:
+            fsync_folder(target.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -236,15 +240,10 @@ def write_private(path: Path, data: bytes) -> None:
 
     Raises SaveError.
     """
-    temporary = path.with_name(_temporary_name(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _created(temporary, 0o600) as descriptor:
-            _write_all(descriptor, data)
-        temporary.replace(path)
+        _write_and_rename(path.with_name(_temporary_name(path)), path, data, 0o600, is_durable=False)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise SaveError(path, error) from error
 
 
