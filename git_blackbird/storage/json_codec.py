@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -80,6 +81,14 @@ def load_part(kind: type[P], data: bytes) -> P:
             return kind.from_value(value)
     except ValidationError as error:
         raise ValueError(first_error(error)) from None
+
+
+def load_note(kind: type[P], path: Path) -> P | None:
+    """Return the value of a file of our own; None if it is missing or cannot be read."""
+    try:
+        return load_part(kind, path.read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def _inside(value: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from git_blackbird.agents.claude.events import CLAUDE_MANUAL, ClaudeParser
+from git_blackbird.agents.claude.parser import CLAUDE_MANUAL, ClaudeParser
 from git_blackbird.agents.probe import (
     CommandOutput,
     Program,

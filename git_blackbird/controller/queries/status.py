@@ -42,7 +42,7 @@ from git_blackbird.model.rules.unreadable import (
     ready_tasks,
 )
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
-from git_blackbird.storage.undo import load_undo
+from git_blackbird.storage.notes import load_undo
 
 CHANGE_REVIEW = "its change is to be reviewed"
 APPROVING = "approved: its change is being committed"

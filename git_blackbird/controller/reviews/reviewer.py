@@ -20,8 +20,7 @@ from git_blackbird.controller.runs.agent_process import (
     supervise_agent,
 )
 from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
-from git_blackbird.git.worktree.checkout import checkout_tree
-from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.git.worktree.saved_trees import checkout_tree, save_run_ref
 from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.model.entities.agent_io import AgentResult
 from git_blackbird.model.entities.cli_hints import task_command

@@ -118,7 +118,7 @@ def spawn_agent(context: RunContext, assignment: RunRequest, post: WorkingDir) -
     stdout, stderr = (paths.log(task_id, run_id, name) for name in ("stdout", "stderr"))
     paths.make_folder(stdout.parent)
     environ = child_environ(
-        workspace.environment.environ,
+        workspace.repo.environ,
         task_id=task_id,
         run_id=run_id,
         tmp_dir=post.folder / "tmp",
