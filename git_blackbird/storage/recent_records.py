@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import Run

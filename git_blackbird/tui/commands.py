@@ -15,13 +15,13 @@ from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.runs import runs_of_task
 from git_blackbird.controller.queries.status import CHANGE_REVIEW
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.status_change import render_reset
+from git_blackbird.messages.display.runs import render_reset
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import AGENT_NAMES
 from git_blackbird.model.entities.plan import Status, Task
 from git_blackbird.model.rules.attention import OWED_WORDS
-from git_blackbird.model.views.status_change import StatusChange
+from git_blackbird.model.views.stop import StatusChange
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.decisions import decide, send_message, show_review
 from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem

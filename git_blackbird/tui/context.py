@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from git_blackbird.controller.core.drafts import Drafts
     from git_blackbird.controller.core.ui import UserInterface
     from git_blackbird.controller.engine.loop import FirstStep, Loop
-    from git_blackbird.tui.widgets.path_index import PathLister
+    from git_blackbird.tui.widgets.mention_editor import PathLister
 
 T = TypeVar("T")
 Prepare = Callable[[Workspace, "UserInterface"], "tuple[Loop, FirstStep]"]
@@ -64,7 +64,7 @@ class AppContext(ThemedApp, InputGuard):
     @cached_property
     def path_lister(self) -> "PathLister":
         """The paths that can be mentioned in a text."""
-        from git_blackbird.tui.widgets.path_index import PathLister  # noqa: PLC0415  # as above
+        from git_blackbird.tui.widgets.mention_editor import PathLister  # noqa: PLC0415  # as above
 
         return PathLister(self.watcher.workspace)
 

@@ -27,7 +27,7 @@ from git_blackbird.controller.engine.run_commands import (
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import render_event
-from git_blackbird.messages.display.status_change import undo_lines
+from git_blackbird.messages.display.runs import undo_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews, Retry
@@ -35,11 +35,15 @@ from git_blackbird.model.entities.run import DecisionState, Run
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.screens.change_review import ChangeReviewScreen
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.parent_review import ParentReviewScreen
 from git_blackbird.tui.screens.request import RequestScreen
-from git_blackbird.tui.screens.review import Obstacles, ReviewAction, ReviewScreen
+from git_blackbird.tui.screens.review import (
+    ChangeReviewScreen,
+    Obstacles,
+    ParentReviewScreen,
+    ReviewAction,
+    ReviewScreen,
+)
 
 
 async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkpoint) -> Reply | None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan, Status, with_status
-from git_blackbird.model.plan.diff import describe_changes
+from git_blackbird.model.plan.graph import describe_changes
 from tests.model.building import LATER, plan_of, task
 
 

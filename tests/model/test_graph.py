@@ -20,8 +20,7 @@ from git_blackbird.model.plan.graph import (
     subtree_leaves,
     unmet_deps,
 )
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import blocked_tasks, ready_tasks
+from git_blackbird.model.rules.state import PlanState, blocked_tasks, ready_tasks
 from tests.model.building import ids, plan_of, task, tree
 from tests.support import examples
 

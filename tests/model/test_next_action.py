@@ -16,7 +16,13 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.rules.attention import PendingKind, pending_items
+from git_blackbird.model.rules.attention import (
+    PendingDecision,
+    PendingKind,
+    is_session_lost,
+    pending_decisions,
+    pending_items,
+)
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     AskPaused,
@@ -27,7 +33,6 @@ from git_blackbird.model.rules.next_action import (
     StartTask,
     next_action,
 )
-from git_blackbird.model.rules.pending_decisions import PendingDecision, is_session_lost, pending_decisions
 from git_blackbird.model.rules.state import PlanState
 from tests.model.building import LATER, histories, history, plan_of, run, task, tree
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from git_blackbird.agents.process import holes
 from git_blackbird.agents.protocol import OutputParser
-from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.entities.agent_io import AgentResult
 
 TAIL_BYTES = 16 * 1024

@@ -8,8 +8,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History, RecordError
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.rules.next_action import CallScope
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import unreadable_below
+from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
 

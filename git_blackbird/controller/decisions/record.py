@@ -29,7 +29,7 @@ from git_blackbird.controller.decisions.checkpoint import (
 from git_blackbird.controller.decisions.undo import prepare_undo
 from git_blackbird.controller.runs.deferred_commits import record_deferred
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.messages.outgoing.suggestion import bound_output, render_suggestion
+from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command

@@ -23,11 +23,9 @@ from git_blackbird.model.rules.next_action import (
     next_action,
     unfinished,
 )
-from git_blackbird.model.rules.plan_progress import PlanProgress
 from git_blackbird.model.rules.review_gate import ReviewGate, Transition
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.status import apply_gates, apply_statuses
-from git_blackbird.model.rules.unreadable import is_stopped
+from git_blackbird.model.rules.state import PlanState, is_stopped
+from git_blackbird.model.rules.status import PlanProgress, apply_gates, apply_statuses
 from git_blackbird.model.views.stop import Stop
 
 

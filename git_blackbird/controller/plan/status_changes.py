@@ -20,7 +20,7 @@ from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.rules.eligibility import RETRIABLE
 from git_blackbird.model.rules.review_gate import open_children
 from git_blackbird.model.rules.status import apply_statuses, status_follows_children
-from git_blackbird.model.views.status_change import StatusChange
+from git_blackbird.model.views.stop import StatusChange
 from git_blackbird.storage.store import Transaction
 
 

@@ -10,7 +10,7 @@ from git_blackbird.git.core.repository import other_worktrees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Status, Task
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.rules.pending_decisions import is_decision_alive
+from git_blackbird.model.rules.attention import is_decision_alive
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 

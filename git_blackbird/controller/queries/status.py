@@ -24,16 +24,16 @@ from git_blackbird.model.rules.attention import (
     PendingItem,
     PendingKind,
     StuckTask,
+    paused_runs,
     pending_items,
     stuck_tasks,
 )
-from git_blackbird.model.rules.parent_reviews import is_blocked_by_review
-from git_blackbird.model.rules.pending_decisions import paused_runs
 from git_blackbird.model.rules.review_gate import skipped_children
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import (
+from git_blackbird.model.rules.state import (
+    PlanState,
     blocked_tasks,
     full_readiness,
+    is_blocked_by_review,
     is_stopped,
     may_start,
     ready_tasks,

@@ -24,8 +24,7 @@ from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.plan_guard import check_plan
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.refs import save_run_ref
-from git_blackbird.messages.incoming.review_answer import parse_review_answer
-from git_blackbird.messages.incoming.review_schema import build_review_schema
+from git_blackbird.messages.incoming.review_answer import build_review_schema, parse_review_answer
 from git_blackbird.messages.outgoing.review_context import (
     ComposedChange,
     ReviewedChild,

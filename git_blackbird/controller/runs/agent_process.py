@@ -20,7 +20,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import head
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.system_errors import refusal_hint
+from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
 from git_blackbird.model.views.events import RunOutput, RunProgress

@@ -1,4 +1,4 @@
-"""Events while agents run, as one line of text each."""
+"""Events while agents run, as lines of text, and the question before the first of them."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from git_blackbird.messages.display.format import render_cost, render_duration, 
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Progress, ProgressKind
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion
 from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.views.checkpoint import ApprovalCommit
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, ReviewsEnded, RunEnded, RunStarted
@@ -155,3 +155,26 @@ def render_next_steps(stop: Stop) -> list[str]:
     if stop.is_choice and len(steps) > 1:
         return ["next step, one of:", *(f"  {step}" for step in steps)]
     return [f"next step: {step}" for step in steps]
+
+
+REFUSE = "No, start nothing"
+AGREE = "Yes, start it, and remember this answer in this clone"
+_LONGEST = 500
+
+
+def render_rights(question: RightsQuestion) -> tuple[str, str]:
+    """Describe what the agent may do, and whether the command stops after each task."""
+    may = f"{question.agent} may {clean_line(question.rights.description, _LONGEST)}."
+    if question.stops_after_each:
+        return may, "This call stops for a decision after each task."
+    return may, "This call does not stop after each task (--stop-after-each stops it)."
+
+
+def render_rights_line(question: RightsQuestion) -> str:
+    """Describe the same on one line, where nobody can be asked."""
+    return " ".join(render_rights(question))
+
+
+def render_ask(question: RightsQuestion) -> str:
+    """Ask whether to start it."""
+    return f"Start the agent {question.agent}?"

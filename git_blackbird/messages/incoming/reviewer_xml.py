@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from git_blackbird.messages.incoming.embedded_xml import XmlError, XmlGrammar, XmlReading
+from git_blackbird.messages.incoming.embedded import XmlError, XmlGrammar, XmlReading
 from git_blackbird.messages.incoming.stated_verdicts import find_contrary, find_problem, unmask
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.findings import (

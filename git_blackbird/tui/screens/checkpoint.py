@@ -30,9 +30,8 @@ from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
 from git_blackbird.tui.screens.choice import ChoiceList, ChoiceModal, MenuItem
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.screens.request import RequestScreen
-from git_blackbird.tui.widgets.line_view import LineView, diff_lines
-from git_blackbird.tui.widgets.path_index import PathLister
-from git_blackbird.tui.widgets.styled_lines import to_content
+from git_blackbird.tui.widgets.line_view import LineView, diff_lines, to_content
+from git_blackbird.tui.widgets.mention_editor import PathLister
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
 _KEYS_AFTER_REQUEST = "enter chooses, v shows the diff, s that since the request, esc leaves it open"

@@ -11,8 +11,7 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, tas
 from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.rules.attention import pending_items, stuck_tasks
 from git_blackbird.model.rules.next_action import CallScope, Idle
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import ready_tasks
+from git_blackbird.model.rules.state import PlanState, ready_tasks
 from git_blackbird.model.views.stop import Stop, StopReason
 
 

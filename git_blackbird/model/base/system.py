@@ -1,7 +1,10 @@
-"""Recognize system errors such as a full disk, a limit or a missing permission, and give hints."""
+"""System errors and hints for them, repeated signals, and pausing garbage collection."""
 
+import contextlib
 import errno
+import gc
 import os
+from collections.abc import Callable, Iterator
 
 _FULL = "make room, then repeat the command"
 _RIGHTS = "make it readable and writable, then repeat the command"
@@ -64,3 +67,38 @@ def hint_in(words: str) -> str | None:
 def is_exhausted(error: OSError) -> bool:
     """Whether no process can be started now, rather than only this one."""
     return error.errno in _EXHAUSTED
+
+
+_ONE_PRESS_SECONDS = 0.25
+
+
+class Debouncer:
+    """Distinguish a new key press from a repeated signal of the last one.
+
+    Under ``git blackbird``, Ctrl+C arrives from the terminal, and again forwarded by git. The same goes for
+    closing the terminal. ``now`` returns monotonic seconds.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._last = float("-inf")
+
+    def is_new(self) -> bool:
+        """Register one signal; return False if it repeats the last."""
+        now = self._now()
+        if now - self._last < _ONE_PRESS_SECONDS:
+            return False
+        self._last = now
+        return True
+
+
+@contextlib.contextmanager
+def gc_paused() -> Iterator[None]:
+    """Pause the garbage collector; if it was paused before, it stays paused."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
