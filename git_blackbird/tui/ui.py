@@ -12,8 +12,8 @@ from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
+from git_blackbird.tui.commands import ask_decision
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.decisions import ask_decision
 from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem
 from git_blackbird.tui.screens.questions import QuestionScreen
 

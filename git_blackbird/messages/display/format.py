@@ -19,7 +19,7 @@ def render_totals(summary: Summary) -> str:
     files = max(totals.files, len(summary.files))
     if not files:
         return "no changes" if summary.minimal is None else "changes unknown"
-    return f"{files} file{'' if files == 1 else 's'}, +{totals.additions} -{totals.deletions}"
+    return f"{counted(files, 'file')}, +{totals.additions} -{totals.deletions}"
 
 
 def render_cost(dollars: float) -> str:

@@ -48,6 +48,11 @@ def find_hidden(text: str) -> str | None:
     return None if match is None else match[0]
 
 
+def name_hidden(text: str) -> str:
+    """Show invisible characters, which can carry text, as ``<U+200B>`` and the like."""
+    return _HIDDEN.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
+
+
 def quoted(text: str) -> str:
     """Return the text as a JSON string on one line, with everything invisible escaped."""
     whole = json.dumps(text, ensure_ascii=False)

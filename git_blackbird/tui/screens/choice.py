@@ -10,7 +10,9 @@ from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.tui.screens.modal import Modal
+from git_blackbird.tui.widgets.line_view import LONGEST
 
 T = TypeVar("T")
 
@@ -61,7 +63,7 @@ def _options(items: Iterable[MenuItem[T]]) -> Iterator[Option]:
 
 def _line(number: int, item: MenuItem[T]) -> Text:
     line = Text(f"{number}. {item.label}")
-    remark = item.blocked_reason or item.remark
+    remark = clean_line(item.blocked_reason or item.remark, LONGEST)
     return line.append(f"  {remark}", "dim") if remark else line
 
 

@@ -1,6 +1,6 @@
 """The reviews of a parent or of a leaf's change, with the actions on them; those not possible say why."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -95,12 +95,6 @@ def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[StyledLine]:
     yield from (StyledLine(f"  {name:<{width}}  {clean_line(text, LONGEST)}") for name, text in rows)
 
 
-def section_lines(sections: Iterable[tuple[str, Sequence[str]]]) -> Iterator[StyledLine]:
-    """Format sections, each indented below its title."""
-    for title, texts in sections:
-        yield from section(title, (StyledLine(f"  {text}") for text in texts))
-
-
 class ParentReviewScreen(ReviewScreen):
     """Shows the review of one parent."""
 
@@ -126,16 +120,16 @@ def _parent_items(view: ReviewView, obstacles: Obstacles) -> Iterator[MenuItem[R
 def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> MenuItem[Request]:
     """Send outstanding feedback to a leaf: in its session, or in a new one if that is lost."""
     task = feedback.task
-    action, verb = ReviewAction.RESUME, "Resume"
-    if not feedback.is_resumable:
-        action, verb = ReviewAction.RESTART, "Restart"
-    return MenuItem(Request(action, task.id), f"{verb} {task.id}", clean_line(task.title), obstacle)
+    action = ReviewAction.RESUME if feedback.is_resumable else ReviewAction.RESTART
+    verb = action.name.capitalize()
+    return MenuItem(Request(action, task.id), f"{verb} {task.id}", task.title, obstacle)
 
 
 def _parent_lines(view: ReviewView) -> Iterator[StyledLine]:
     yield StyledLine(clean_line(view.parent.title), Style.HEADING)
     yield from fact_lines(parent_facts(view))
-    yield from section_lines(parent_sections(view))
+    for title, texts in parent_sections(view):
+        yield from section(title, (StyledLine(f"  {text}") for text in texts))
 
 
 class ChangeReviewScreen(ReviewScreen):

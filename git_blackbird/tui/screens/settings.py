@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.content import Content
 from textual.widgets import Input, Static
 
 from git_blackbird.controller.config.edit import ConfigChange, Scope, unset_key, write_key
@@ -20,7 +19,6 @@ from git_blackbird.controller.config.view import (
     places_of,
     view_settings,
 )
-from git_blackbird.controller.config.watch import ConfigWatch
 from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
@@ -53,7 +51,10 @@ _TARGETS = {
 
 
 class SettingsScreen(Modal[None]):
-    """Lists keys and shows all about the one under the cursor; follows changes made elsewhere."""
+    """Lists keys and shows all about the one under the cursor.
+
+    The application watches the configuration: ``watched_workspace`` is another one after each change.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
@@ -61,10 +62,13 @@ class SettingsScreen(Modal[None]):
         Binding("delete,backspace", "remove", "Remove", show=False),
     ]
 
-    def __init__(self, open_workspace: Callable[[], Workspace]) -> None:
+    def __init__(
+        self, open_workspace: Callable[[], Workspace], watched_workspace: Callable[[], Workspace]
+    ) -> None:
         super().__init__()
         self._open = open_workspace
-        self._watch = ConfigWatch()
+        self._watched = watched_workspace
+        self._seen: Workspace | None = None
         self._reading = asyncio.Lock()
         self._workspace: Workspace | None = None
         self._shown_name = ""
@@ -99,22 +103,20 @@ class SettingsScreen(Modal[None]):
 
     @work
     async def poll(self) -> None:
-        """Read the configuration if it may have changed."""
-        await self._read(is_changed=False)
+        """Read the configuration if it has changed."""
+        if self._seen is not self._watched():
+            await self._read()
 
-    async def _read(self, *, is_changed: bool) -> None:
+    async def _read(self) -> None:
         """Read the configuration in a thread, one at a time."""
         async with self._reading:
+            self._seen = self._watched()
             try:
-                if is_changed or await asyncio.to_thread(self._watch.may_differ):
-                    self._show(*await asyncio.to_thread(self._view))
+                workspace = await asyncio.to_thread(self._open)
+                self._show(workspace, await asyncio.to_thread(view_settings, workspace))
             except BlackbirdError as error:
+                self._seen = None
                 self._show_error(error)
-
-    def _view(self) -> tuple[Workspace, SettingsView]:
-        workspace = self._open()
-        self._watch.remember(workspace)
-        return workspace, view_settings(workspace)
 
     def _show(self, workspace: Workspace, view: SettingsView) -> None:
         old, self._workspace = self._workspace, workspace
@@ -153,12 +155,7 @@ class SettingsScreen(Modal[None]):
         outcome.update(to_content(lines))
 
     def _show_error(self, error: BlackbirdError) -> None:
-        self._show_outcome(
-            *(
-                StyledLine(clean_line(text, 1000), Style.WARNING)
-                for text in filter(None, (error.message, error.hint))
-            )
-        )
+        self._show_outcome(*_warnings(error.message, error.hint))
 
     @work(exclusive=True, group="edit")
     async def on_option_list_option_selected(self) -> None:
@@ -169,16 +166,10 @@ class SettingsScreen(Modal[None]):
         self._show_outcome()
         try:
             if isinstance(row, BrokenFile):
-                self._show_outcome(
-                    StyledLine(
-                        f"fix {self._shorten(clean_line(row.problem.origin, 1000))} in an editor",
-                        Style.WARNING,
-                    )
-                )
+                file = self._shorten(clean_line(row.problem.origin, 1000))
+                self._show_outcome(*_warnings(f"fix {file} in an editor"))
             elif row.key is None or row.applied is None:
-                self._show_outcome(
-                    StyledLine(f"{clean_line(row.name)} is not a key: delete removes it", Style.WARNING)
-                )
+                self._show_outcome(*_warnings(f"{clean_line(row.name)} is not a key: delete removes it"))
             else:
                 await self._set(workspace, row, row.key, row.applied)
         except BlackbirdError as error:
@@ -246,7 +237,7 @@ class SettingsScreen(Modal[None]):
 
     async def _show_change(self, change: ConfigChange) -> None:
         """Show the new configuration, what was saved, and the value that applies if it is another."""
-        await self._read(is_changed=True)
+        await self._read()
         lines = [StyledLine(saved_text(change.key, change.value, self._shorten(change.place)))]
         if change.overruled_by is not None:
             lines.append(StyledLine(overruled_text(change.overruled_by), Style.WARNING))
@@ -310,10 +301,10 @@ class EditValueScreen(Modal[ConfigChange]):
         try:
             self.dismiss_once(await asyncio.to_thread(self._save, event.value))
         except BlackbirdError as error:
-            self._show_problems(*filter(None, (error.message, error.hint)))
+            self._show_problems(error.message, error.hint)
 
-    def _show_problems(self, *texts: str) -> None:
-        self.query_one("#fault", Static).update(_faults(texts))
+    def _show_problems(self, *texts: str | None) -> None:
+        self.query_one("#fault", Static).update(to_content(_warnings(*texts)))
 
 
 def typed_text(current: Setting | LayerValue) -> str | None:
@@ -329,5 +320,5 @@ def typed_text(current: Setting | LayerValue) -> str | None:
     return text if text.isprintable() else None
 
 
-def _faults(texts: Iterable[str]) -> Content:
-    return to_content(StyledLine(clean_line(text, 1000), Style.WARNING) for text in texts)
+def _warnings(*texts: str | None) -> Iterator[StyledLine]:
+    return (StyledLine(clean_line(text, 1000), Style.WARNING) for text in texts if text)
