@@ -21,7 +21,8 @@ _CONTROL = re.compile(
     f"|[{_JOINING}]"
 )
 _JOINERS = re.compile(f"[{_JOINING}]")
-_HIDDEN = re.compile(f"[{_JOINING}{_FORMAT}]")
+# The blank Braille pattern is no format character, and as invisible.
+_HIDDEN = re.compile(f"[{_JOINING}{_FORMAT}\u2800]")
 _SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _REST = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_FORMAT}\ud800-\udfff]")
 _UNSEEN = re.compile(f"{_JOINERS.pattern}|{_REST.pattern}")
