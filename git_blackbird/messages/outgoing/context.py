@@ -13,11 +13,11 @@ from git_blackbird.model.entities.plan import Plan, Task
 SNAPSHOT_BYTES = 32_768
 
 SYSTEM_PROMPT = (
-    "You are working headless on one task of a plan, in the git repository that is your working directory. "
-    "You are authorized to edit files there and to run non-destructive commands without asking for "
-    "confirmation. Do what the task asks, whole and nothing beyond it; leave the files .blackbird/ and "
-    "blackbird.plan.json alone. Check your work with the project's own means. End with a short account of "
-    "what you did.\n" + QUESTION_FORM
+    "You are working without a user present on one task of a plan, in the git repository that is your "
+    "working directory. You may edit files there and run non-destructive commands without asking for "
+    "confirmation. Do everything the task asks and nothing else. Do not touch .blackbird/ or "
+    "blackbird.plan.json. Check your work with the project's own tests and tools. End with a short "
+    "summary of what you did.\n" + QUESTION_FORM
 )
 
 

@@ -9,7 +9,7 @@ from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.run import Run
 
-CONTINUE_TEXT = "You were interrupted. Go on with the task where you stopped, and finish it."
+CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
 _FIX = "Fix this in the existing work, and check that it is fixed."
 
 
@@ -24,12 +24,11 @@ def render_prompt(context: Mapping[str, Any]) -> str:
     )
     parts.append(
         render_section(
-            "Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]
+            "Finished tasks that this one depends on",
+            [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())],
         )
     )
-    parts.append(
-        render_section("What was asked about earlier work on this task", [context.get("feedback", "")])
-    )
+    parts.append(render_section("Feedback on earlier work on this task", [context.get("feedback", "")]))
     parts.append(_found_wanting(context.get("parentReviewFeedback")))
     parts.append(_answered(context))
     parts.append(render_section("The project", [context.get("projectSnapshot", "")]))
@@ -45,13 +44,13 @@ def _answered(context: Mapping[str, Any]) -> str:
         f"- {asked.get(answer.get('id')) or answer.get('id')}\n  {answer.get('value')}"
         for answer in context["answers"]
     ]
-    return render_section("Questions asked about this task before, and their answers", lines)
+    return render_section("Earlier questions about this task, and their answers", lines)
 
 
 def _found_wanting(feedback: Mapping[str, Any] | None) -> str:
     if not feedback:
         return ""
-    title = f"What the review of {feedback['parentTaskId']} asked to change in earlier work on this task"
+    title = f"Changes to earlier work on this task, requested by the review of {feedback['parentTaskId']}"
     return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_FIX}"])
 
 
@@ -73,8 +72,8 @@ def render_change_request(text: str, change: Summary | None) -> str:
 def render_review_feedback(feedback: Feedback) -> str:
     """Format the feedback of a parent's review, unchanged, for the session that did the work."""
     return (
-        f"The work on {feedback.parent_task_id}, of which your task is a part, was reviewed, and changes "
-        f"to your part were requested:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
+        f"The work on {feedback.parent_task_id}, which your task is part of, was reviewed, and changes to "
+        f"your part were requested:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
     )
 
 
@@ -82,7 +81,7 @@ def render_answers(questions: Sequence[Question], answers: Sequence[Answer]) -> 
     """Format the answers to an agent's questions."""
     asked = {question.id: question.prompt for question in questions}
     lines = [f"- {asked.get(answer.id, answer.id)}\n  {answer.value}" for answer in answers]
-    return "Answers to your questions:\n\n" + "\n".join(lines) + "\n\nGo on with the task.\n"
+    return "Answers to your questions:\n\n" + "\n".join(lines) + "\n\nContinue with the task.\n"
 
 
 def join_messages(*parts: str) -> str:
@@ -94,7 +93,7 @@ def render_earlier_requests(texts: Sequence[str]) -> str:
     """Repeat earlier requests for a task; sending them twice is harmless."""
     if not texts:
         return ""
-    return "Asked about this task before, repeated in case it was not received:\n\n" + "\n\n".join(
+    return "Earlier feedback on this task, repeated in case you have not received it:\n\n" + "\n\n".join(
         text.rstrip("\n") for text in texts
     )
 
