@@ -40,8 +40,8 @@ from git_blackbird.model.views.events import Decided
 from git_blackbird.model.views.stop import StatusChange
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem
 from git_blackbird.tui.screens.help import HelpScreen
+from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review import (
     ChangeReviewScreen,

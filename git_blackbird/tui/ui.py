@@ -14,7 +14,7 @@ from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.tui.commands import ask_decision
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem
+from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem
 from git_blackbird.tui.screens.questions import QuestionScreen
 
 T = TypeVar("T")

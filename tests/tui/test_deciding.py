@@ -12,7 +12,7 @@ from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem
+from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem
 from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from tests.controller.support import (

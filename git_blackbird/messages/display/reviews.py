@@ -248,12 +248,7 @@ def change_rounds(view: ChangeReviewView) -> list[tuple[str, str, str, str]]:
     if len(view.rounds) <= 1 and all(run is view.run for run in view.rounds):
         return []
     return [
-        (
-            str(run.review_round or 1),
-            f"run {run.id}",
-            overall_word(merged_or_none(run)),
-            format_decision(run),
-        )
+        (str(run.review_round or 1), f"run {run.id}", overall_word(merged_or_none(run)), format_decision(run))
         for run in view.rounds
     ]
 

@@ -20,11 +20,7 @@ from git_blackbird.model.rules.review_rounds import result_of
 from git_blackbird.model.views.stop import StatusChange
 
 _NANOSECONDS = 1_000_000_000
-_VERDICTS = {
-    "APPROVED": "approved",
-    "APPROVED_WITH_MINOR": "minor",
-    "ISSUES": "issues",
-}
+_VERDICTS = {"APPROVED": "approved", "APPROVED_WITH_MINOR": "minor", "ISSUES": "issues"}
 
 
 def review_word(run_type: RunType) -> str:

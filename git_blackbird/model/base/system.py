@@ -6,40 +6,27 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 
-_FULL = "make room, then repeat the command"
+NO_MEMORY = "close other programs or raise the limit, as with `ulimit -v unlimited`, then repeat the command"
+NO_THREAD = "close other programs or raise the limit of processes (`ulimit -u`), then repeat the command"
 _RIGHTS = "make it readable and writable, then repeat the command"
 _FILES = "raise the limit of open files, as with `ulimit -n 256`, then repeat the command"
-_MEMORY = "close other programs or raise the limit, as with `ulimit -v unlimited`, then repeat the command"
-_PROCESSES = "close other programs or raise the limit of processes (`ulimit -u`), then repeat the command"
 _SIZE = "raise the limit of a file's size, as with `ulimit -f unlimited`, then repeat the command"
-_DISK = "look at the disk, or the network it is on, then repeat the command"
-
 _HINTS = {
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, then repeat the command"),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _RIGHTS),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), _FILES),
     errno.EFBIG: _SIZE,
-    errno.EROFS: _RIGHTS,
-    errno.EACCES: _RIGHTS,
-    errno.EPERM: _RIGHTS,
-    errno.EMFILE: _FILES,
-    errno.ENFILE: _FILES,
-    errno.ENOMEM: _MEMORY,
-    errno.EAGAIN: _PROCESSES,
-    errno.EIO: _DISK,
-    errno.ESTALE: _DISK,
-    errno.ETIMEDOUT: _DISK,
-    errno.ENOTCONN: _DISK,
-    errno.ENXIO: _DISK,
-    errno.ENODEV: _DISK,
-    errno.ENOLCK: _DISK,
+    errno.ENOMEM: NO_MEMORY,
+    errno.EAGAIN: NO_THREAD,
+    **dict.fromkeys(
+        (errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.ENXIO, errno.ENODEV, errno.ENOLCK),
+        "look at the disk, or the network it is on, then repeat the command",
+    ),
 }
 # They affect every operation, not one file alone.
 _COMMON = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 # No process can be started at all.
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
-
-NO_MEMORY = _MEMORY
-NO_THREAD = _PROCESSES
 
 
 def refusal_hint(error: OSError) -> str | None:

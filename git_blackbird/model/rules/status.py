@@ -198,11 +198,6 @@ def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, gate: ReviewGate,
     return parent.status
 
 
-def status_follows_children(plan: Plan, task: Task) -> bool:
-    """Whether the task is a complete parent, whose status follows from its children."""
-    return is_complete(plan.tasks, task)
-
-
 def apply_gates(plan: Plan, moment: Transition) -> Plan:
     """Return the plan with every complete parent as its gate says, from the leaves up.
 

@@ -27,8 +27,7 @@ from git_blackbird.model.entities.decision import (
 )
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
-from git_blackbird.tui.screens.choice import ChoiceList, ChoiceModal, MenuItem
-from git_blackbird.tui.screens.modal import ScrollingModal
+from git_blackbird.tui.screens.modal import ChoiceList, ChoiceModal, MenuItem, ScrollingModal
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.widgets.line_view import LineView, diff_lines, to_content
 from git_blackbird.tui.widgets.mention_editor import PathLister

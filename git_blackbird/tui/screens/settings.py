@@ -35,8 +35,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import ConfigKey, ValueType
 from git_blackbird.model.config.layers import KeyLayers
 from git_blackbird.model.config.settings import LayerValue, Setting
-from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem
-from git_blackbird.tui.screens.modal import Modal
+from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem, Modal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.line_view import to_content
 from git_blackbird.tui.widgets.settings_table import SettingsTable, about, heading, legend, name_of
