@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from git_blackbird.model.base.debounce import Debouncer
+from git_blackbird.model.base.system import Debouncer
 
 
 def debounce_sigint(now: Callable[[], float] = time.monotonic) -> None:

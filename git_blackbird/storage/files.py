@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.system_errors import refusal_hint
+from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.storage.paths import Paths
 
 _PIECE_BYTES = 64 * 1024

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from git_blackbird.model.base.record import Record
-from git_blackbird.model.base.validation_errors import first_error
+from git_blackbird.model.base.record import Record, first_error
 
 P = TypeVar("P", bound=Record)
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.gc import gc_paused
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.base.system import gc_paused, is_exhausted
 from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.provenance import UnconfirmedRecord

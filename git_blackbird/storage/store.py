@@ -8,7 +8,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.entities.history import History, SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan

@@ -30,7 +30,7 @@ from git_blackbird.agents.schemas import render_schema
 from git_blackbird.agents.text import one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
-from git_blackbird.model.entities.agent_rights import Rights
+from git_blackbird.model.entities.agent_io import Rights
 
 BYPASS_MODE = "bypassPermissions"
 _ROOT = 0

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from git_blackbird.agents.protocol import OutputParser
-from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.entities.agent_io import AgentResult
 
 # A multiple of the block size of usual file systems: only whole blocks can be freed.

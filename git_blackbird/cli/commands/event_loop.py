@@ -8,7 +8,7 @@ from typing import Protocol
 from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.loop import FirstStep, Loop
-from git_blackbird.model.base.debounce import Debouncer
+from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.views.stop import Stop
 
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -20,7 +20,8 @@ from git_blackbird.controller.queries.status import (
 )
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.status import Status
 
 _EMPTY = {
     "ready": "no ready tasks",

@@ -6,7 +6,7 @@ from git_blackbird.cli.context import CommandContext
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.base.gc import gc_paused
+from git_blackbird.model.base.system import gc_paused
 
 
 def tui(call: CommandContext) -> ExitCode:

@@ -26,9 +26,10 @@ from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.display.runs import format_moment, format_seconds, review_word, run_seconds
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind
-from git_blackbird.model.rules.unreadable import UNREADABLE
+from git_blackbird.model.rules.state import UNREADABLE
 
 BAR_WIDTH = 60
 MAX_LISTED = 8

@@ -1,8 +1,8 @@
 """How a status set by hand, or by a retry, is shown."""
 
 from git_blackbird.cli.output import Output
-from git_blackbird.messages.display.status_change import render_reset
-from git_blackbird.model.views.status_change import StatusChange
+from git_blackbird.messages.display.runs import render_reset
+from git_blackbird.model.views.stop import StatusChange
 
 
 def show_status_change(output: Output, reset: StatusChange, headline: str) -> None:

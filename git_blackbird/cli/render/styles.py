@@ -1,8 +1,8 @@
 """How statuses are put for people on a terminal, in one way everywhere."""
 
 from git_blackbird.cli.render.tables import Cell
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.entities.status import Status
 
 _NANOSECONDS = 1_000_000_000
 COLORS = {

@@ -6,7 +6,7 @@ from itertools import accumulate, takewhile
 import click
 
 from git_blackbird.cli.render.tables import width_of
-from git_blackbird.messages.display.usage import UsageCost, render_spent
+from git_blackbird.messages.display.format import UsageCost, render_spent
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Usage
 

@@ -12,9 +12,10 @@ from git_blackbird.controller.plan.task_edits import EditResult
 from git_blackbird.controller.setup.hooks import Action
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.validation import PlanError
-from git_blackbird.model.views.status_change import StatusChange
+from git_blackbird.model.views.stop import StatusChange
 
 _DEADLOCK = "Tasks that wait for one another for ever by this change, as `[a, b, a]`; empty when none do."
 _CHANGED = "Tasks whose status changed with it."

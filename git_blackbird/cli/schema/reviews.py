@@ -16,8 +16,8 @@ from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import runnable_steps
 from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.review_gate import GateState
 from git_blackbird.model.rules.review_rounds import merged_or_none, missing_texts
 from git_blackbird.model.views.reviews import ChangeReviewView, OutstandingFeedback, ReviewView

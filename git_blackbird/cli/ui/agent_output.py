@@ -2,7 +2,7 @@
 
 from git_blackbird.cli.render.transcript import ProgressLog
 from git_blackbird.cli.ui.writer import STDERR, STDOUT, Writer
-from git_blackbird.messages.display.stream_sanitizer import StreamSanitizer
+from git_blackbird.model.base.sanitize import StreamSanitizer
 from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.views.events import RunOutput

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from git_blackbird.messages.display.stream_sanitizer import StreamSanitizer
-from git_blackbird.model.base.sanitize import escape_controls
+from git_blackbird.model.base.sanitize import StreamSanitizer, escape_controls
 
 _COLOR = re.compile(r"(\x1b\[[0-9;]*m)")
 # Not the eighth of the 256 colours.

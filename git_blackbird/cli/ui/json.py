@@ -6,8 +6,7 @@ from git_blackbird.cli.output import event_line
 from git_blackbird.cli.schema.events import CheckpointReached, Dropped, QuestionsAsked, event_of
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.controller.core.ui import Unanswered
-from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.entities.agent_io import Question, RightsQuestion
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint

@@ -9,8 +9,7 @@ from git_blackbird.controller.setup.demo import CHANGE_REQUEST
 from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
 from git_blackbird.messages.display.events import render_verdicts
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.entities.agent_io import Question, RightsQuestion
 from git_blackbird.model.entities.decision import STATE_OF, Choice, Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, RunStatus

@@ -10,8 +10,7 @@ from git_blackbird.cli.ui.writer import running_writer
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.entities.agent_io import Question, RightsQuestion
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import RunType

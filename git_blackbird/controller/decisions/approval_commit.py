@@ -36,8 +36,9 @@ from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
 from git_blackbird.model.entities.commits import render_commit_message
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.locks import approval_lock

@@ -32,8 +32,8 @@ from git_blackbird.git.core.reflog import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.entities.change import SkippedPath
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import Level, Notice, RunEnded, RunStarted

@@ -213,7 +213,7 @@ class CommitDiff:
     """The change of one commit against its first parent; None for a commit without one."""
 
     parent: str | None
-    pair: TreePair
+    pair: "TreePair"
 
 
 def commit_diff(repo: Repository, oid: str, hidden: Sequence[str]) -> CommitDiff:
