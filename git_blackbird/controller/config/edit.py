@@ -21,12 +21,7 @@ from git_blackbird.model.config.settings import (
     read_value,
 )
 from git_blackbird.storage.atomic import write_atomic
-from git_blackbird.storage.config_files import (
-    global_config_path,
-    load_layer,
-    with_key,
-    write_global_config,
-)
+from git_blackbird.storage.config_files import global_config_path, load_layer, with_key, write_global_config
 
 
 class Scope(StrEnum):
@@ -53,10 +48,7 @@ class ConfigChange:
 
 
 def require_key(name: str) -> ConfigKey:
-    """Return the key of that name, in any letter case.
-
-    Raises UsageError naming the nearest one.
-    """
+    """Return the key of that name, in any letter case. Raises UsageError naming the nearest one."""
     key = find_key(name)
     if key is None:
         raise UsageError(f"unknown key {name}", hint=nearest_key(name))
@@ -146,10 +138,7 @@ def _top(workspace: Workspace, scope: Scope) -> Path | None:
 
 
 def config_file(workspace: Workspace, scope: Scope) -> Path:
-    """Name the file of the project or of the user.
-
-    Raises UnusableError where there is no place for it.
-    """
+    """Name the file of the project or of the user. Raises UnusableError where there is no place for it."""
     if scope is Scope.PROJECT:
         return workspace.paths.config
     path = global_config_path(workspace.environment.environ)

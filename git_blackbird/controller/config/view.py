@@ -2,13 +2,7 @@
 
 from typing import NamedTuple
 
-from git_blackbird.controller.config.edit import (
-    LAYERS,
-    LOCAL_PLACE,
-    NOT_OF_A_CLONE,
-    Scope,
-    config_file,
-)
+from git_blackbird.controller.config.edit import LAYERS, LOCAL_PLACE, NOT_OF_A_CLONE, Scope, config_file
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.config.keys import KEYS

@@ -14,10 +14,7 @@ from git_blackbird.storage.locks import AgentSession, controller_holder, control
 
 
 def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:
-    """Hold the controller lock for a command.
-
-    Raises LockedError, saying who holds it since when.
-    """
+    """Hold the controller lock for a command. Raises LockedError, saying who holds it since when."""
     return controller_lock(workspace.paths, command, workspace.environment.timestamp())
 
 

@@ -24,10 +24,7 @@ class StatusUpdate(NamedTuple):
 
 
 def save_statuses(workspace: Workspace, transaction: Transaction) -> StatusUpdate:
-    """Derive every status again and save the plan where it differs.
-
-    Raises SaveError.
-    """
+    """Derive every status again and save the plan where it differs. Raises SaveError."""
     return _save(workspace, transaction, transaction.state())
 
 

@@ -117,10 +117,7 @@ class Workspace:
             )
 
     def forbid_agents(self, what: str) -> None:
-        """Refuse what only a person may do when an agent asks for it.
-
-        Raises RequestError.
-        """
+        """Refuse what only a person may do when an agent asks for it. Raises RequestError."""
         self.environment.forbid_agents(what)
 
 
@@ -182,10 +179,7 @@ def shorten_path(workspace: Workspace, origin: str) -> str:
 
 
 def find_task(plan: Plan, task_id: str) -> Task:
-    """Return the task of that id.
-
-    Raises RequestError naming the nearest id when there is none.
-    """
+    """Return the task of that id. Raises RequestError naming the nearest id when there is none."""
     task = plan.tasks.get(TaskId(task_id))
     if task is None:
         from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt id pays for it

@@ -32,11 +32,7 @@ from git_blackbird.model.entities.cli_hints import (
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History, PendingMessages, runs_in_change
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import (
-    DecisionState,
-    Run,
-    RunStatus,
-)
+from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
 from git_blackbird.model.rules.next_action import AskQuestions, CallScope
 from git_blackbird.model.rules.parent_reviews import feedback_below
 from git_blackbird.model.rules.state import PlanState
@@ -187,10 +183,7 @@ def _nothing_to_resume(history: History, task: Task, owed: PendingMessages) -> R
 def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> None:
     """Record ``-m`` as a change request; applying it is the next action then."""
     if not request.message:
-        raise RequestError(
-            f"a decision is due on {task.id} (run {run.id})",
-            hint=decide_run_command(run),
-        )
+        raise RequestError(f"a decision is due on {task.id} (run {run.id})", hint=decide_run_command(run))
     if run.provider_session_ref is not None:
         probe(workspace, find_agent_for_run(workspace, run))
     decision = Decision(DecisionState.CHANGES_REQUESTED, request.message)
@@ -200,10 +193,7 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
 def _require_session(workspace: Workspace, history: History, task: Task, run: Run) -> None:
     obstacle = why_not_resumable(workspace, history, run)
     if obstacle is not None:
-        raise AgentUnavailableError(
-            f"{task.id} cannot be resumed: {obstacle}",
-            hint=restart_command(task.id),
-        )
+        raise AgentUnavailableError(f"{task.id} cannot be resumed: {obstacle}", hint=restart_command(task.id))
 
 
 def _answer(

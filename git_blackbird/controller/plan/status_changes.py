@@ -6,16 +6,10 @@ from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.runs.deferred_commits import record_deferred
 from git_blackbird.errors import RequestError
-from git_blackbird.model.entities.cli_hints import (
-    dismiss_command,
-    task_command,
-)
+from git_blackbird.model.entities.cli_hints import dismiss_command, task_command
 from git_blackbird.model.entities.history import pending_messages
 from git_blackbird.model.entities.plan import Plan, Status, Task
-from git_blackbird.model.entities.run import (
-    SUPERSEDED_BY_RETRY,
-    SUPERSEDED_BY_STATUS,
-)
+from git_blackbird.model.entities.run import SUPERSEDED_BY_RETRY, SUPERSEDED_BY_STATUS
 from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.rules.eligibility import RETRIABLE
 from git_blackbird.model.rules.review_gate import open_children

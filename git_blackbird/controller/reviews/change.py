@@ -348,10 +348,7 @@ def reopen_reviews(workspace: Workspace, task: Task) -> Run:
 
 
 def require_change(history: History, task: Task) -> Run:
-    """Return the run whose change can be reviewed now.
-
-    Raises RequestError where there is none.
-    """
+    """Return the run whose change can be reviewed now. Raises RequestError where there is none."""
     run = history.latest
     if run is None or run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
         raise RequestError(

@@ -115,9 +115,7 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
     base = await run_in_thread(lambda: snapshot(context.workspace))
     initial_run = open_run(context, order.parent.id, base.tree).with_fields(
         RunFields(
-            run_type=RunType.REVIEW,
-            context=order.context,
-            parent_review_completion_signature=order.signature,
+            run_type=RunType.REVIEW, context=order.context, parent_review_completion_signature=order.signature
         )
     )
     request = ReviewerRequest(

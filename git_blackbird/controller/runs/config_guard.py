@@ -34,10 +34,7 @@ class ConfigCheck(NamedTuple):
 
 
 def remember_config(workspace: Workspace) -> None:
-    """Keep what the configuration is before an agent works.
-
-    Raises SaveError, UnusableError.
-    """
+    """Keep what the configuration is before an agent works. Raises SaveError, UnusableError."""
     _save(workspace, _observe(workspace))
 
 

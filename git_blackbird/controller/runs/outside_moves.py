@@ -148,8 +148,6 @@ def joined_submodules(runs: Iterable[Run]) -> tuple[SubmoduleChange, ...]:
     ):
         known = joined.get(change.path, change)
         joined[change.path] = SubmoduleChange(
-            path=change.path,
-            commits=change.commits or known.commits,
-            content=change.content or known.content,
+            path=change.path, commits=change.commits or known.commits, content=change.content or known.content
         )
     return tuple(joined[path] for path in sorted(joined))

@@ -17,13 +17,7 @@ from git_blackbird.git.core.repository import list_tracked
 from git_blackbird.git.worktree.refs import delete_our_refs, list_our_refs
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.entities.run import RunStatus
-from git_blackbird.storage.cleanup import (
-    has_state,
-    list_own_files,
-    remove_plan,
-    remove_private,
-    remove_state,
-)
+from git_blackbird.storage.cleanup import has_state, list_own_files, remove_plan, remove_private, remove_state
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import STATE_NAME, Paths
@@ -66,10 +60,7 @@ class ComponentStatus:
 
 
 def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
-    """Say what there is of each part. Writes nothing.
-
-    Raises UnusableError.
-    """
+    """Say what there is of each part. Writes nothing. Raises UnusableError."""
     return (
         _view_hooks(workspace),
         _view_refs(workspace),

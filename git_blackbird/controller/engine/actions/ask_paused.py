@@ -19,10 +19,7 @@ _QUESTION = "paused"
 _CONTINUE = "Continue in its session"
 _RESTART = "Restart in a new session"
 _LEAVE = "Leave it paused and stop here"
-_LIMITS = {
-    TerminalReason.WALL_LIMIT: "its time limit",
-    TerminalReason.IDLE_LIMIT: "its limit without output",
-}
+_LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMIT: "its limit without output"}
 
 
 async def ask_paused(engine: Engine, action: AskPaused, state: PlanState) -> Stop | None:
