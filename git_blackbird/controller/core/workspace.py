@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.core.feedback_sync import sync_feedback_files
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.config import GitSetting, read_settings
 from git_blackbird.git.core.repository import Repository, discover
@@ -188,3 +187,31 @@ def find_task(plan: Plan, task_id: str) -> Task:
         hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
         raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
     return task
+
+
+def sync_feedback_files(transaction: Transaction) -> None:
+    """Finish what a crash cut off between a verdict, its feedback and the plan, before all other changes.
+
+    Raises SaveError.
+    """
+    state = _parents_state(transaction)
+    if state is None:
+        return
+    saved = state.saved_feedback.by_leaf
+    for task_id, feedback in state.feedback.items():
+        if saved.get(task_id) != feedback or feedback.settled_at is not None:
+            transaction.save_feedback(task_id, feedback.settled(None))
+    for task_id in saved:
+        if task_id in state.plan.tasks and task_id not in state.feedback:
+            transaction.drop_feedback(task_id)
+
+
+def _parents_state(transaction: Transaction) -> PlanState | None:
+    """Return the plan, the feedback and the records of parents alone; None when there is no plan to be read.
+
+    Then nothing can be owed that is not owed later, and whoever needs the plan says what is wrong with it.
+    """
+    try:
+        return transaction.state_of()
+    except UnusableError:
+        return None

@@ -27,7 +27,7 @@ from git_blackbird.controller.decisions.checkpoint import (
     worktree_tree,
 )
 from git_blackbird.controller.decisions.undo import prepare_undo
-from git_blackbird.controller.runs.deferred_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import record_deferred
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.outgoing.suggestion import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId

@@ -9,10 +9,9 @@ from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import uncommitted_notice
-from git_blackbird.controller.engine.consent import Consent
 from git_blackbird.controller.engine.notifying_ui import NotifyingUI
 from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.engine.run_contexts import RunContexts
+from git_blackbird.controller.engine.run_contexts import Consent, RunContexts
 from git_blackbird.controller.engine.stops import agent_refused_stop, interrupted_stop, lost_session_notice
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.runs.agent_process import RunContext

@@ -7,7 +7,6 @@ from typing import assert_never
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.record_watch import settle_watch
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.apply_change_request import apply_change_request
@@ -22,10 +21,11 @@ from git_blackbird.controller.engine.actions.review_change import review_change
 from git_blackbird.controller.engine.actions.review_parent import review_parent
 from git_blackbird.controller.engine.actions.send_feedback import send_feedback
 from git_blackbird.controller.engine.actions.start_task import start_task
-from git_blackbird.controller.engine.consent import NotAgreedError
 from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.run_contexts import NotAgreedError
 from git_blackbird.controller.engine.stops import not_started_stop, notify_paused, notify_waiting
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
+from git_blackbird.controller.runs.guard import settle_watch
 from git_blackbird.controller.runs.instructions import Instruction, Restart
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.rules.next_action import (

@@ -10,15 +10,12 @@ from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.processes import processes_at_work
-from git_blackbird.controller.core.record_watch import settle_watch
 from git_blackbird.controller.core.status_sync import save_statuses
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
 from git_blackbird.controller.runs.agent_process import log_bytes, remove_litter
-from git_blackbird.controller.runs.commit_tracking import stop_tracking
 from git_blackbird.controller.runs.config_guard import forget_config
-from git_blackbird.controller.runs.deferred_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.runs.finish import (
     not_kept,
     save_finished_run,
@@ -26,10 +23,11 @@ from git_blackbird.controller.runs.finish import (
     snapshot_and_summarize,
     tail_of,
 )
+from git_blackbird.controller.runs.guard import settle_plan, settle_watch, stop_tracking
 from git_blackbird.controller.runs.instructions import recorded_assignment
+from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.runs.outside_moves import forget_trace
-from git_blackbird.controller.runs.plan_guard import settle_plan
-from git_blackbird.controller.runs.readying import require_recorded
+from git_blackbird.controller.runs.task_run import require_recorded
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import AgentResult

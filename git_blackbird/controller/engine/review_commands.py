@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import probe, require_reviewer
-from git_blackbird.controller.core.feedback_sync import sync_feedback_files
 from git_blackbird.controller.core.status_sync import new_run_id, save_statuses
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_readable
-from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.core.workspace import Workspace, find_task, sync_feedback_files
 from git_blackbird.controller.engine.loop import FirstStep, Loop
 from git_blackbird.controller.queries.reviews import find_parent
 from git_blackbird.controller.reviews.change import reopen_reviews, require_change

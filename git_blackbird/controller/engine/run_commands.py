@@ -18,7 +18,7 @@ from git_blackbird.controller.runs.instructions import (
     order_changes,
     order_continue,
 )
-from git_blackbird.controller.runs.readying import require_ready
+from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.forms.answers import match_answers, parse_answer
 from git_blackbird.messages.incoming.questions import questions_of

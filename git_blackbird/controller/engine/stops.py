@@ -6,7 +6,7 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.unreadable import name_stopped
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
-from git_blackbird.controller.engine.consent import NotAgreedError
+from git_blackbird.controller.engine.run_contexts import NotAgreedError
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import (

@@ -4,7 +4,7 @@ from git_blackbird.controller.core.guards import require_not_busy
 from git_blackbird.controller.core.status_sync import save_plan_and_feedback, save_statuses, supersede_runs
 from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.runs.deferred_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import record_deferred
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.cli_hints import dismiss_command, task_command
 from git_blackbird.model.entities.history import pending_messages

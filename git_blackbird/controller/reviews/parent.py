@@ -7,10 +7,9 @@ from typing import Any
 
 from git_blackbird.agents.process.launch import ProcessResult
 from git_blackbird.controller.core.blocking import run_in_thread
-from git_blackbird.controller.core.feedback_sync import sync_feedback_files
 from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.status_sync import save_statuses
-from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.core.workspace import Workspace, sync_feedback_files
 from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.reviews.reviewer import (
     ReviewerRequest,
@@ -21,7 +20,7 @@ from git_blackbird.controller.reviews.reviewer import (
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
 from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.plan_guard import check_plan
+from git_blackbird.controller.runs.guard import check_plan
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.refs import save_run_ref
 from git_blackbird.messages.incoming.review_answer import parse_review_answer

@@ -6,28 +6,26 @@ from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import TAIL_BYTES
 from git_blackbird.agents.protocol import Capabilities
 from git_blackbird.controller.core.git_access import snapshot, submodules
-from git_blackbird.controller.core.record_watch import found_notices
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import cut_logs
-from git_blackbird.controller.runs.commit_tracking import list_tracked
 from git_blackbird.controller.runs.config_guard import ConfigCheck, check_config, forget_config
+from git_blackbird.controller.runs.guard import check_plan, found_notices, list_tracked
 from git_blackbird.controller.runs.instructions import Instruction
-from git_blackbird.controller.runs.no_change import changed_nothing
-from git_blackbird.controller.runs.outside_moves import OwnChange, own_change
-from git_blackbird.controller.runs.plan_guard import check_plan
+from git_blackbird.controller.runs.outside_moves import OwnChange, own_change, own_legs
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.head_moves import log_size
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import summarize
+from git_blackbird.git.worktree.changes import compose_change, summarize
 from git_blackbird.git.worktree.refs import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodules import submodule_changes
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
@@ -323,3 +321,25 @@ def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
             decision_requested_at=None,
         )
     )
+
+
+def changed_nothing(workspace: Workspace, closed: Run) -> bool:
+    """Return whether ``closed`` and the runs before it leave every file as it was; false where unknown.
+
+    A run that finds the work done by an interrupted or failed one before it has not changed nothing.
+    Raises GitStoppedError.
+    """
+    if closed.tree_pair is None:
+        return False
+    history = workspace.store.records.history(closed.task_id)
+    earlier = (run for run in runs_in_change(history) if run.id != closed.id and run.tree_pair is not None)
+    runs = (*earlier, closed)
+    if len(runs) == 1:
+        return closed.tree_pair.is_empty
+    try:
+        return compose_change(workspace.repo, own_legs(workspace, runs)).is_empty
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # Snapshots of earlier runs are gone: only this run is known.
+        return closed.tree_pair.is_empty

@@ -9,9 +9,9 @@ from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.git_access import snapshot, submodules
 from git_blackbird.controller.core.locks import hold_session
-from git_blackbird.controller.core.record_watch import NOT_WATCHED
 from git_blackbird.controller.core.status_sync import supersede_runs
-from git_blackbird.controller.core.unreadable import require_usable
+from git_blackbird.controller.core.unreadable import require_readable, require_usable
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import (
     RunContext,
     WorkingDir,
@@ -22,20 +22,25 @@ from git_blackbird.controller.runs.agent_process import (
     spawn_agent,
     supervise_agent,
 )
-from git_blackbird.controller.runs.commit_tracking import start_tracking, stop_tracking
 from git_blackbird.controller.runs.config_guard import remember_config
 from git_blackbird.controller.runs.finish import RunEnd, close_run
+from git_blackbird.controller.runs.guard import NOT_WATCHED, start_tracking, stop_tracking
 from git_blackbird.controller.runs.instructions import Instruction
+from git_blackbird.controller.runs.manual_commits import deferred_commit_of
 from git_blackbird.controller.runs.outside_moves import forget_trace, keep_trace_short, trace_git
-from git_blackbird.controller.runs.readying import StaleTaskError, require_recorded
+from git_blackbird.errors import RequestError
 from git_blackbird.git.commit.head_moves import log_size
 from git_blackbird.git.worktree.refs import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import SkippedPath
-from git_blackbird.model.entities.plan import Status
-from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
+from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.run import DecisionState, Run, RunFields
 from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import apply_statuses
+from git_blackbird.model.rules.unreadable import full_readiness
 from git_blackbird.model.views.events import Level, Notice, RunEnded, RunStarted
 
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
@@ -196,3 +201,46 @@ class _TaskRun:
         # Before the agent works: the first thing it does may be to take them away.
         self._recorded_in = self._records_folder()
         start_tracking(workspace, self._context.ui, self._run)
+
+
+_WAYS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
+
+
+class StaleTaskError(RequestError):
+    """A task changed between its choice and its start."""
+
+
+def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
+    """Refuse to start an agent on a task that a commit of a person's did, and that is not recorded yet.
+
+    Raises StaleTaskError, GitError.
+    """
+    oid = deferred_commit_of(workspace, task_id)
+    if oid is not None:
+        raise StaleTaskError(
+            f"{task_id} was not started: commit {oid[:10]} is work on it that is still to be recorded",
+            hint="`git blackbird execute` records it; its first lines say what prevents that",
+        )
+
+
+def require_ready(state: PlanState, task: Task) -> Task:
+    """Return the task when it is ready, or a change request to it waits to be carried out.
+
+    Raises RequestError with its reasons and the ways out, UnreadableRecordError.
+    """
+    require_readable(state, task)
+    readiness = full_readiness(state, task)
+    if readiness.is_ready:
+        return task
+    run = state.latest(task.id)
+    if run is not None and run.decision_state is DecisionState.CHANGES_REQUESTED:
+        return task  # carrying it out is what is due
+    hints = [*readiness.hints]
+    if run is not None and run.is_pending:
+        hints.append(decide_run_command(run))
+    elif task.status in _WAYS:
+        hints.append(task_command(_WAYS[task.status], task.id))
+    raise RequestError(
+        f"{task.id} is not ready: {'; '.join(readiness.reasons)}",
+        hint="\n".join(hints) or task_command("show", task.id),
+    )

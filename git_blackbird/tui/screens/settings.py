@@ -14,11 +14,11 @@ from git_blackbird.controller.config.edit import ConfigChange, Scope, unset_key,
 from git_blackbird.controller.config.view import (
     BrokenFile,
     ConfigTarget,
+    ConfigWatch,
     SettingsView,
     places_of,
     view_settings,
 )
-from git_blackbird.controller.config.watch import ConfigWatch
 from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import Style, StyledLine

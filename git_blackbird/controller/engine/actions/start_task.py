@@ -5,7 +5,7 @@ from dataclasses import replace
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import is_work_deferred
 from git_blackbird.controller.runs.instructions import order_start
-from git_blackbird.controller.runs.readying import StaleTaskError
+from git_blackbird.controller.runs.task_run import StaleTaskError
 from git_blackbird.model.rules.next_action import StartTask
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level
