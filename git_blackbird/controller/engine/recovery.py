@@ -11,10 +11,10 @@ from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.processes import processes_at_work
 from git_blackbird.controller.core.status_sync import save_statuses
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
-from git_blackbird.controller.runs.agent_process import log_bytes, remove_litter
+from git_blackbird.controller.runs.agent_process import log_bytes, log_paths, remove_litter
 from git_blackbird.controller.runs.config_guard import forget_config
 from git_blackbird.controller.runs.finish import (
     not_kept,
@@ -35,7 +35,6 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
@@ -64,15 +63,14 @@ def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     for task_id, (was, became) in sorted(settled.moved.items()):
         trace.event("derive", task_id, was, "to", became)
         text = f"{task_id}: the plan said {was}; its runs say {became}"
-        hint = f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand"
-        ui.notify(Notice(Level.INFO, text, hint, task_id))
+        inform(ui, text, task_id, f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand")
     return settled.state
 
 
 def _record_deferred(workspace: Workspace, ui: UserInterface) -> None:
     """Record the commits that their hooks did not record, and say what became of each."""
     for text in record_deferred(workspace):
-        ui.notify(Notice(Level.INFO, text))
+        inform(ui, text)
 
 
 def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:
@@ -92,10 +90,10 @@ def _mend_approval(workspace: Workspace, ui: UserInterface) -> None:
         mended = recover_approval(workspace)
     except UnusableError as error:
         text = f"an interrupted approval cannot be completed yet: {error.message}"
-        ui.notify(Notice(Level.WARNING, text, error.hint))
+        warn(ui, text, hint=error.hint)
         return
     if mended is not None:
-        ui.notify(Notice(Level.INFO, mended))
+        inform(ui, mended)
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
@@ -134,23 +132,15 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     )
     lost = _lost_fields(workspace, run, reading).with_fields(fields)
     save_finished_run(workspace, ui, run, lost.with_fields(snapshot_and_summarize(workspace, ui, run)))
-    way = "resume" if session else "retry"
-    ui.notify(
-        Notice(
-            Level.WARNING,
-            f"{run.task_id}: run {run.id} was interrupted; it is now {status}",
-            task_command(way, run.task_id),
-            run.task_id,
-        )
-    )
+    hint = task_command("resume" if session else "retry", run.task_id)
+    warn(ui, f"{run.task_id}: run {run.id} was interrupted; it is now {status}", run.task_id, hint)
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     """Close a review that nobody is left to read: it gave no verdict."""
     save_finished_run(workspace, ui, run, _lost_fields(workspace, run, read_log(workspace, run)))
     again = "; it is made again" if _is_owed(workspace, run) else ""
-    text = f"{run.task_id}: its review {run.id} was interrupted{again}"
-    ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+    warn(ui, f"{run.task_id}: its review {run.id} was interrupted{again}", run.task_id)
 
 
 def _is_owed(workspace: Workspace, review: Run) -> bool:
@@ -167,7 +157,7 @@ def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
         return
     listed = ", ".join(map(str, pids))
     text = f"{run.task_id}: the agent of run {run.id} is still running (process {listed}); stopping it"
-    ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+    warn(ui, text, run.task_id)
     signals.stop_tree(
         run.pid or 0,
         run.id,
@@ -195,8 +185,7 @@ def read_log(workspace: Workspace, run: Run) -> AgentResult:
 
 
 def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
-    stdout, stderr = (workspace.paths.log(run.task_id, run.id, name) for name in ("stdout", "stderr"))
-    return LogFiles(stdout, stderr, 0)
+    return LogFiles(*log_paths(workspace.paths, run), 0)
 
 
 def _lost_fields(workspace: Workspace, run: Run, reading: AgentResult) -> RunFields:

@@ -23,7 +23,7 @@ from git_blackbird.controller.runs.config_guard import (
     remember_config,
 )
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.guard import check_plan
+from git_blackbird.controller.runs.guard import check_plan, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.unfiltered_diff import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request
@@ -213,9 +213,7 @@ def _save(workspace: Workspace, run: Run) -> None:
         transaction.save_run(run)
         if run.status is not RunStatus.RUNNING:
             return
-        transaction.begin_watch(run)
-        if transaction.plan_backup() is None:
-            transaction.backup_plan()
+        watch_agent(transaction, run)
 
 
 def merge_sides(sides: Mapping[Source, ReviewerOutcome]) -> MergedReview:

@@ -9,6 +9,7 @@ from git_blackbird.agents.process.launch import ProcessResult
 from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.workspace import Workspace, sync_feedback_files
 from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.reviews.reviewer import (
@@ -20,7 +21,7 @@ from git_blackbird.controller.reviews.reviewer import (
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
 from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.guard import check_plan
+from git_blackbird.controller.runs.guard import check_plan, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.refs import save_run_ref
 from git_blackbird.messages.incoming.review_answer import parse_review_answer
@@ -42,7 +43,7 @@ from git_blackbird.model.rules.review_gate import (
     why_incomplete,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice, RunEnded
+from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.store import Transaction
 
 
@@ -130,11 +131,9 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
     head_tree = await run_in_thread(lambda: verify_unchanged(context, run))
     closed = close_review(context.workspace, run, ended, head_tree)
     for change in closed.plan_changes:
-        text = f"the plan changed during the review: {change}"
-        context.ui.notify(Notice(Level.INFO, text, task_id=closed.task_id))
+        inform(context.ui, f"the plan changed during the review: {change}", closed.task_id)
     for change in closed.config_changes:
-        text = f"the configuration changed during the review: {change}"
-        context.ui.notify(Notice(Level.WARNING, text, task_id=closed.task_id))
+        warn(context.ui, f"the configuration changed during the review: {change}", closed.task_id)
     context.ui.notify(RunEnded(closed, order.parent.title, ended.duration_seconds))
     return closed
 
@@ -155,8 +154,7 @@ def _save(workspace: Workspace, order: ParentReviewRequest, run: Run) -> None:
             raise StaleReviewError(f"the children of {order.parent.id} have changed meanwhile")
         transaction.save_run(run)
         save_statuses(workspace, transaction)
-        transaction.begin_watch(run)
-        transaction.backup_plan()
+        watch_agent(transaction, run)
 
 
 class StaleReviewError(RequestError):

@@ -1,10 +1,10 @@
-"""The plan while an agent works: what it changed past the store lock is shown, what it broke is set aside."""
+"""Plan, records and commits while an agent works: what it changed is shown, what it broke is set aside."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
@@ -24,6 +24,13 @@ class PlanCheck:
 
     changes: tuple[str, ...] = ()
     warning: str | None = None
+
+
+def watch_agent(transaction: Transaction, run: Run) -> None:
+    """Keep what is compared once the agent of this run has ended, unless it is kept for another at work."""
+    transaction.begin_watch(run)
+    if transaction.plan_backup() is None:
+        transaction.backup_plan()
 
 
 def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
@@ -125,7 +132,7 @@ def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     try:
         mark_active(workspace.repo)
     except OSError as error:
-        _warn(ui, run, f"commits of run {run.id} may be attributed to a person: {error.strerror}")
+        warn(ui, f"commits of run {run.id} may be attributed to a person: {error.strerror}", run.task_id)
 
 
 def list_tracked(workspace: Workspace, ui: UserInterface, run: Run) -> tuple[str, ...]:
@@ -134,7 +141,7 @@ def list_tracked(workspace: Workspace, ui: UserInterface, run: Run) -> tuple[str
         return list_commits(workspace.repo, run.id, run.head_commit)
     except (OSError, UnusableError) as error:
         why = error.strerror if isinstance(error, OSError) else error.message
-        _warn(ui, run, f"the commits of run {run.id} are not known: {why}")
+        warn(ui, f"the commits of run {run.id} are not known: {why}", run.task_id)
         return ()
 
 
@@ -145,7 +152,3 @@ def stop_tracking(workspace: Workspace) -> None:
     except OSError as error:
         message = f"cannot clean up {workspace.repo.private_dir}: {error.strerror}"
         raise UnusableError(message, hint="make it writable, then repeat the command") from error
-
-
-def _warn(ui: UserInterface, run: Run, text: str) -> None:
-    ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
