@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     # They load what runs agents, which drawing the plan does not need.
     from git_blackbird.controller.core.drafts import Drafts
     from git_blackbird.controller.core.ui import UserInterface
-    from git_blackbird.controller.engine.loop import FirstStep, Loop
+    from git_blackbird.controller.engine.loop import Loop
     from git_blackbird.tui.widgets.path_index import PathLister
 
 T = TypeVar("T")
-Prepare = Callable[[Workspace, "UserInterface"], "tuple[Loop, FirstStep]"]
+Prepare = Callable[[Workspace, "UserInterface"], "Loop"]
 
 
 class AppContext(ThemedApp, InputGuard):

@@ -9,7 +9,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.checkpoint import pending_checkpoint
 from git_blackbird.controller.decisions.external_change import race_external_change
 from git_blackbird.controller.decisions.record import DecisionResult, record_decision
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.review_commands import (
     dismiss_review,
     dismissal_obstacle,
@@ -156,9 +156,7 @@ def _cleaned(obstacle: str | None) -> str | None:
     return None if obstacle is None else clean_line(obstacle)
 
 
-_PREPARED: Mapping[
-    ReviewAction, tuple[str, Callable[[Workspace, UserInterface, TaskId], tuple[Loop, FirstStep]]]
-] = {
+_PREPARED: Mapping[ReviewAction, tuple[str, Callable[[Workspace, UserInterface, TaskId], Loop]]] = {
     ReviewAction.RESUME: (
         "resume",
         lambda workspace, ui, task: resume_loop(workspace, ui, ResumeRequest(task)),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.guards import require_undecided
+from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, ExitCode, LockedError, RequestError, UnusableError
 from git_blackbird.git.commit.create import (
@@ -39,7 +40,6 @@ from git_blackbird.model.entities.commits import render_commit_message
 from git_blackbird.model.entities.plan import Status, Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
-from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.locks import approval_in_progress, approval_lock
 from git_blackbird.storage.pending_approval import (
     PendingApproval,
@@ -104,16 +104,18 @@ def commits_approvals(workspace: Workspace) -> bool:
     return workspace.settings.text("execution.commit") == "approved"
 
 
-def uncommitted_notice(workspace: Workspace) -> Notice | None:
-    """Say that a call in which nobody approves commits nothing; None where it stops for approvals."""
+def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
+    """Say that a call in which nobody approves commits nothing, unless it stops for approvals."""
     if not commits_approvals(workspace) or workspace.settings.flag("execution.stopAfterEachTask"):
-        return None
-    return Notice(
-        Level.WARNING,
-        "this call commits nothing: execution.commit commits what is approved, and it does not stop for that",
-        "--stop-after-each stops after each task\n"
-        "git blackbird decide TASK --approve    # commits the change of a task that is done",
+        return
+    text = (
+        "this call commits nothing: execution.commit commits what is approved, and it does not stop for that"
     )
+    hint = (
+        "--stop-after-each stops after each task\n"
+        "git blackbird decide TASK --approve    # commits the change of a task that is done"
+    )
+    warn(ui, text, hint=hint)
 
 
 def preview_commit(

@@ -53,13 +53,14 @@ from git_blackbird.model.views.events import Decided
 
 @dataclass(frozen=True)
 class DecisionResult:
-    """What a decision led to: the record, paths that differ by now, how a rejected change is undone.
+    """What a decision led to: record and state, paths that differ by now, how a rejected change is undone.
 
     ``commit`` is what an approval committed; None where it commits nothing. ``undo_fault`` says why no
     command is known that takes the change back. ``other_branch`` is there where nobody was asked about it.
     """
 
     run: Run
+    state: PlanState
     moved: tuple[str, ...] = ()
     undo: Undo = NO_UNDO
     commit: ApprovalCommit | None = None
@@ -127,14 +128,14 @@ def record_decision(
     _require_undone(state, run)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)
-    decided = _save(workspace, run, decision, pair)
+    decided, after = _save(workspace, run, decision, pair)
     if decision.state is not DecisionState.REJECTED or pair is None or is_empty:
-        return DecisionResult(decided, moved, other_branch=strayed)
+        return DecisionResult(decided, after, moved, other_branch=strayed)
     try:
-        return DecisionResult(decided, moved, prepare_undo(workspace, runs, pair, worktree))
+        return DecisionResult(decided, after, moved, prepare_undo(workspace, runs, pair, worktree))
     except BlackbirdError as error:
         # The snapshots of the change may be gone; what is rejected does not need them.
-        return DecisionResult(decided, moved, undo_fault=error.message)
+        return DecisionResult(decided, after, moved, undo_fault=error.message)
 
 
 def _find_run(
@@ -155,11 +156,11 @@ def _approve(
         with commit_change(workspace, approval) as commit:
             if not commit.paths:
                 _require_undone(state, run)
-            decided = _save(workspace, run, decision, approval.pair, commit)
+            decided, after = _save(workspace, run, decision, approval.pair, commit)
     except ApprovalRefusedError as error:
         _keep_hook_output(workspace, state.history(run.task_id), run, error)
         raise
-    return DecisionResult(decided, commit.moved, commit=commit)
+    return DecisionResult(decided, after, commit.moved, commit=commit)
 
 
 def _require_undone(state: PlanState, run: Run) -> None:
@@ -214,7 +215,7 @@ def _save(
     decision: Decision,
     pair: TreePair | None,
     commit: ApprovalCommit | None = None,
-) -> Run:
+) -> tuple[Run, PlanState]:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
     with workspace.transaction() as transaction:
         stored = require_undecided(transaction, run)
@@ -234,7 +235,7 @@ def _save(
             )
         )
         transaction.save_run(decided)
-        save_statuses(workspace, transaction)
+        after = save_statuses(workspace, transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_arrived(workspace)
-    return decided
+    return decided, after

@@ -8,7 +8,7 @@ from git_blackbird.controller.core.status_sync import new_run_id, save_statuses
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task, sync_feedback_files
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.reviews import find_parent
 from git_blackbird.controller.reviews.change import reopen_reviews, require_change
 from git_blackbird.controller.reviews.parent import require_children_done
@@ -31,7 +31,7 @@ from git_blackbird.model.rules.review_gate import (
 from git_blackbird.model.rules.state import PlanState
 
 
-def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> tuple[Loop, FirstStep]:
+def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
     """Prepare a review by hand: of the change of a leaf, or of a parent and then its ancestors.
 
     An earlier review is made again. The first step raises RequestError when a leaf has no change, and when
@@ -40,17 +40,17 @@ def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> tuple[Lo
     workspace.require_settings()
     workspace.forbid_agents("have work reviewed")
 
-    def check(state: PlanState) -> None:
+    def check(state: PlanState) -> PlanState:
         task = find_task(state.plan, asked)
         _require_reviewable(state, task)
         if task.is_leaf:
-            reopen_reviews(workspace, task)
-        else:
-            probe(workspace, require_reviewer(workspace))
+            return reopen_reviews(workspace, task)
+        probe(workspace, require_reviewer(workspace))
+        return state
 
     task_id = TaskId(asked)
-    call = CallScope(only=frozenset({task_id}), starts_left=0, review=task_id, widens=True)
-    return Loop(workspace, ui, call), FirstStep(check)
+    scope = CallScope(only=frozenset({task_id}), starts_left=0, review=task_id, widens=True)
+    return Loop(workspace, ui, scope, check)
 
 
 def review_obstacle(state: PlanState, task: Task) -> str | None:

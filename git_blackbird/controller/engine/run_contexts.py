@@ -11,7 +11,7 @@ from git_blackbird.controller.core.agents import (
     require_session_name,
     reviewer_of,
 )
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
@@ -19,7 +19,6 @@ from git_blackbird.errors import InterruptedByUserError
 from git_blackbird.messages.display.agent_rights import render_rights_line
 from git_blackbird.model.entities.agent_rights import RightsQuestion
 from git_blackbird.model.entities.findings import Source
-from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.agreements import Answer, load_agreements, save_agreement
 
 
@@ -112,7 +111,7 @@ class Consent:
         paths, digest = self._workspace.paths, _digest(question)
         if digest in load_agreements(paths, Answer.TOLD):
             return
-        self._ui.notify(Notice(Level.WARNING, render_rights_line(question)))
+        warn(self._ui, render_rights_line(question))
         save_agreement(paths, Answer.TOLD, digest)
 
 

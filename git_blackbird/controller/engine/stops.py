@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.unreadable import name_stopped
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
 from git_blackbird.controller.engine.run_contexts import NotAgreedError
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import (
     EXECUTE,
@@ -30,18 +31,18 @@ def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None
     for task, _ in paused_runs(state):
         if not scope.covers(task.id):
             text = f"{task.id} is paused: its unfinished edits are in the worktree"
-            ui.notify(Notice(Level.WARNING, text, resume_command(state, task), task.id))
+            warn(ui, text, task.id, resume_command(state, task))
 
 
-def notify_waiting(workspace: Workspace, ui: UserInterface, scope: CallScope, stop: Stop) -> None:
+def notify_waiting(
+    workspace: Workspace, ui: UserInterface, state: PlanState, scope: CallScope, stop: Stop
+) -> None:
     """Name the other tasks that wait for a person, and that the stop does not name."""
-    state = workspace.plan_state()
     for item in pending_items(state):
         is_paused = item.run is not None and item.run.status is RunStatus.PAUSED
         if not is_paused and not scope.covers(item.task.id) and item.command not in stop.next_steps:
-            text = f"{item.task.id} is waiting for you too"
             command = with_options(item.command, workspace.call_options)
-            ui.notify(Notice(Level.INFO, text, command, item.task.id))
+            inform(ui, f"{item.task.id} is waiting for you too", item.task.id, command)
     name_stopped(ui, state, stop)
 
 
@@ -77,10 +78,15 @@ def agent_refused_stop(run: Run) -> Stop:
     )
 
 
-def interrupted_stop(run: Run) -> Stop:
+def interrupted_stop(when: str = "", *next_steps: str, task_id: TaskId | None = None) -> Stop:
+    """Return the stop after an interrupt."""
+    return Stop(StopReason.INTERRUPTED, f"interrupted {when}".rstrip(), next_steps, task_id)
+
+
+def run_interrupted_stop(run: Run) -> Stop:
     """Return the stop after an interrupted run."""
     again = EXECUTE if run.is_review else go_on_command(run)
-    return Stop(StopReason.INTERRUPTED, "interrupted", (again,), run.task_id)
+    return interrupted_stop("", again, task_id=run.task_id)
 
 
 def go_on_command(run: Run) -> str:

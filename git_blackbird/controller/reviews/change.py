@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from git_blackbird.controller.core.blocking import run_in_thread
-from git_blackbird.controller.core.status_sync import save_status
+from git_blackbird.controller.core.status_sync import save_status, save_statuses
+from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of, escalation_reasons, why_not_resumable
 from git_blackbird.controller.reviews.reviewer import (
@@ -56,7 +57,7 @@ from git_blackbird.model.rules.review_rounds import (
     round_of,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice, ReviewsEnded, RunEnded
+from git_blackbird.model.views.events import ReviewsEnded, RunEnded
 
 TRIES = 2
 _SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
@@ -141,7 +142,7 @@ async def run_reviewers(
     missing = [source for source in Source if source not in request.finished]
     for source, side in request.finished.items():
         text = f"keeping the {source} review of {request.task.id} (run {side.run.id})"
-        contexts[source].ui.notify(Notice(Level.INFO, text, task_id=request.task.id))
+        inform(contexts[source].ui, text, request.task.id)
     try:
         async with asyncio.TaskGroup() as group:
             works = {
@@ -331,18 +332,16 @@ def ask_instead(workspace: Workspace, run: Run) -> Run:
     return asked
 
 
-def reopen_reviews(workspace: Workspace, task: Task) -> Run:
-    """Put the reviews of a task's change before the decision on it; gives the run whose change it is.
+def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
+    """Put the reviews of a task's change before the decision on it; gives the state after that.
 
     A change that was decided on, or that nobody is asked about, stays as it is: it is only looked at. Raises
     RequestError where there is none, SaveError.
     """
     with workspace.transaction() as transaction:
         run = require_change(transaction.history(task.id), task)
-        run = run.with_fields(_begin(run))
-        transaction.save_run(run)
-        save_status(workspace, transaction, task.id)
-    return run
+        transaction.save_run(run.with_fields(_begin(run)))
+        return save_statuses(workspace, transaction).state
 
 
 def require_change(history: History, task: Task) -> Run:

@@ -9,7 +9,7 @@ from git_blackbird.controller.core.blocking import finish_in_thread, run_in_thre
 from git_blackbird.controller.core.git_access import snapshot, submodules
 from git_blackbird.controller.core.locks import hold_session
 from git_blackbird.controller.core.status_sync import supersede_runs
-from git_blackbird.controller.core.ui import warn
+from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.unreadable import require_readable, require_usable
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import (
@@ -40,7 +40,7 @@ from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.rules.unreadable import full_readiness
-from git_blackbird.model.views.events import Level, Notice, RunEnded
+from git_blackbird.model.views.events import RunEnded
 
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
 
@@ -74,7 +74,7 @@ def _name_other_agent(context: RunContext, order: Instruction) -> None:
         return
     text = f"{order.task.id} was started with {newest.provider}; {name} starts a new session"
     hint = f"--agent {newest.provider} keeps its agent"
-    context.ui.notify(Notice(Level.INFO, text, hint, order.task.id))
+    inform(context.ui, text, order.task.id, hint)
 
 
 def _name_left_out(context: RunContext, left_out: Sequence[SkippedPath]) -> None:
