@@ -190,12 +190,11 @@ def find_task(plan: Plan, task_id: str) -> Task:
 
 
 def sync_feedback_files(transaction: Transaction) -> None:
-    """Finish what a crash cut off between a verdict, its feedback and the plan, before all other changes.
-
-    Raises SaveError.
-    """
-    state = _parents_state(transaction)
-    if state is None:
+    """Finish what a crash cut off between a verdict, its feedback and the plan, before all other changes."""
+    try:
+        state = transaction.state_of()
+    except UnusableError:
+        # There is no plan: whoever needs it says so, and nothing is owed now that is not owed later.
         return
     saved = state.saved_feedback.by_leaf
     for task_id, feedback in state.feedback.items():
@@ -204,14 +203,3 @@ def sync_feedback_files(transaction: Transaction) -> None:
     for task_id in saved:
         if task_id in state.plan.tasks and task_id not in state.feedback:
             transaction.drop_feedback(task_id)
-
-
-def _parents_state(transaction: Transaction) -> PlanState | None:
-    """Return the plan, the feedback and the records of parents alone; None when there is no plan to be read.
-
-    Then nothing can be owed that is not owed later, and whoever needs the plan says what is wrong with it.
-    """
-    try:
-        return transaction.state_of()
-    except UnusableError:
-        return None

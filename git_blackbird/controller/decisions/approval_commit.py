@@ -7,13 +7,19 @@ decides otherwise in that time is refused.
 import contextlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import BlackbirdError, ExitCode, LockedError, RequestError, UnusableError
+from git_blackbird.errors import (
+    BlackbirdError,
+    InterruptedByUserError,
+    LockedError,
+    RequestError,
+    UnusableError,
+)
 from git_blackbird.git.commit.create import (
     CommitRefusedError,
     HookRefusedError,
@@ -73,16 +79,6 @@ class ApprovalRefusedError(RequestError):
             else f"commit by hand what you still want of it{by_hand}"
         )
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
-
-
-class ApprovalInterruptedError(RequestError):
-    """A Ctrl+C ended the commit of an approval; the decision stays pending."""
-
-    exit_code = ExitCode.INTERRUPTED
-
-    def __init__(self, task: Task) -> None:
-        hint = task_command("decide", task.id, " --approve")
-        super().__init__(f"{task.id} is not approved: its commit was interrupted", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -151,9 +147,12 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
         plan, moved = _plan(workspace, approval)
         if plan.edits and approval.strayed is not None:
             raise _on_other_branch(approval.task, approval.strayed)
-        result = _commit(workspace, approval, plan, right) if plan.edits else _find(workspace, approval)
+        result = _commit(workspace, approval, plan, right) if plan.edits else None
+        if result is None:
+            # An approval may have been cut off after its commit.
+            result = ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, approval.began))
         try:
-            yield ApprovalCommit(result.oid, result.paths, moved, result.warnings)
+            yield replace(result, moved=moved)
         except RequestError as error:
             if result.oid is None:
                 raise
@@ -208,7 +207,9 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
     except CommitRefusedError as error:
         drop_pending_approval(workspace.paths)
         if isinstance(error, CommitInterruptedError):
-            raise ApprovalInterruptedError(task) from error
+            hint = task_command("decide", task.id, " --approve")
+            message = f"{task.id} is not approved: its commit was interrupted"
+            raise InterruptedByUserError(message, hint=hint) from error
         refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.words}")
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
@@ -232,11 +233,6 @@ def _finish(workspace: Workspace, result: CommitResult) -> Iterator[str]:
     if result.left_behind is None or result.is_final:
         # Else the next command can do it.
         drop_pending_approval(workspace.paths)
-
-
-def _find(workspace: Workspace, approval: ApprovalRequest) -> ApprovalCommit:
-    """Find the commit of an approval that was cut off before the decision was recorded."""
-    return ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, approval.began))
 
 
 def recover_approval(workspace: Workspace) -> str | None:

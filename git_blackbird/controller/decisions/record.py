@@ -10,7 +10,7 @@ from git_blackbird.controller.core.guards import (
     require_unclaimed,
     require_undecided,
 )
-from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (
@@ -115,7 +115,9 @@ def record_decision(
     run = _find_run(workspace, state, task, decision, run_id)
     decision = _with_suggestion(run, decision)
     if decision.state is DecisionState.CHANGES_REQUESTED:
-        _check_request(workspace, state, run, decision)
+        if not (decision.feedback or "").strip():
+            raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
+        require_requestable(workspace, state.history(task.id), run)
     runs = runs_in_change(state.history(task.id))
     pair = decision.shown or change_of(workspace, state, run, runs)[0]
     is_approval = decision.state in APPROVALS
@@ -175,10 +177,8 @@ def _keep_hook_output(
     """Keep what a hook said for a change request, and name the command that sends it."""
     if refusal.hook_output is None:
         return
-    with workspace.transaction() as transaction:
-        stored = transaction.history(run.task_id).find(run.id)
-        if stored is not None and stored.is_pending:
-            transaction.save_run(stored.with_fields(RunFields(hook_output=bound_output(refusal.hook_output))))
+    output = RunFields(hook_output=bound_output(refusal.hook_output))
+    update_run(workspace, run, lambda stored: stored.with_fields(output) if stored.is_pending else stored)
     if why_not_resumable(workspace, history, run) is None:
         command = task_command(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
@@ -191,12 +191,6 @@ def _with_suggestion(run: Run, decision: Decision) -> Decision:
     if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
         return decision
     return replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
-
-
-def _check_request(workspace: Workspace, state: PlanState, run: Run, decision: Decision) -> None:
-    if not (decision.feedback or "").strip():
-        raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
-    require_requestable(workspace, state.history(run.task_id), run)
 
 
 def require_requestable(workspace: Workspace, history: History, run: Run) -> None:

@@ -5,19 +5,17 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import TypeVar
 
-from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import warn_uncommitted
 from git_blackbird.controller.engine.notifying_ui import NotifyingUI
-from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.engine.run_contexts import Consent, RunContexts
 from git_blackbird.controller.engine.stops import (
-    agent_missing_stop,
     agent_refused_stop,
     interrupted_stop,
-    lost_session_notice,
+    refused_session_text,
     run_interrupted_stop,
+    undelivered_stop,
 )
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.runs.agent_process import RunContext
@@ -25,9 +23,10 @@ from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.task_run import run_task
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop
 
 T = TypeVar("T")
@@ -61,10 +60,6 @@ class Engine:
         if self._step is not None:
             self._step.cancel()
 
-    async def begin_turn(self) -> PlanState | None:
-        """Recover what a crash left, and return the state; None when interrupted."""
-        return await self.interruptible(run_in_thread(lambda: recover(self.workspace, self.ui)))
-
     async def run_task(self, instruction: Instruction) -> Stop | None:
         """Run an agent on a task. Raises AgentUnavailableError, NotAgreedError, RequestError."""
         task_id = instruction.task.id
@@ -86,7 +81,7 @@ class Engine:
         try:
             return await self.run_task(instruction)
         except AgentUnavailableError as error:
-            return agent_missing_stop(action, error)
+            return undelivered_stop(action, error.message, error.hint)
 
     async def require_consent(self, *contexts: RunContext, as_reviewer: bool = False) -> None:
         """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
@@ -105,7 +100,9 @@ class Engine:
             return agent_refused_stop(run)
         if run.terminal_reason is TerminalReason.SESSION_LOST and not _is_resumed_next(resumed):
             self.lost_sessions.append(run)
-            self.ui.notify(lost_session_notice(self.workspace, run))
+            hint = restart_command(run.task_id).with_options(self.workspace.call_options)
+            text = f"{run.task_id}: {refused_session_text(run)}"
+            self.ui.notify(Notice(Level.ERROR, text, hint, run.task_id))
         if run.status is RunStatus.WAITING_USER:
             self.scope = replace(self.scope, asked=self.scope.asked | {run.id})
         return None

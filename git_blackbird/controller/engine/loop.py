@@ -5,6 +5,7 @@ from typing import assert_never
 
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import require_reviewers
+from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.drafts import drop_arrived
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
@@ -21,6 +22,7 @@ from git_blackbird.controller.engine.actions.review_parent import review_parent
 from git_blackbird.controller.engine.actions.send_feedback import send_feedback
 from git_blackbird.controller.engine.actions.start_task import start_task
 from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.engine.run_contexts import NotAgreedError
 from git_blackbird.controller.engine.stops import (
     interrupted_stop,
@@ -92,7 +94,11 @@ class Loop:
         return stop
 
     async def _turn(self, act: Callable[[PlanState], Awaitable[Stop | None]]) -> Stop | None:
-        state = None if self._engine.is_interrupted else await self._engine.begin_turn()
+        engine = self._engine
+        state = None
+        if not engine.is_interrupted:
+            work = run_in_thread(lambda: recover(self._workspace, engine.ui))
+            state = await engine.interruptible(work)
         return interrupted_stop() if state is None else await act(state)
 
     async def _begin(self, state: PlanState) -> Stop | None:

@@ -42,7 +42,7 @@ _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     """Close runs whose process is gone, stop orphans, derive statuses, sweep; needs the controller lock.
 
-    Gives what is there then. Raises SaveError, UnusableError.
+    Gives what is there then.
     """
     # By the records alone: an agent whose program was killed may have broken the plan as well.
     histories = workspace.store.records.histories()
@@ -115,7 +115,8 @@ def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) 
 def _close_lost(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     trace.event("recover", "run", run.id, "of", run.task_id, "whose process is gone")
     _stop_orphans(workspace, ui, run)
-    _remove_litter(workspace, run)
+    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
+        remove_litter(workspace.repo.top, run, find_agent_for_run(workspace, run).leftover_dirs)
     if run.is_review:
         _close_lost_review(workspace, ui, run)
         return
@@ -166,31 +167,23 @@ def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     )
 
 
-def _remove_litter(workspace: Workspace, run: Run) -> None:
-    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
-        remove_litter(workspace.repo.top, run, find_agent_for_run(workspace, run).leftover_dirs)
-
-
 def read_log(workspace: Workspace, run: Run) -> AgentResult:
     """Read what a run's saved output says, as it would have been read live."""
     try:
         agent = find_agent_for_run(workspace, run)
     except RequestError:
         return AgentResult(succeeded=False)
-    files = _saved_streams(workspace, run)
-    if not all(_is_log(path) for path in (files.stdout, files.stderr)):
+    paths = log_paths(workspace.paths, run)
+    if not all(map(_is_log, paths)):
         # An agent put something else in its place, which might never end.
         return AgentResult(succeeded=False)
-    return read_saved(agent.parser(recorded_assignment(workspace, run)), files, None)
-
-
-def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
-    return LogFiles(*log_paths(workspace.paths, run), 0)
+    return read_saved(agent.parser(recorded_assignment(workspace, run)), LogFiles(*paths, 0), None)
 
 
 def _lost_fields(workspace: Workspace, run: Run, reading: AgentResult) -> RunFields:
     """Return what the record of a run that nobody was left to read says of its end and of what it printed."""
-    files, bound = _saved_streams(workspace, run), log_bytes(workspace)
+    stdout, stderr = log_paths(workspace.paths, run)
+    bound = log_bytes(workspace)
     return RunFields(
         completed_at=workspace.environment.timestamp(),
         status=RunStatus.FAILED,
@@ -198,15 +191,11 @@ def _lost_fields(workspace: Workspace, run: Run, reading: AgentResult) -> RunFie
         error="the program that ran it ended first",
         usage=reading.usage,
         cost_usd=reading.cost_usd,
-        stdout=_tail(files.stdout),
-        stderr=_tail(files.stderr),
-        not_kept=not_kept(count_beyond(files.stdout, bound), count_beyond(files.stderr, bound)),
-        tail_of=tail_of(_size(files.stdout), _size(files.stderr)),
+        stdout=read_tail(stdout) or None,
+        stderr=read_tail(stderr) or None,
+        not_kept=not_kept(count_beyond(stdout, bound), count_beyond(stderr, bound)),
+        tail_of=tail_of(_size(stdout), _size(stderr)),
     )
-
-
-def _tail(path: Path) -> str | None:
-    return read_tail(path) or None
 
 
 def _size(path: Path) -> int:

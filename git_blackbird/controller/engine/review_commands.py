@@ -110,7 +110,7 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
     with workspace.transaction() as transaction:
         state = transaction.state()
         parent = find_parent(state, parent_id)
-        run = _to_dismiss(workspace, state, parent)
+        run = _require_dismissable(state, parent) or _unreviewed(workspace, parent, state)
         now = workspace.environment.timestamp()
         dismissal = Dismissal(reason=reason.strip(), at=now, by=git_identity(workspace.repo))
         fields = RunFields(parent_review_dismissed=dismissal, completed_at=run.completed_at or now)
@@ -123,11 +123,6 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
         return DismissResult(transaction.plan().tasks[parent.id], dismissed, tuple(sorted(dropped)))
 
 
-def _to_dismiss(workspace: Workspace, state: PlanState, parent: Task) -> Run:
-    """Return the review that blocks the parent, or a new record where there was none."""
-    return _require_dismissable(state, parent) or _unreviewed(workspace, parent, state)
-
-
 def _require_dismissable(state: PlanState, parent: Task) -> Run | None:
     """Return the review that blocks the parent; None where there was none. Raises RequestError."""
     require_readable(state, parent)
@@ -137,22 +132,16 @@ def _require_dismissable(state: PlanState, parent: Task) -> Run | None:
     has_feedback = any(owed.parent_task_id == parent.id for owed in state.feedback.values())
     verdict = latest_verdict(history)
     is_present = current_review(state.plan.tasks, parent, history) is verdict
-    _require_complete(state, parent)
+    if not is_complete(state.plan.tasks, parent):
+        raise RequestError(
+            f"there is no review of {parent.id} to dismiss: {why_incomplete(state.plan.tasks, parent)}",
+            hint="its review is due when each child is done or skipped, and one is done",
+        )
     if verdict is not None and not allows_done(verdict) and is_present:
         return verdict
     if not has_feedback and parent.status == Status.DONE:
         raise RequestError(f"there is no review of {parent.id} to dismiss: it is done")
     return None
-
-
-def _require_complete(state: PlanState, parent: Task) -> None:
-    """Refuse while a child is worked on."""
-    tasks = state.plan.tasks
-    if not is_complete(tasks, parent):
-        raise RequestError(
-            f"there is no review of {parent.id} to dismiss: {why_incomplete(tasks, parent)}",
-            hint="its review is due when each child is done or skipped, and one is done",
-        )
 
 
 def _unreviewed(workspace: Workspace, parent: Task, state: PlanState) -> Run:

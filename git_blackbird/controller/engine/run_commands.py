@@ -88,7 +88,10 @@ def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> 
             hint=task_command("review show", parent.id) if parent.children else None,
         )
     for leaf in leaves:
-        obstacle = _feedback_obstacle(workspace, state, leaf)
+        run = state.latest(leaf.id)
+        obstacle = (
+            why_not_resumable(workspace, state.history(leaf.id), run) if run else "it has no current run"
+        )
         if obstacle is not None:
             warn(ui, f"{leaf.id} cannot be resumed: {obstacle}", leaf.id, restart_command(leaf.id))
     owing = frozenset(leaf.id for leaf in leaves)
@@ -120,13 +123,6 @@ def restart_loop(workspace: Workspace, ui: UserInterface, task_id: str, message:
 
 def _only(task_id: str) -> CallScope:
     return CallScope(only=frozenset({TaskId(task_id)}), starts_left=0, widens=True)
-
-
-def _feedback_obstacle(workspace: Workspace, state: PlanState, leaf: Task) -> str | None:
-    run = state.latest(leaf.id)
-    return (
-        "it has no current run" if run is None else why_not_resumable(workspace, state.history(leaf.id), run)
-    )
 
 
 def _resume(

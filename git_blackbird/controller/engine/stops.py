@@ -22,7 +22,6 @@ from git_blackbird.model.rules.attention import pending_items, resume_command
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
 from git_blackbird.model.rules.pending_decisions import paused_runs
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
@@ -99,32 +98,19 @@ def refused_session_text(run: Run) -> str:
     return f"{run.provider} refused session {run.provider_session_ref} of run {run.resumes}"
 
 
-def lost_session_notice(workspace: Workspace, run: Run) -> Notice:
-    """Say that a session cannot go on while the call does, with the command that restarts the task."""
-    hint = restart_command(run.task_id).with_options(workspace.call_options)
-    return Notice(Level.ERROR, f"{run.task_id}: {refused_session_text(run)}", hint, run.task_id)
-
-
 def undeliverable_stop(
     workspace: Workspace, state: PlanState, action: ApplyChangeRequest | ContinueRun
 ) -> Stop | None:
     """Return the stop where a session is known not to go on; None where it may."""
     obstacle = why_not_resumable(workspace, state.history(action.task.id), action.run)
-    return None if obstacle is None else _undelivered(action, obstacle, ())
+    return None if obstacle is None else undelivered_stop(action, obstacle, None)
 
 
-def agent_missing_stop(action: ApplyChangeRequest | ContinueRun, error: AgentUnavailableError) -> Stop:
-    """Return the stop where the agent of a session cannot start."""
-    return _undelivered(action, error.message, steps_in(error.hint or ""))
-
-
-def _undelivered(action: ApplyChangeRequest | ContinueRun, why: str, steps: Iterable[str]) -> Stop:
+def undelivered_stop(action: ApplyChangeRequest | ContinueRun, why: str, hint: str | None) -> Stop:
+    """Return the stop where a session does not go on."""
     task_id = action.task.id
-    is_request = isinstance(action, ApplyChangeRequest)
-    what = (
-        f"the change request on {task_id} cannot be delivered"
-        if is_request
-        else f"{task_id} cannot be continued"
-    )
-    all_steps = dict.fromkeys([*steps, restart_command(task_id)])
-    return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", tuple(all_steps), task_id)
+    what = f"{task_id} cannot be continued"
+    if isinstance(action, ApplyChangeRequest):
+        what = f"the change request on {task_id} cannot be delivered"
+    steps = dict.fromkeys([*steps_in(hint or ""), restart_command(task_id)])
+    return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", tuple(steps), task_id)

@@ -54,10 +54,7 @@ def init_plan(workspace: Workspace) -> bool:
 
 
 def init_config(workspace: Workspace) -> Path | None:
-    """Have a new project stop after each task; return the file that says so, None where one was there before.
-
-    Raises SaveError, UnusableError.
-    """
+    """Have a new project stop after each task; return the file that says so, None where there was one."""
     path = workspace.paths.config
     with workspace.transaction():
         if os.path.lexists(path) or workspace.environment.is_agent:

@@ -173,7 +173,7 @@ def close_review(workspace: Workspace, run: Run, ended: ProcessResult, head_tree
     """Save the review, then its feedback, then the plan (spec 1, in this order).
 
     ``head_tree`` is the worktree after a review in it, where the reviewer should have written nothing. A
-    verdict on children that have changed meanwhile is kept and counts for nothing. Raises SaveError.
+    verdict on children that have changed meanwhile is kept and counts for nothing.
     """
     config = check_config(workspace)
     with workspace.transaction() as transaction:

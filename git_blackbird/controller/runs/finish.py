@@ -83,7 +83,7 @@ def _judge_refusal(reading: AgentResult, *, worked: bool) -> RunOutcome:
 def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessResult, *, gated: bool) -> Run:
     """Take the head snapshot, write the record, derive the status; ``gated``: a decision is due then.
 
-    A summary that fails never blocks: the record says that it is minimal. Raises SaveError.
+    A summary that fails never blocks: the record says that it is minimal.
     """
     try:
         trees = snapshot_and_summarize(workspace, ui, run)

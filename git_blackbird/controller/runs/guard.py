@@ -115,10 +115,7 @@ def _named(workspace: Workspace, notices: Sequence[Notice], task_id: TaskId | No
 
 
 def settle_watch(workspace: Workspace, ui: UserInterface) -> None:
-    """Stop noting what is written, now that no agent is at work, and name what was found.
-
-    Raises SaveError.
-    """
+    """Stop noting what is written, now that no agent is at work, and name what was found."""
     if not workspace.store.ledger.is_watching():
         return
     with workspace.transaction() as transaction:

@@ -25,7 +25,7 @@ from git_blackbird.git.worktree.changes import summarize
 from git_blackbird.git.worktree.log import read_commits
 from git_blackbird.git.worktree.refs import save_run_ref
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.cli_hints import approve_or_reject_command, task_command
 from git_blackbird.model.entities.commits import Commit
 from git_blackbird.model.entities.history import History
@@ -71,7 +71,7 @@ def record_commit(
     if workspace.environment.is_agent or commit is None or commit.runs:
         return ()
     workspace.require_settings()
-    work = _look_at(workspace.repo, commit, replaced)
+    work = _inspect(workspace.repo, commit, replaced)
     noted: list[RecordedCommit] = []
     said: list[str] = []
     with workspace.transaction(patience) as transaction:
@@ -127,16 +127,13 @@ def _left(
         yield f"{text}; to take it back: {task_command(option[0], task.id, option[1])}"
 
 
-def _look_at(repo: Repository, commit: Commit, replaced: str | None) -> ManualCommit:
+def _inspect(repo: Repository, commit: Commit, replaced: str | None) -> ManualCommit:
     committed = commit_diff(repo, commit.oid, HIDDEN)
-    return ManualCommit(commit, replaced, committed, _summarize(repo, committed.pair), head(repo).branch)
-
-
-def _summarize(repo: Repository, pair: TreePair) -> Summary:
     try:
-        return summarize(repo, pair)
+        summary = summarize(repo, committed.pair)
     except BlackbirdError as error:
-        return Summary(minimal=error.message)
+        summary = Summary(minimal=error.message)
+    return ManualCommit(commit, replaced, committed, summary, head(repo).branch)
 
 
 def _record(
@@ -149,7 +146,12 @@ def _record(
     latest = history.latest
     if any(work.commit.oid in run.commits for run in history.own):
         return None
-    if latest is not None and work.replaced and work.replaced in latest.commits and _is_approved(latest):
+    if (
+        latest is not None
+        and work.replaced
+        and work.replaced in latest.commits
+        and latest.decision_state in APPROVALS
+    ):
         # What was judged stays; only the commit is found by its new name as well, if it is the same.
         if commit_diff(workspace.repo, work.replaced, HIDDEN).pair != work.committed.pair:
             raise RequestError(
@@ -170,10 +172,6 @@ def _record(
         supersede_runs(transaction, task.id, run.id, workspace.environment.timestamp())
     save_statuses(workspace, transaction)
     return RecordedCommit(task, run, is_new=amended is None)
-
-
-def _is_approved(run: Run) -> bool:
-    return run.decision_state in APPROVALS
 
 
 def _amended_run(history: History, work: ManualCommit) -> Run | None:
@@ -260,10 +258,7 @@ def record_deferred(workspace: Workspace) -> tuple[str, ...]:
 
 
 def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:
-    """Return a commit that waits to be recorded and is work on this task; None when there is none.
-
-    Raises GitError.
-    """
+    """Return a commit that waits to be recorded and is work on this task; None when there is none."""
     entries = _parsed(workspace)
     if not entries:
         return None
