@@ -61,7 +61,7 @@ def _hand_over(name: str) -> None:
     """Load the program from where this file lies, and let it record the commits."""
     from git_blackbird.controller.core.environment import system_environment  # noqa: PLC0415
     from git_blackbird.controller.core.workspace import open_workspace  # noqa: PLC0415
-    from git_blackbird.controller.runs.deferred_commits import record_or_defer  # noqa: PLC0415  # only now needed
+    from git_blackbird.controller.runs.manual_commits import record_or_defer  # noqa: PLC0415  # only now needed
     from git_blackbird.errors import BlackbirdError  # noqa: PLC0415
 
     try:

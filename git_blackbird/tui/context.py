@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     # They load what runs agents, which drawing the plan does not need.
     from git_blackbird.controller.core.drafts import Drafts
     from git_blackbird.controller.core.ui import UserInterface
-    from git_blackbird.controller.engine.loop import FirstStep, Loop
+    from git_blackbird.controller.engine.loop import Loop
     from git_blackbird.tui.widgets.mention_editor import PathLister
 
 _WHILE_BUSY = frozenset({"decide", "retry", "review"})
@@ -45,7 +45,7 @@ _COMMANDS = {
 """The commands that an action stands for; one of them must accept the task under the cursor."""
 
 T = TypeVar("T")
-Prepare = Callable[[Workspace, "UserInterface"], "tuple[Loop, FirstStep]"]
+Prepare = Callable[[Workspace, "UserInterface"], "Loop"]
 
 
 class AppContext(ThemedApp, InputGuard):

@@ -12,7 +12,7 @@ from git_blackbird.tui.context import AppContext, Prepare
 
 if TYPE_CHECKING:
     # They load what runs agents, which drawing the plan does not need.
-    from git_blackbird.controller.engine.loop import FirstStep, Loop
+    from git_blackbird.controller.engine.loop import Loop
 
 
 class Runner:
@@ -86,14 +86,14 @@ class Runner:
         from git_blackbird.tui.ui import ThreadsafeUI, TuiUI  # noqa: PLC0415  # as above
 
         workspace = self._app.open_workspace()
-        loop, first_step = prepare(workspace, ThreadsafeUI(TuiUI(self._app, workspace), ui_loop))
+        loop = prepare(workspace, ThreadsafeUI(TuiUI(self._app, workspace), ui_loop))
         with hold_controller(workspace, command):
-            return asyncio.run(self._run_loop(loop, first_step))
+            return asyncio.run(self._run_loop(loop))
 
-    async def _run_loop(self, loop: "Loop", first_step: "FirstStep") -> Stop:
+    async def _run_loop(self, loop: "Loop") -> Stop:
         self._thread = LoopThread(loop, asyncio.get_running_loop())
         self._thread.interrupt(self._interrupts)
-        return await loop.run(first_step)
+        return await loop.run()
 
 
 class LoopThread:

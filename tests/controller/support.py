@@ -13,9 +13,9 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
-from git_blackbird.controller.engine.consent import Consent
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.run_commands import execute_loop
+from git_blackbird.controller.engine.run_contexts import Consent
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.settings import Layer, RawSetting
 from git_blackbird.model.entities.agent_io import Question, RightsQuestion
@@ -32,7 +32,7 @@ APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
 REJECT = Decision(DecisionState.REJECTED)
 STAMP = "2026-01-01T00:00:00Z"
-Prepare = Callable[[Workspace, UserInterface], tuple[Loop, FirstStep]]
+Prepare = Callable[[Workspace, UserInterface], Loop]
 
 
 def changes(text: str) -> Decision:
@@ -132,15 +132,11 @@ def agree_to_agent(repo: Path) -> None:
     asyncio.run(Consent(workspace, Person()).require(chosen_agent(workspace)))
 
 
-def run_to_stop(
-    workspace: Workspace, prepared: tuple[Loop, FirstStep], watch: Callable[[Loop], None] | None = None
-) -> Stop:
-    loop, first_step = prepared
-
+def run_to_stop(workspace: Workspace, loop: Loop, watch: Callable[[Loop], None] | None = None) -> Stop:
     async def run() -> Stop:
         if watch is not None:
             watch(loop)
-        return await loop.run(first_step)
+        return await loop.run()
 
     with hold_controller(workspace, "test"):
         return asyncio.run(run())

@@ -171,9 +171,8 @@ def test_both_reviewers_stop_when_interrupted_and_both_review_again(demo: Path) 
                 loop.interrupt()
 
     workspace = open_at(demo)
-    prepared = execute_loop(workspace, Impatient(), [], None)
-    loop = prepared[0]
-    stop = run_to_stop(workspace, prepared)
+    loop = execute_loop(workspace, Impatient(), [], None)
+    stop = run_to_stop(workspace, loop)
     assert (stop.reason, stop.next_steps) == (StopReason.INTERRUPTED, ("git blackbird execute",))
     assert [(one.status, one.terminal_reason) for one in reviews(demo)] == [
         (RunStatus.FAILED, TerminalReason.INTERRUPTED)
@@ -314,9 +313,8 @@ def test_a_review_that_was_finished_when_the_other_was_interrupted_is_kept(demo:
                 loop.interrupt()
 
     workspace = open_at(demo)
-    prepared = execute_loop(workspace, Impatient(), [], None)
-    loop = prepared[0]
-    assert run_to_stop(workspace, prepared).reason is StopReason.INTERRUPTED
+    loop = execute_loop(workspace, Impatient(), [], None)
+    assert run_to_stop(workspace, loop).reason is StopReason.INTERRUPTED
     configure(demo, reviews__timeoutSeconds="5")
     assert execute(demo).reason is StopReason.DECISION_REQUIRED
     assert [one.run_type for one in reviews(demo)].count(RunType.SPEC_REVIEW) == 1

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.process.signals import identity
-from git_blackbird.controller.plan.edit import NewTask, add_task
+from git_blackbird.controller.plan.edit import NewTask, add_deps, add_task, edit_task, remove_deps, set_deps
 from git_blackbird.controller.plan.move import DeleteRequest, Destination, delete_task, move_task
-from git_blackbird.controller.plan.task_edits import add_deps, edit_task, remove_deps, set_deps
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan

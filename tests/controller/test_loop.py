@@ -448,9 +448,9 @@ def interrupting(moment: str, times: int = 1) -> type[Person]:
 def interrupted_run(repo: Path, times: int = 1) -> Stop:
     workspace = open_at(repo)
     person = interrupting("RunProgress", times)()
-    loop, first_step = execute_loop(workspace, person, [], None)
+    loop = execute_loop(workspace, person, [], None)
     person.loop = loop  # type: ignore[attr-defined]
-    return run_to_stop(workspace, (loop, first_step))
+    return run_to_stop(workspace, loop)
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -749,7 +749,7 @@ def test_the_first_interrupt_is_answered_at_once(demo: Path) -> None:
     command(demo, "cat >/dev/null; echo working; sleep 600")
     workspace = open_at(demo)
     person = interrupting("RunProgress")()
-    loop, first_step = execute_loop(workspace, person, [], None)
+    loop = execute_loop(workspace, person, [], None)
     person.loop = loop  # type: ignore[attr-defined]
-    run_to_stop(workspace, (loop, first_step))
+    run_to_stop(workspace, loop)
     assert "pausing a; a second Ctrl+C kills its agent" in person.notices()

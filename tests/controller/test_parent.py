@@ -19,10 +19,9 @@ from git_blackbird.controller.engine.run_commands import (
     resume_all_loop,
     resume_loop,
 )
-from git_blackbird.controller.plan.edit import NewTask, add_task
+from git_blackbird.controller.plan.edit import NewTask, add_task, edit_task
 from git_blackbird.controller.plan.move import DeleteRequest, delete_task
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
-from git_blackbird.controller.plan.task_edits import edit_task
 from git_blackbird.controller.queries.reviews import view_review
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import AgentUnavailableError, RequestError

@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.recovery import recover, running_records
 from git_blackbird.controller.engine.review_commands import dismiss_review, review_loop
 from git_blackbird.controller.engine.run_commands import (
@@ -364,10 +364,10 @@ class Machine(RuleBasedStateMachine):
                     assert said is not None
                     assert allows_done(said)
 
-    def play(self, player: Player, prepared: tuple[Loop, FirstStep]) -> None:
-        player.loop = prepared[0]
+    def play(self, player: Player, loop: Loop) -> None:
+        player.loop = loop
         with contextlib.suppress(RequestError):
-            run_to_stop(open_at(self.repo), prepared)
+            run_to_stop(open_at(self.repo), loop)
 
     @rule(behaviour=BEHAVIOURS, reply=REPLIES)
     def execute(self, behaviour: str, reply: str) -> None:

@@ -76,9 +76,9 @@ class Impatient(Person):
 def interrupted(repo: Path) -> None:
     """Press Ctrl+C while the agent works on a."""
     workspace, person = open_at(repo), Impatient()
-    loop, first_step = execute_loop(workspace, person, [], None)
+    loop = execute_loop(workspace, person, [], None)
     person.interrupt = loop.interrupt
-    assert run_to_stop(workspace, (loop, first_step)).reason is StopReason.INTERRUPTED
+    assert run_to_stop(workspace, loop).reason is StopReason.INTERRUPTED
     assert (repo / "a.txt").read_text() == "half\n"
 
 

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.entities.agent_io import Question, RightsQuestion
@@ -151,7 +151,7 @@ def on_screen(workspace: Workspace, person: UserInterface, prepare: Prepare) -> 
         async with watched.run_test(size=SIZE, notifications=True) as pilot:
             ui_loop = asyncio.get_running_loop()
 
-            def begin(opened: Workspace, shown: UserInterface) -> tuple[Loop, FirstStep]:
+            def begin(opened: Workspace, shown: UserInterface) -> Loop:
                 return prepare(opened, ThreadsafeUI(AtScreen(shown, person, pilot), ui_loop))
 
             watched.start("test", begin)

@@ -20,7 +20,7 @@ from git_blackbird.cli.ui.select import ReviewTracker, build_ui
 from git_blackbird.cli.ui.writer import running_writer
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.run_commands import ResumeRequest, execute_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.controller.setup.demo import make_demo
@@ -52,7 +52,7 @@ def _execute(call: CommandContext, workspace: Workspace) -> ExitCode:
     """Do what ``execute`` does."""
     with build_ui(call, workspace, stream=False) as ui:
         told = ReviewTracker(ui)
-        stop = run_loop(workspace, "demo", *execute_loop(workspace, told, (), None))
+        stop = run_loop(workspace, "demo", execute_loop(workspace, told, (), None))
     return show_stop(call.output, stop, told.runs)
 
 
@@ -72,7 +72,7 @@ class _Step(NamedTuple):
     """A command of the rehearsal, and what it does."""
 
     command: str
-    prepare: Callable[[Workspace, UserInterface], tuple[Loop, FirstStep]]
+    prepare: Callable[[Workspace, UserInterface], Loop]
 
 
 _EXECUTE = _Step(EXECUTE, lambda workspace, ui: execute_loop(workspace, ui, (), None))
@@ -89,7 +89,7 @@ def _perform(call: CommandContext, workspace: Workspace, step: _Step) -> Stop:
     call.output.print(f"$ {step.command}")
     with _rehearsed(call, workspace) as ui:
         told = ReviewTracker(ui)
-        stop = run_loop(workspace, "demo", *step.prepare(workspace, told))
+        stop = run_loop(workspace, "demo", step.prepare(workspace, told))
     show_stop(call.output, stop, told.runs)
     return stop
 

@@ -11,6 +11,7 @@ from git_blackbird.cli.context import CommandContext
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.core.workspace import open_workspace
+from git_blackbird.controller.plan.edit import EditResult, add_deps, edit_task, remove_deps, set_deps
 from git_blackbird.controller.plan.editor import WantsAgain, edit_in_editor
 from git_blackbird.controller.plan.move import (
     DeleteRequest,
@@ -19,7 +20,6 @@ from git_blackbird.controller.plan.move import (
     delete_task,
     move_task,
 )
-from git_blackbird.controller.plan.task_edits import EditResult, add_deps, edit_task, remove_deps, set_deps
 from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId

@@ -7,28 +7,28 @@ from typing import Protocol
 
 from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.views.stop import Stop
 
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run_loop(workspace: Workspace, command: str, loop: Loop, first_step: FirstStep) -> Stop:
+def run_loop(workspace: Workspace, command: str, loop: Loop) -> Stop:
     """Run to the stop; a first SIGINT, SIGTERM or SIGHUP pauses, a second kills.
 
     Raises LockedError when another process runs agents here, BlackbirdError when something cannot go on.
     """
     with hold_controller(workspace, command):
-        return asyncio.run(_run(loop, first_step))
+        return asyncio.run(_run(loop))
 
 
-async def _run(loop: Loop, first_step: FirstStep) -> Stop:
+async def _run(loop: Loop) -> Stop:
     events = asyncio.get_running_loop()
     presses = SignalDebouncer(loop, events.time)
     for number in _PAUSING:
         events.add_signal_handler(number, presses.signal)
-    return await loop.run(first_step)
+    return await loop.run()
 
 
 class Interruptible(Protocol):

@@ -13,7 +13,7 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.engine.dry_run import forecast
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.run_commands import (
     ResumeRequest,
     execute_loop,
@@ -30,7 +30,7 @@ from git_blackbird.model.config.settings import Layer, RawSetting
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState
 
-Prepare = Callable[[Workspace, UserInterface], tuple[Loop, FirstStep]]
+Prepare = Callable[[Workspace, UserInterface], Loop]
 
 _DECISIONS = {
     "approve": DecisionState.APPROVED_CONTINUE,
@@ -163,7 +163,7 @@ def _open(call: CommandContext, flags: list[RawSetting]) -> Workspace:
 def run_loop_command(
     call: CommandContext,
     workspace: Workspace,
-    prepare: Callable[[UserInterface], tuple[Loop, FirstStep]],
+    prepare: Callable[[UserInterface], Loop],
     *,
     stream: bool,
 ) -> ExitCode:
@@ -174,5 +174,5 @@ def run_loop_command(
     wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
     with build_ui(call, workspace, stream=wants_stream) as ui:
         told = ReviewTracker(ui)
-        stop = run_loop(workspace, call.output.command, *prepare(told))
+        stop = run_loop(workspace, call.output.command, prepare(told))
     return show_stop(call.output, stop, told.runs)

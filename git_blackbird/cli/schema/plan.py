@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 from pydantic import Field
 
 from git_blackbird.cli.schema.base import CommandOutput, View
+from git_blackbird.controller.plan.edit import EditResult
 from git_blackbird.controller.plan.move import DeleteResult, MoveResult
-from git_blackbird.controller.plan.task_edits import EditResult
 from git_blackbird.controller.setup.hooks import Action
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.parent_verdict import Feedback

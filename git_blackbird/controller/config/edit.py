@@ -53,10 +53,7 @@ class ConfigChange:
 
 
 def require_key(name: str) -> ConfigKey:
-    """Return the key of that name, in any letter case.
-
-    Raises UsageError naming the nearest one.
-    """
+    """Return the key of that name, in any letter case. Raises UsageError naming the nearest one."""
     key = find_key(name)
     if key is None:
         raise UsageError(f"unknown key {name}", hint=nearest_key(name))
@@ -146,10 +143,7 @@ def _top(workspace: Workspace, scope: Scope) -> Path | None:
 
 
 def config_file(workspace: Workspace, scope: Scope) -> Path:
-    """Name the file of the project or of the user.
-
-    Raises UnusableError where there is no place for it.
-    """
+    """Name the file of the project or of the user. Raises UnusableError where there is no place for it."""
     if scope is Scope.PROJECT:
         return workspace.paths.config
     path = global_config_path(workspace.environment.environ)

@@ -30,10 +30,7 @@ class Environment(NamedTuple):
         return bool(self.environ.get("BLACKBIRD_RUN_ID"))
 
     def forbid_agents(self, what: str) -> None:
-        """Refuse what only a person may do when an agent asks for it.
-
-        Raises RequestError.
-        """
+        """Refuse what only a person may do when an agent asks for it. Raises RequestError."""
         if self.is_agent:
             raise RequestError(
                 f"an agent may not {what}: agents do not judge themselves",

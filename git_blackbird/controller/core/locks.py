@@ -4,20 +4,16 @@ import contextlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import AgentSession, controller_holder, controller_lock, session_lock
 
 
 def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:
-    """Hold the controller lock for a command.
-
-    Raises LockedError, saying who holds it since when.
-    """
+    """Hold the controller lock for a command. Raises LockedError, saying who holds it since when."""
     return controller_lock(workspace.paths, command, workspace.environment.timestamp())
 
 
@@ -41,5 +37,5 @@ def hold_session(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[
                 stack.enter_context(session_lock(config.with_name("sessions"), session, holder))
             except UnusableError as error:
                 text = f"{error.message}; the session is not locked against copies of this worktree"
-                ui.notify(Notice(Level.WARNING, text, error.hint, run.task_id))
+                warn(ui, text, run.task_id, error.hint)
         yield

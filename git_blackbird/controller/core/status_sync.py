@@ -1,6 +1,6 @@
 """Deriving the plan's statuses from the records and saving what differs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -25,19 +25,24 @@ class StatusUpdate(NamedTuple):
 
 
 def save_statuses(workspace: Workspace, transaction: Transaction) -> StatusUpdate:
-    """Derive every status again and save the plan where it differs.
-
-    Raises SaveError.
-    """
+    """Derive every status again and save the plan where it differs."""
     return _save(workspace, transaction, transaction.state())
 
 
 def save_status(workspace: Workspace, transaction: Transaction, task_id: TaskId) -> None:
-    """Do the same for one task and all parents, when only its records have changed: no other is read.
-
-    Raises SaveError.
-    """
+    """Do the same for one task and all parents, when only its records have changed: no other is read."""
     _save(workspace, transaction, transaction.state_of(task_id))
+
+
+def update_run(workspace: Workspace, run: Run, change: Callable[[Run], Run]) -> Run:
+    """Change a run's record as it is under the lock, and save the statuses that follow."""
+    with workspace.transaction() as transaction:
+        stored = transaction.history(run.task_id).find(run.id) or run
+        changed = change(stored)
+        if changed is not stored:
+            transaction.save_run(changed)
+            save_status(workspace, transaction, run.task_id)
+    return changed
 
 
 def _save(workspace: Workspace, transaction: Transaction, state: PlanState) -> StatusUpdate:
@@ -64,7 +69,7 @@ def save_plan_and_feedback(
 ) -> None:
     """Save what ``state`` became; the ``delivered`` leaves that are ``done`` now have heard their feedback.
 
-    Each file is marked first, so that it is known after a crash whether the plan was saved. Raises SaveError.
+    Each file is marked first, so that it is known after a crash whether the plan was saved.
     """
     owed = state.feedback
     heard = [
@@ -84,7 +89,7 @@ def save_plan_and_feedback(
 def supersede_runs(transaction: Transaction, task_id: TaskId, by: str, now: str) -> tuple[Run, ...]:
     """Mark every run of a task that still counts, but for the run ``by``; gives them as they were.
 
-    A decision still pending becomes ``rejected`` and says what overtook it. Raises SaveError.
+    A decision still pending becomes ``rejected`` and says what overtook it.
     """
     counting = [run for run in transaction.history(task_id).own if run.superseded_at is None and run.id != by]
     for run in counting:

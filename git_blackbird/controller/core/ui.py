@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import Question, RightsQuestion
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import Event
+from git_blackbird.model.views.events import Event, Level, Notice
 
 
 @dataclass(frozen=True)
@@ -42,3 +43,13 @@ class UserInterface(Protocol):
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Ask for a decision."""
         ...
+
+
+def warn(ui: UserInterface, text: str, task_id: TaskId | None = None, hint: str | None = None) -> None:
+    """Show a warning, about a task or none."""
+    ui.notify(Notice(Level.WARNING, text, hint, task_id))
+
+
+def inform(ui: UserInterface, text: str, task_id: TaskId | None = None, hint: str | None = None) -> None:
+    """Show what happens, about a task or none."""
+    ui.notify(Notice(Level.INFO, text, hint, task_id))

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.core.feedback_sync import sync_feedback_files
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.config import GitSetting, read_settings
 from git_blackbird.git.core.repository import Repository, discover
@@ -117,10 +116,7 @@ class Workspace:
             )
 
     def forbid_agents(self, what: str) -> None:
-        """Refuse what only a person may do when an agent asks for it.
-
-        Raises RequestError.
-        """
+        """Refuse what only a person may do when an agent asks for it. Raises RequestError."""
         self.environment.forbid_agents(what)
 
 
@@ -182,10 +178,7 @@ def shorten_path(workspace: Workspace, origin: str) -> str:
 
 
 def find_task(plan: Plan, task_id: str) -> Task:
-    """Return the task of that id.
-
-    Raises RequestError naming the nearest id when there is none.
-    """
+    """Return the task of that id. Raises RequestError naming the nearest id when there is none."""
     task = plan.tasks.get(TaskId(task_id))
     if task is None:
         from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt id pays for it
@@ -194,3 +187,19 @@ def find_task(plan: Plan, task_id: str) -> Task:
         hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
         raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
     return task
+
+
+def sync_feedback_files(transaction: Transaction) -> None:
+    """Finish what a crash cut off between a verdict, its feedback and the plan, before all other changes."""
+    try:
+        state = transaction.state_of()
+    except UnusableError:
+        # There is no plan: whoever needs it says so, and nothing is owed now that is not owed later.
+        return
+    saved = state.saved_feedback.by_leaf
+    for task_id, feedback in state.feedback.items():
+        if saved.get(task_id) != feedback or feedback.settled_at is not None:
+            transaction.save_feedback(task_id, feedback.settled(None))
+    for task_id in saved:
+        if task_id in state.plan.tasks and task_id not in state.feedback:
+            transaction.drop_feedback(task_id)

@@ -30,7 +30,9 @@ def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
     with workspace.transaction() as transaction:
         feedback = workspace.paths.feedback_file(TaskId(task_id))
         refused = dict.fromkeys(_refused(transaction, TaskId(task_id), feedback))
-        matches = [path for path in refused if _name_of(path, feedback).startswith(named)]
+        matches = [
+            path for path in refused if (FEEDBACK if path == feedback else path.stem).startswith(named)
+        ]
         if len(matches) != 1:
             which = "more than one record" if matches else "no record"
             raise RequestError(
@@ -54,7 +56,3 @@ def _refused(transaction: Transaction, task_id: TaskId, feedback: Path) -> Itera
     rewritten = (fault.path for fault in saved.faults if fault.accept)
     if str(feedback) in {*(record.path for record in saved.unconfirmed), *rewritten}:
         yield feedback
-
-
-def _name_of(path: Path, feedback: Path) -> str:
-    return FEEDBACK if path == feedback else path.stem

@@ -7,12 +7,19 @@ decides otherwise in that time is refused.
 import contextlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.guards import require_undecided
+from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import BlackbirdError, ExitCode, LockedError, RequestError, UnusableError
+from git_blackbird.errors import (
+    BlackbirdError,
+    InterruptedByUserError,
+    LockedError,
+    RequestError,
+    UnusableError,
+)
 from git_blackbird.git.commit.create import (
     CommitRefusedError,
     HookRefusedError,
@@ -40,7 +47,6 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
-from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.locks import approval_lock
 from git_blackbird.storage.notes import (
     PendingApproval,
@@ -76,16 +82,6 @@ class ApprovalRefusedError(RequestError):
         super().__init__(f"{task.id} is not approved: {why}", hint=hint)
 
 
-class ApprovalInterruptedError(RequestError):
-    """A Ctrl+C ended the commit of an approval; the decision stays pending."""
-
-    exit_code = ExitCode.INTERRUPTED
-
-    def __init__(self, task: Task) -> None:
-        hint = task_command("decide", task.id, " --approve")
-        super().__init__(f"{task.id} is not approved: its commit was interrupted", hint=hint)
-
-
 @dataclass(frozen=True)
 class ApprovalRequest:
     """An approval in the making; ``began`` is the commit HEAD named when work on the change began.
@@ -105,16 +101,18 @@ def commits_approvals(workspace: Workspace) -> bool:
     return workspace.settings.text("execution.commit") == "approved"
 
 
-def uncommitted_notice(workspace: Workspace) -> Notice | None:
-    """Say that a call in which nobody approves commits nothing; None where it stops for approvals."""
+def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
+    """Say that a call in which nobody approves commits nothing, unless it stops for approvals."""
     if not commits_approvals(workspace) or workspace.settings.flag("execution.stopAfterEachTask"):
-        return None
-    return Notice(
-        Level.WARNING,
-        "this call commits nothing: execution.commit commits what is approved, and it does not stop for that",
-        "--stop-after-each stops after each task\n"
-        "git blackbird decide TASK --approve    # commits the change of a task that is done",
+        return
+    text = (
+        "this call commits nothing: execution.commit commits what is approved, and it does not stop for that"
     )
+    hint = (
+        "--stop-after-each stops after each task\n"
+        "git blackbird decide TASK --approve    # commits the change of a task that is done"
+    )
+    warn(ui, text, hint=hint)
 
 
 def preview_commit(
@@ -150,9 +148,12 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
         plan, moved = _plan(workspace, approval)
         if plan.edits and approval.strayed is not None:
             raise _on_other_branch(approval.task, approval.strayed)
-        result = _commit(workspace, approval, plan, right) if plan.edits else _find(workspace, approval)
+        result = _commit(workspace, approval, plan, right) if plan.edits else None
+        if result is None:
+            # An approval may have been cut off after its commit.
+            result = ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, approval.began))
         try:
-            yield ApprovalCommit(result.oid, result.paths, moved, result.warnings)
+            yield replace(result, moved=moved)
         except RequestError as error:
             if result.oid is None:
                 raise
@@ -210,7 +211,9 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
     except CommitRefusedError as error:
         drop_pending_approval(workspace.paths)
         if isinstance(error, CommitInterruptedError):
-            raise ApprovalInterruptedError(task) from error
+            hint = task_command("decide", task.id, " --approve")
+            message = f"{task.id} is not approved: its commit was interrupted"
+            raise InterruptedByUserError(message, hint=hint) from error
         refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.words}")
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
@@ -234,11 +237,6 @@ def _finish(workspace: Workspace, result: CommitResult) -> Iterator[str]:
     if result.left_behind is None or result.is_final:
         # Else the next command can do it.
         drop_pending_approval(workspace.paths)
-
-
-def _find(workspace: Workspace, approval: ApprovalRequest) -> ApprovalCommit:
-    """Find the commit of an approval that was cut off before the decision was recorded."""
-    return ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, approval.began))
 
 
 def recover_approval(workspace: Workspace) -> str | None:

@@ -130,10 +130,7 @@ def change_of(
         return None, Summary(minimal=error.message)
     own = run.review_summary.left_out if run.review_summary is not None else ()
     beside = Summary(
-        between=between,
-        left_out=own,
-        outside=joined_outside(runs),
-        submodules=joined_submodules(runs),
+        between=between, left_out=own, outside=joined_outside(runs), submodules=joined_submodules(runs)
     )
     return pair, summary.with_fields(beside)
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Decided, Event, Level, Notice
 
 _WATCH_SECONDS = 0.2
@@ -26,13 +27,13 @@ async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable
         await asyncio.gather(asked, watched, return_exceptions=True)
 
 
-def changed_elsewhere(workspace: Workspace, run: Run) -> Event | None:
+def changed_elsewhere(state: PlanState, run: Run) -> Event | None:
     """Say what became of a run on which a decision was asked for; None where there is nothing to say."""
     if run.is_pending:
         # What was shown is not what would be approved.
         text = f"the commit of {run.task_id} was amended: its checkpoint is shown again"
         return Notice(Level.INFO, text, task_id=run.task_id)
-    if run.task_id not in workspace.store.plan().tasks:
+    if run.task_id not in state.plan.tasks:
         return Notice(Level.INFO, f"{run.task_id} was deleted from another terminal")
     if run.decision_state is None:
         return None

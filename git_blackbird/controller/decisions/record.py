@@ -10,7 +10,7 @@ from git_blackbird.controller.core.guards import (
     require_unclaimed,
     require_undecided,
 )
-from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (
@@ -27,7 +27,7 @@ from git_blackbird.controller.decisions.checkpoint import (
     worktree_tree,
 )
 from git_blackbird.controller.decisions.undo import prepare_undo
-from git_blackbird.controller.runs.deferred_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import record_deferred
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId
@@ -55,13 +55,14 @@ from git_blackbird.model.views.events import Decided
 
 @dataclass(frozen=True)
 class DecisionResult:
-    """What a decision led to: the record, paths that differ by now, how a rejected change is undone.
+    """What a decision led to: record and state, paths that differ by now, how a rejected change is undone.
 
     ``commit`` is what an approval committed; None where it commits nothing. ``undo_fault`` says why no
     command is known that takes the change back. ``other_branch`` is there where nobody was asked about it.
     """
 
     run: Run
+    state: PlanState
     moved: tuple[str, ...] = ()
     undo: Undo = field(default_factory=Undo)
     commit: ApprovalCommit | None = None
@@ -116,7 +117,9 @@ def record_decision(
     run = _find_run(workspace, state, task, decision, run_id)
     decision = _with_suggestion(run, decision)
     if decision.state is DecisionState.CHANGES_REQUESTED:
-        _check_request(workspace, state, run, decision)
+        if not (decision.feedback or "").strip():
+            raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
+        require_requestable(workspace, state.history(task.id), run)
     runs = runs_in_change(state.history(task.id))
     pair = decision.shown or change_of(workspace, state, run, runs)[0]
     is_approval = decision.state in APPROVALS
@@ -129,14 +132,14 @@ def record_decision(
     _require_undone(state, run)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     moved = diverged_in(workspace, pair, worktree)
-    decided = _save(workspace, run, decision, pair)
+    decided, after = _save(workspace, run, decision, pair)
     if decision.state is not DecisionState.REJECTED or pair is None or is_empty:
-        return DecisionResult(decided, moved, other_branch=strayed)
+        return DecisionResult(decided, after, moved, other_branch=strayed)
     try:
-        return DecisionResult(decided, moved, prepare_undo(workspace, runs, pair, worktree))
+        return DecisionResult(decided, after, moved, prepare_undo(workspace, runs, pair, worktree))
     except BlackbirdError as error:
         # The snapshots of the change may be gone; what is rejected does not need them.
-        return DecisionResult(decided, moved, undo_fault=error.message)
+        return DecisionResult(decided, after, moved, undo_fault=error.message)
 
 
 def _find_run(
@@ -157,11 +160,11 @@ def _approve(
         with commit_change(workspace, approval) as commit:
             if not commit.paths:
                 _require_undone(state, run)
-            decided = _save(workspace, run, decision, approval.pair, commit)
+            decided, after = _save(workspace, run, decision, approval.pair, commit)
     except ApprovalRefusedError as error:
         _keep_hook_output(workspace, state.history(run.task_id), run, error)
         raise
-    return DecisionResult(decided, commit.moved, commit=commit)
+    return DecisionResult(decided, after, commit.moved, commit=commit)
 
 
 def _require_undone(state: PlanState, run: Run) -> None:
@@ -176,10 +179,8 @@ def _keep_hook_output(
     """Keep what a hook said for a change request, and name the command that sends it."""
     if refusal.hook_output is None:
         return
-    with workspace.transaction() as transaction:
-        stored = transaction.history(run.task_id).find(run.id)
-        if stored is not None and stored.is_pending:
-            transaction.save_run(stored.with_fields(RunFields(hook_output=bound_output(refusal.hook_output))))
+    output = RunFields(hook_output=bound_output(refusal.hook_output))
+    update_run(workspace, run, lambda stored: stored.with_fields(output) if stored.is_pending else stored)
     if why_not_resumable(workspace, history, run) is None:
         command = task_command(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
@@ -192,12 +193,6 @@ def _with_suggestion(run: Run, decision: Decision) -> Decision:
     if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
         return decision
     return replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
-
-
-def _check_request(workspace: Workspace, state: PlanState, run: Run, decision: Decision) -> None:
-    if not (decision.feedback or "").strip():
-        raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
-    require_requestable(workspace, state.history(run.task_id), run)
 
 
 def require_requestable(workspace: Workspace, history: History, run: Run) -> None:
@@ -216,7 +211,7 @@ def _save(
     decision: Decision,
     pair: TreePair | None,
     commit: ApprovalCommit | None = None,
-) -> Run:
+) -> tuple[Run, PlanState]:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
     with workspace.transaction() as transaction:
         stored = require_undecided(transaction, run)
@@ -236,7 +231,7 @@ def _save(
             )
         )
         transaction.save_run(decided)
-        save_statuses(workspace, transaction)
+        after = save_statuses(workspace, transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_arrived(workspace)
-    return decided
+    return decided, after

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.outside_moves import changed_by_others, without_paths
+from git_blackbird.controller.runs.outside_moves import changed_by_others
+from git_blackbird.git.commit.carrier import Carrier
 from git_blackbird.git.commit.plan import tree_of
 from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo
 from git_blackbird.git.core.repository import head
@@ -14,6 +15,7 @@ from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.undo import KeptPath, Undo, revert_command, script_command
 from git_blackbird.storage.notes import save_undo
+from git_blackbird.storage.paths import HIDDEN
 
 _EDITED = "edited since the run ended"
 _REPOSITORY = "is or was a git repository of its own"
@@ -23,12 +25,12 @@ def prepare_undo(workspace: Workspace, runs: Sequence[Run], pair: TreePair, work
     """Write down what takes the change of these runs back; a person runs it, never this program.
 
     ``worktree`` is a fresh snapshot: paths that were edited since are left alone, and so are paths that
-    other commits changed. Raises UnusableError.
+    other commits changed.
     """
     commits = [oid for run in runs for oid in _commits_of(workspace, run)]
     plan = plan_undo(workspace.repo, pair, commits, runs[0].head_commit)
     skipped = dict(_kept(workspace, runs, plan, worktree))
-    edits = without_paths(workspace, plan.edits, skipped) if skipped else plan.edits
+    edits = Carrier(workspace.repo, HIDDEN).without(plan.edits, skipped) if skipped else plan.edits
     script = render_undo(workspace.repo, edits)
     run_id = runs[-1].id
     if script is not None:

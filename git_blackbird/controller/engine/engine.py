@@ -5,25 +5,29 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import TypeVar
 
-from git_blackbird.controller.core.blocking import run_in_thread
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.decisions.approval_commit import uncommitted_notice
-from git_blackbird.controller.engine.consent import Consent
+from git_blackbird.controller.decisions.approval_commit import warn_uncommitted
 from git_blackbird.controller.engine.notifying_ui import NotifyingUI
-from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.engine.run_contexts import RunContexts
-from git_blackbird.controller.engine.stops import agent_refused_stop, interrupted_stop, lost_session_notice
+from git_blackbird.controller.engine.run_contexts import Consent, RunContexts
+from git_blackbird.controller.engine.stops import (
+    agent_refused_stop,
+    interrupted_stop,
+    refused_session_text,
+    run_interrupted_stop,
+    undelivered_stop,
+)
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.task_run import run_task
+from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
-from git_blackbird.model.rules.next_action import CallScope
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
 from git_blackbird.model.views.events import Level, Notice
-from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.model.views.stop import Stop
 
 T = TypeVar("T")
 
@@ -51,37 +55,33 @@ class Engine:
             self.force_stop.set()
         elif self._running is not None:
             stopping, task_id = self._running
-            self.notify(Level.INFO, f"{stopping} {task_id}; a second Ctrl+C kills its agent", task_id)
+            inform(self.ui, f"{stopping} {task_id}; a second Ctrl+C kills its agent", task_id)
         self.is_interrupted = True
         if self._step is not None:
             self._step.cancel()
-
-    def notify(self, level: Level, text: str, task_id: TaskId) -> None:
-        """Show a notice about a task."""
-        self.ui.notify(Notice(level, text, task_id=task_id))
-
-    async def begin_turn(self) -> PlanState | None:
-        """Recover what a crash left, and return the state; None when interrupted."""
-        return await self.interruptible(run_in_thread(lambda: recover(self.workspace, self.ui)))
 
     async def run_task(self, instruction: Instruction) -> Stop | None:
         """Run an agent on a task. Raises AgentUnavailableError, NotAgreedError, RequestError."""
         task_id = instruction.task.id
         context = self.contexts.of_instruction(instruction)
         await self.require_consent(context)
-        if not self.touched and (notice := uncommitted_notice(self.workspace)) is not None:
-            self.ui.notify(notice)
+        if not self.touched:
+            warn_uncommitted(self.workspace, self.ui)
         if task_id not in self.touched:
-            self._name_runs_elsewhere(task_id)
+            for other in runs_elsewhere(self.workspace, {task_id}):
+                warn(self.ui, f"{task_id}: {other.text}", task_id)
         self.touched.add(task_id)
         run = await self.run_agent("pausing", task_id, run_task(context, instruction, self.force_stop))
         if run is None:
-            return Stop(StopReason.INTERRUPTED, f"interrupted before {task_id} was started")
+            return interrupted_stop(f"before {task_id} was started")
         return self.stop_after_run(run, instruction.resumes)
 
-    def _name_runs_elsewhere(self, task_id: TaskId) -> None:
-        for run in runs_elsewhere(self.workspace, {task_id}):
-            self.notify(Level.WARNING, f"{task_id}: {run.text}", task_id)
+    async def resume(self, action: ApplyChangeRequest | ContinueRun, instruction: Instruction) -> Stop | None:
+        """Run an agent in the session of an action; stop where that agent cannot start."""
+        try:
+            return await self.run_task(instruction)
+        except AgentUnavailableError as error:
+            return undelivered_stop(action, error.message, error.hint)
 
     async def require_consent(self, *contexts: RunContext, as_reviewer: bool = False) -> None:
         """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
@@ -95,12 +95,14 @@ class Engine:
         """
         if run.terminal_reason is TerminalReason.INTERRUPTED:
             self.is_interrupted = True
-            return interrupted_stop(run)
+            return run_interrupted_stop(run)
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return agent_refused_stop(run)
         if run.terminal_reason is TerminalReason.SESSION_LOST and not _is_resumed_next(resumed):
             self.lost_sessions.append(run)
-            self.ui.notify(lost_session_notice(self.workspace, run))
+            hint = restart_command(run.task_id).with_options(self.workspace.call_options)
+            text = f"{run.task_id}: {refused_session_text(run)}"
+            self.ui.notify(Notice(Level.ERROR, text, hint, run.task_id))
         if run.status is RunStatus.WAITING_USER:
             self.scope = replace(self.scope, asked=self.scope.asked | {run.id})
         return None

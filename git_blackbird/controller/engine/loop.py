@@ -1,13 +1,12 @@
 """The loop: perform the next action until none is due or someone must decide (DESIGN.md 5)."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from typing import assert_never
 
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import require_reviewers
+from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.drafts import drop_arrived
-from git_blackbird.controller.core.record_watch import settle_watch
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.apply_change_request import apply_change_request
@@ -22,10 +21,17 @@ from git_blackbird.controller.engine.actions.review_change import review_change
 from git_blackbird.controller.engine.actions.review_parent import review_parent
 from git_blackbird.controller.engine.actions.send_feedback import send_feedback
 from git_blackbird.controller.engine.actions.start_task import start_task
-from git_blackbird.controller.engine.consent import NotAgreedError
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import not_started_stop, notify_paused, notify_waiting
+from git_blackbird.controller.engine.recovery import recover
+from git_blackbird.controller.engine.run_contexts import NotAgreedError
+from git_blackbird.controller.engine.stops import (
+    interrupted_stop,
+    not_started_stop,
+    notify_paused,
+    notify_waiting,
+)
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
+from git_blackbird.controller.runs.guard import settle_watch
 from git_blackbird.controller.runs.instructions import Instruction, Restart
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.rules.attention import PendingDecision
@@ -45,28 +51,27 @@ from git_blackbird.model.rules.next_action import (
     next_action,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.model.views.stop import Stop
 
-
-@dataclass(frozen=True)
-class FirstStep:
-    """What a call begins with, computed after the first recovery; by default the next action."""
-
-    first: Callable[[PlanState], Instruction | AskQuestions | Restart | None] | None = None
+FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanState | None]
+"""What a call begins with after the first recovery: an action, or the state it wrote for the next action."""
 
 
 class Loop:
-    """One call of execute, resume, restart or review."""
+    """One call of execute, resume, restart or review; it begins with ``first``, or with the next action."""
 
-    def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
+    def __init__(
+        self, workspace: Workspace, ui: UserInterface, scope: CallScope, first: FirstStep | None = None
+    ) -> None:
         self._workspace = workspace
         self._engine = Engine(workspace, ui, scope)
+        self._first = first
 
     def interrupt(self) -> None:
         """Pause what runs and stop; a second interrupt kills it."""
         self._engine.interrupt()
 
-    async def run(self, first_step: FirstStep) -> Stop:
+    async def run(self) -> Stop:
         """Perform actions until the call ends; needs the controller lock.
 
         Raises BlackbirdError when something cannot go on at all.
@@ -74,51 +79,48 @@ class Loop:
         workspace, engine = self._workspace, self._engine
         drop_arrived(workspace)
         try:
-            stop = await self._begin(first_step)
+            stop = await self._turn(self._begin)
             while stop is None:
-                stop = await self._turn()
+                stop = await self._turn(self._next)
         except (AgentUnavailableError, NotAgreedError) as error:
             stop = not_started_stop(error)
         drop_arrived(workspace)
         # No agent is at work from here on, a review may just have been interrupted.
         settle_watch(workspace, engine.ui)
-        notify_waiting(workspace, engine.ui, engine.scope, stop)
+        state = workspace.plan_state()
+        notify_waiting(workspace, engine.ui, state, engine.scope, stop)
         stop = stop.with_options(workspace.call_options)
-        engine.ui.end(stop)
+        engine.ui.end(stop, state)
         return stop
 
-    async def _begin(self, first_step: FirstStep) -> Stop | None:
+    async def _turn(self, act: Callable[[PlanState], Awaitable[Stop | None]]) -> Stop | None:
         engine = self._engine
-        state = await engine.begin_turn()
-        if state is None:
-            return Stop(StopReason.INTERRUPTED, "interrupted")
+        state = None
+        if not engine.is_interrupted:
+            work = run_in_thread(lambda: recover(self._workspace, engine.ui))
+            state = await engine.interruptible(work)
+        return interrupted_stop() if state is None else await act(state)
+
+    async def _begin(self, state: PlanState) -> Stop | None:
+        engine = self._engine
         sweep_scratch_dirs(self._workspace.paths)
         require_reviewers(self._workspace, state, engine.scope)
-        first = None if first_step.first is None else first_step.first(state)
+        first = None if self._first is None else self._first(state)
         notify_paused(engine.ui, state, engine.scope)
         match first:
-            case None:
-                # What a command begins with may have written something.
-                return await self._next(state if first_step.first is None else self._workspace.plan_state())
             case Restart():
-                return await restart_task(engine, first)
+                return await restart_task(engine, first, state)
             case Instruction():
                 return await engine.run_task(first)
             case AskQuestions():
                 return await perform(engine, first, state)
-
-    async def _turn(self) -> Stop | None:
-        engine = self._engine
-        state = None if engine.is_interrupted else await engine.begin_turn()
-        if state is None:
-            return Stop(StopReason.INTERRUPTED, "interrupted")
-        return await self._next(state)
+            case PlanState() | None:
+                return await self._next(first or state)
 
     async def _next(self, state: PlanState) -> Stop | None:
-        engine = self._engine
-        if engine.is_interrupted:
-            return Stop(StopReason.INTERRUPTED, "interrupted")
-        return await perform(engine, next_action(state, engine.scope), state)
+        if self._engine.is_interrupted:
+            return interrupted_stop()
+        return await perform(self._engine, next_action(state, self._engine.scope), state)
 
 
 async def perform(engine: Engine, action: NextAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, C901  # a table

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 
 from git_blackbird.agents.notify import NotifyProcess
 from git_blackbird.controller.core.notify import Notification, calling_for_decision, send_notification
-from git_blackbird.controller.core.ui import Unanswered, UserInterface
+from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.entities.agent_io import Question, RightsQuestion
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.rules.attention import pending_items
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import Event, Level, Notice
+from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _FINAL_WAIT_SECONDS = 0.5
@@ -61,21 +62,21 @@ class NotifyingUI:
         self._send(calling_for_decision(checkpoint.task, checkpoint.run.id))
         return await self._ui.decide(checkpoint)
 
-    def end(self, stop: Stop) -> None:
+    def end(self, stop: Stop, state: PlanState) -> None:
         """Notify about what the call left open, and report a failed command."""
         if self._command and stop.reason not in _ALREADY_NOTIFIED:
             if stop.reason is StopReason.COMPLETED:
-                self._notify_waiting()
+                self._notify_waiting(state)
             else:
                 self._send(Notification(stop.reason.value, stop.text, stop.task_id or ""))
         for process in self._started:
             process.wait(_FINAL_WAIT_SECONDS)
         self._report_failure()
 
-    def _notify_waiting(self) -> None:
+    def _notify_waiting(self, state: PlanState) -> None:
         waiting = [
             item.task.id
-            for item in pending_items(self._workspace.plan_state())
+            for item in pending_items(state)
             if item.run is None or item.run.id not in self._notified
         ]
         if waiting:
@@ -97,4 +98,4 @@ class NotifyingUI:
         self._started = [process for process in self._started if process.is_running]
         if fault is not None and not self._is_failure_reported:
             self._is_failure_reported = True
-            self.notify(Notice(Level.WARNING, f"notify.command failed: {fault}", _HINT))
+            warn(self, f"notify.command failed: {fault}", hint=_HINT)

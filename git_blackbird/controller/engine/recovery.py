@@ -10,15 +10,12 @@ from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.processes import processes_at_work
-from git_blackbird.controller.core.record_watch import settle_watch
 from git_blackbird.controller.core.status_sync import save_statuses
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
-from git_blackbird.controller.runs.agent_process import log_bytes, remove_litter
-from git_blackbird.controller.runs.commit_tracking import stop_tracking
+from git_blackbird.controller.runs.agent_process import log_bytes, log_paths, remove_litter
 from git_blackbird.controller.runs.config_guard import forget_config
-from git_blackbird.controller.runs.deferred_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.runs.finish import (
     not_kept,
     save_finished_run,
@@ -26,10 +23,11 @@ from git_blackbird.controller.runs.finish import (
     snapshot_and_summarize,
     tail_of,
 )
+from git_blackbird.controller.runs.guard import settle_plan, settle_watch, stop_tracking
 from git_blackbird.controller.runs.instructions import recorded_assignment
+from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.runs.outside_moves import forget_trace
-from git_blackbird.controller.runs.plan_guard import settle_plan
-from git_blackbird.controller.runs.readying import require_recorded
+from git_blackbird.controller.runs.task_run import require_recorded
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import AgentResult
@@ -37,7 +35,6 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
@@ -45,7 +42,7 @@ _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     """Close runs whose process is gone, stop orphans, derive statuses, sweep; needs the controller lock.
 
-    Gives what is there then. Raises SaveError, UnusableError.
+    Gives what is there then.
     """
     # By the records alone: an agent whose program was killed may have broken the plan as well.
     histories = workspace.store.records.histories()
@@ -66,15 +63,14 @@ def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     for task_id, (was, became) in sorted(settled.moved.items()):
         trace.event("derive", task_id, was, "to", became)
         text = f"{task_id}: the plan said {was}; its runs say {became}"
-        hint = f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand"
-        ui.notify(Notice(Level.INFO, text, hint, task_id))
+        inform(ui, text, task_id, f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand")
     return settled.state
 
 
 def _record_deferred(workspace: Workspace, ui: UserInterface) -> None:
     """Record the commits that their hooks did not record, and say what became of each."""
     for text in record_deferred(workspace):
-        ui.notify(Notice(Level.INFO, text))
+        inform(ui, text)
 
 
 def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:
@@ -94,10 +90,10 @@ def _mend_approval(workspace: Workspace, ui: UserInterface) -> None:
         mended = recover_approval(workspace)
     except UnusableError as error:
         text = f"an interrupted approval cannot be completed yet: {error.message}"
-        ui.notify(Notice(Level.WARNING, text, error.hint))
+        warn(ui, text, hint=error.hint)
         return
     if mended is not None:
-        ui.notify(Notice(Level.INFO, mended))
+        inform(ui, mended)
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
@@ -119,7 +115,8 @@ def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) 
 def _close_lost(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     trace.event("recover", "run", run.id, "of", run.task_id, "whose process is gone")
     _stop_orphans(workspace, ui, run)
-    _remove_litter(workspace, run)
+    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
+        remove_litter(workspace.repo.top, run, find_agent_for_run(workspace, run).leftover_dirs)
     if run.is_review:
         _close_lost_review(workspace, ui, run)
         return
@@ -136,23 +133,15 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     )
     lost = _lost_fields(workspace, run, reading).with_fields(fields)
     save_finished_run(workspace, ui, run, lost.with_fields(snapshot_and_summarize(workspace, ui, run)))
-    way = "resume" if session else "retry"
-    ui.notify(
-        Notice(
-            Level.WARNING,
-            f"{run.task_id}: run {run.id} was interrupted; it is now {status}",
-            task_command(way, run.task_id),
-            run.task_id,
-        )
-    )
+    hint = task_command("resume" if session else "retry", run.task_id)
+    warn(ui, f"{run.task_id}: run {run.id} was interrupted; it is now {status}", run.task_id, hint)
 
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     """Close a review that nobody is left to read: it gave no verdict."""
     save_finished_run(workspace, ui, run, _lost_fields(workspace, run, read_log(workspace, run)))
     again = "; it is made again" if _is_owed(workspace, run) else ""
-    text = f"{run.task_id}: its review {run.id} was interrupted{again}"
-    ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+    warn(ui, f"{run.task_id}: its review {run.id} was interrupted{again}", run.task_id)
 
 
 def _is_owed(workspace: Workspace, review: Run) -> bool:
@@ -169,7 +158,7 @@ def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
         return
     listed = ", ".join(map(str, pids))
     text = f"{run.task_id}: the agent of run {run.id} is still running (process {listed}); stopping it"
-    ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+    warn(ui, text, run.task_id)
     signals.stop_tree(
         run.pid or 0,
         run.id,
@@ -178,32 +167,23 @@ def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     )
 
 
-def _remove_litter(workspace: Workspace, run: Run) -> None:
-    with suppress(RequestError):  # no agent of ours has that name, and none of ours left anything
-        remove_litter(workspace.repo.top, run, find_agent_for_run(workspace, run).leftover_dirs)
-
-
 def read_log(workspace: Workspace, run: Run) -> AgentResult:
     """Read what a run's saved output says, as it would have been read live."""
     try:
         agent = find_agent_for_run(workspace, run)
     except RequestError:
         return AgentResult(succeeded=False)
-    files = _saved_streams(workspace, run)
-    if not all(_is_log(path) for path in (files.stdout, files.stderr)):
+    paths = log_paths(workspace.paths, run)
+    if not all(map(_is_log, paths)):
         # An agent put something else in its place, which might never end.
         return AgentResult(succeeded=False)
-    return read_saved(agent.parser(recorded_assignment(workspace, run)), files, None)
-
-
-def _saved_streams(workspace: Workspace, run: Run) -> LogFiles:
-    stdout, stderr = (workspace.paths.log(run.task_id, run.id, name) for name in ("stdout", "stderr"))
-    return LogFiles(stdout, stderr, 0)
+    return read_saved(agent.parser(recorded_assignment(workspace, run)), LogFiles(*paths, 0), None)
 
 
 def _lost_fields(workspace: Workspace, run: Run, reading: AgentResult) -> RunFields:
     """Return what the record of a run that nobody was left to read says of its end and of what it printed."""
-    files, bound = _saved_streams(workspace, run), log_bytes(workspace)
+    stdout, stderr = log_paths(workspace.paths, run)
+    bound = log_bytes(workspace)
     return RunFields(
         completed_at=workspace.environment.timestamp(),
         status=RunStatus.FAILED,
@@ -211,15 +191,11 @@ def _lost_fields(workspace: Workspace, run: Run, reading: AgentResult) -> RunFie
         error="the program that ran it ended first",
         usage=reading.usage,
         cost_usd=reading.cost_usd,
-        stdout=_tail(files.stdout),
-        stderr=_tail(files.stderr),
-        not_kept=not_kept(count_beyond(files.stdout, bound), count_beyond(files.stderr, bound)),
-        tail_of=tail_of(_size(files.stdout), _size(files.stderr)),
+        stdout=read_tail(stdout) or None,
+        stderr=read_tail(stderr) or None,
+        not_kept=not_kept(count_beyond(stdout, bound), count_beyond(stderr, bound)),
+        tail_of=tail_of(_size(stdout), _size(stderr)),
     )
-
-
-def _tail(path: Path) -> str | None:
-    return read_tail(path) or None
 
 
 def _size(path: Path) -> int:

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import probe, require_reviewer
-from git_blackbird.controller.core.feedback_sync import sync_feedback_files
 from git_blackbird.controller.core.status_sync import new_run_id, save_statuses
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_readable
-from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.core.workspace import Workspace, find_task, sync_feedback_files
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.reviews import find_parent
 from git_blackbird.controller.reviews.change import reopen_reviews, require_change
 from git_blackbird.controller.reviews.parent import require_children_done
@@ -32,7 +31,7 @@ from git_blackbird.model.rules.review_gate import (
 from git_blackbird.model.rules.state import PlanState, feedback_below
 
 
-def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> tuple[Loop, FirstStep]:
+def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
     """Prepare a review by hand: of the change of a leaf, or of a parent and then its ancestors.
 
     An earlier review is made again. The first step raises RequestError when a leaf has no change, and when
@@ -41,17 +40,17 @@ def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> tuple[Lo
     workspace.require_settings()
     workspace.forbid_agents("have work reviewed")
 
-    def check(state: PlanState) -> None:
+    def check(state: PlanState) -> PlanState:
         task = find_task(state.plan, asked)
         _require_reviewable(state, task)
         if task.is_leaf:
-            reopen_reviews(workspace, task)
-        else:
-            probe(workspace, require_reviewer(workspace))
+            return reopen_reviews(workspace, task)
+        probe(workspace, require_reviewer(workspace))
+        return state
 
     task_id = TaskId(asked)
-    call = CallScope(only=frozenset({task_id}), starts_left=0, review=task_id, widens=True)
-    return Loop(workspace, ui, call), FirstStep(check)
+    scope = CallScope(only=frozenset({task_id}), starts_left=0, review=task_id, widens=True)
+    return Loop(workspace, ui, scope, check)
 
 
 def review_obstacle(state: PlanState, task: Task) -> str | None:
@@ -111,7 +110,7 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
     with workspace.transaction() as transaction:
         state = transaction.state()
         parent = find_parent(state, parent_id)
-        run = _to_dismiss(workspace, state, parent)
+        run = _require_dismissable(state, parent) or _unreviewed(workspace, parent, state)
         now = workspace.environment.timestamp()
         dismissal = Dismissal(reason=reason.strip(), at=now, by=git_identity(workspace.repo))
         fields = RunFields(parent_review_dismissed=dismissal, completed_at=run.completed_at or now)
@@ -124,11 +123,6 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
         return DismissResult(transaction.plan().tasks[parent.id], dismissed, tuple(sorted(dropped)))
 
 
-def _to_dismiss(workspace: Workspace, state: PlanState, parent: Task) -> Run:
-    """Return the review that blocks the parent, or a new record where there was none."""
-    return _require_dismissable(state, parent) or _unreviewed(workspace, parent, state)
-
-
 def _require_dismissable(state: PlanState, parent: Task) -> Run | None:
     """Return the review that blocks the parent; None where there was none. Raises RequestError."""
     require_readable(state, parent)
@@ -138,22 +132,16 @@ def _require_dismissable(state: PlanState, parent: Task) -> Run | None:
     has_feedback = any(owed.parent_task_id == parent.id for owed in state.feedback.values())
     verdict = latest_verdict(history)
     is_present = current_review(state.plan.tasks, parent, history) is verdict
-    _require_complete(state, parent)
+    if not is_complete(state.plan.tasks, parent):
+        raise RequestError(
+            f"there is no review of {parent.id} to dismiss: {why_incomplete(state.plan.tasks, parent)}",
+            hint="its review is due when each child is done or skipped, and one is done",
+        )
     if verdict is not None and not allows_done(verdict) and is_present:
         return verdict
     if not has_feedback and parent.status == Status.DONE:
         raise RequestError(f"there is no review of {parent.id} to dismiss: it is done")
     return None
-
-
-def _require_complete(state: PlanState, parent: Task) -> None:
-    """Refuse while a child is worked on."""
-    tasks = state.plan.tasks
-    if not is_complete(tasks, parent):
-        raise RequestError(
-            f"there is no review of {parent.id} to dismiss: {why_incomplete(tasks, parent)}",
-            hint="its review is due when each child is done or skipped, and one is done",
-        )
 
 
 def _unreviewed(workspace: Workspace, parent: Task, state: PlanState) -> Run:

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from git_blackbird.controller.core.agents import find_agent_for_run, probe
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.checkpoint import change_of, why_not_resumable
 from git_blackbird.controller.decisions.record import record_decision, require_requestable
 from git_blackbird.controller.engine.actions.ask_questions import only_answers
-from git_blackbird.controller.engine.loop import FirstStep, Loop
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.runs.instructions import (
     Instruction,
     Restart,
@@ -18,7 +18,7 @@ from git_blackbird.controller.runs.instructions import (
     order_changes,
     order_continue,
 )
-from git_blackbird.controller.runs.readying import require_ready
+from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.forms.answers import match_answers, parse_answer
 from git_blackbird.messages.incoming.questions import questions_of
@@ -32,14 +32,9 @@ from git_blackbird.model.entities.cli_hints import (
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History, PendingMessages, runs_in_change
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import (
-    DecisionState,
-    Run,
-    RunStatus,
-)
+from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
 from git_blackbird.model.rules.next_action import AskQuestions, CallScope
 from git_blackbird.model.rules.state import PlanState, feedback_below, full_readiness, waits_for
-from git_blackbird.model.views.events import Level, Notice
 
 
 @dataclass(frozen=True)
@@ -51,12 +46,10 @@ class ResumeRequest:
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
-def execute_loop(
-    workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], limit: int | None
-) -> tuple[Loop, FirstStep]:
+def execute_loop(workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], limit: int | None) -> Loop:
     """Prepare an execute, of everything or of these leaves only.
 
-    Raises RequestError naming the reasons for a task that is not ready.
+    Its first step raises RequestError naming the reasons for a task that is not ready.
     """
     workspace.require_settings()
 
@@ -64,23 +57,21 @@ def execute_loop(
         for task_id in task_ids:
             require_ready(state, find_task(state.plan, task_id))
 
-    only = frozenset(map(TaskId, task_ids)) if task_ids else None
-    return Loop(workspace, ui, CallScope(only=only, starts_left=limit)), FirstStep(
-        check if task_ids else None
-    )
+    only = frozenset(map(TaskId, task_ids)) or None
+    return Loop(workspace, ui, CallScope(only=only, starts_left=limit), check)
 
 
-def resume_loop(workspace: Workspace, ui: UserInterface, request: ResumeRequest) -> tuple[Loop, FirstStep]:
+def resume_loop(workspace: Workspace, ui: UserInterface, request: ResumeRequest) -> Loop:
     """Prepare to resume a task's session, as its latest run requires (DESIGN.md 5).
 
     The first step raises RequestError when there is nothing to resume.
     """
     workspace.require_settings()
-    call = CallScope(only=frozenset({TaskId(request.task_id)}), starts_left=0, widens=True)
-    return Loop(workspace, ui, call), FirstStep(lambda state: _resume(workspace, state, request))
+    scope = _only(request.task_id)
+    return Loop(workspace, ui, scope, lambda state: _resume(workspace, state, request))
 
 
-def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> tuple[Loop, FirstStep]:
+def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> Loop:
     """Prepare to send the open review feedback to every leaf below a parent, in plan order.
 
     Raises RequestError when there is none.
@@ -95,29 +86,46 @@ def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> 
             hint=task_command("review show", parent.id) if parent.children else None,
         )
     for leaf in leaves:
-        obstacle = _feedback_obstacle(workspace, state, leaf)
+        run = state.latest(leaf.id)
+        obstacle = (
+            why_not_resumable(workspace, state.history(leaf.id), run) if run else "it has no current run"
+        )
         if obstacle is not None:
-            text = f"{leaf.id} cannot be resumed: {obstacle}"
-            ui.notify(Notice(Level.WARNING, text, restart_command(leaf.id), leaf.id))
+            warn(ui, f"{leaf.id} cannot be resumed: {obstacle}", leaf.id, restart_command(leaf.id))
     owing = frozenset(leaf.id for leaf in leaves)
     # Open questions are asked first: the feedback goes with the answers.
     asked = frozenset(
         run.id for task, run in state.latest_runs if task.id in owing and run.status is RunStatus.WAITING_USER
     )
-    call = CallScope(only=owing, starts_left=0, carries=owing, asked=asked, widens=True)
-    return Loop(workspace, ui, call), FirstStep()
+    scope = CallScope(only=owing, starts_left=0, carries=owing, asked=asked, widens=True)
+    return Loop(workspace, ui, scope)
 
 
-def _feedback_obstacle(workspace: Workspace, state: PlanState, leaf: Task) -> str | None:
-    run = state.latest(leaf.id)
-    return (
-        "it has no current run" if run is None else why_not_resumable(workspace, state.history(leaf.id), run)
-    )
+def restart_loop(workspace: Workspace, ui: UserInterface, task_id: str, message: str | None) -> Loop:
+    """Prepare to start a task again in a new session, with every pending message.
+
+    The first step raises RequestError, with nothing touched, when the task cannot be started.
+    """
+    workspace.require_settings()
+
+    def first(state: PlanState) -> Restart:
+        task = find_task(state.plan, task_id)
+        require_readable(state, task)
+        if not task.is_leaf or waits_for(state, task):
+            reasons = full_readiness(state, task).reasons
+            raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}")
+        return Restart(task, message)
+
+    return Loop(workspace, ui, _only(task_id), first)
+
+
+def _only(task_id: str) -> CallScope:
+    return CallScope(only=frozenset({TaskId(task_id)}), starts_left=0, widens=True)
 
 
 def _resume(
     workspace: Workspace, state: PlanState, request: ResumeRequest
-) -> Instruction | AskQuestions | None:
+) -> Instruction | AskQuestions | PlanState:
     task = find_task(state.plan, request.task_id)
     require_readable(state, task)
     history, owed = state.history(task.id), state.pending_messages(task.id)
@@ -125,8 +133,7 @@ def _resume(
     if run is None:
         raise _nothing_to_resume(history, task, owed)
     if run.is_pending:
-        _request_changes(workspace, task, run, request)
-        return None
+        return _request_changes(workspace, task, run, request)
     _require_session(workspace, history, task, run)
     if request.answers and run.status is not RunStatus.WAITING_USER:
         raise RequestError(
@@ -182,26 +189,20 @@ def _nothing_to_resume(history: History, task: Task, owed: PendingMessages) -> R
     )
 
 
-def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> None:
+def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> PlanState:
     """Record ``-m`` as a change request; applying it is the next action then."""
     if not request.message:
-        raise RequestError(
-            f"a decision is due on {task.id} (run {run.id})",
-            hint=decide_run_command(run),
-        )
+        raise RequestError(f"a decision is due on {task.id} (run {run.id})", hint=decide_run_command(run))
     if run.provider_session_ref is not None:
         probe(workspace, find_agent_for_run(workspace, run))
     decision = Decision(DecisionState.CHANGES_REQUESTED, request.message)
-    record_decision(workspace, task.id, decision, run.id)
+    return record_decision(workspace, task.id, decision, run.id).state
 
 
 def _require_session(workspace: Workspace, history: History, task: Task, run: Run) -> None:
     obstacle = why_not_resumable(workspace, history, run)
     if obstacle is not None:
-        raise AgentUnavailableError(
-            f"{task.id} cannot be resumed: {obstacle}",
-            hint=restart_command(task.id),
-        )
+        raise AgentUnavailableError(f"{task.id} cannot be resumed: {obstacle}", hint=restart_command(task.id))
 
 
 def _answer(
@@ -212,28 +213,3 @@ def _answer(
         order = order_answers(run, task, owed, answers)
         return order if request.message is None else order.with_message(request.message)
     return AskQuestions(task, run, request.message)
-
-
-def restart_loop(
-    workspace: Workspace, ui: UserInterface, task_id: str, message: str | None
-) -> tuple[Loop, FirstStep]:
-    """Prepare to start a task again in a new session, with every pending message.
-
-    The first step raises RequestError, with nothing touched, when the task cannot be started.
-    """
-    workspace.require_settings()
-
-    def first(state: PlanState) -> Restart:
-        task = find_task(state.plan, task_id)
-        require_readable(state, task)
-        _require_startable(state, task)
-        return Restart(task, message)
-
-    call = CallScope(only=frozenset({TaskId(task_id)}), starts_left=0, widens=True)
-    return Loop(workspace, ui, call), FirstStep(first)
-
-
-def _require_startable(state: PlanState, task: Task) -> None:
-    if not task.is_leaf or waits_for(state, task):
-        reasons = full_readiness(state, task).reasons
-        raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}")

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.unreadable import stopped_text
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
-from git_blackbird.controller.engine.consent import NotAgreedError
+from git_blackbird.controller.engine.run_contexts import NotAgreedError
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import (
     EXECUTE,
@@ -29,18 +30,18 @@ def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None
     for task, _ in paused_runs(state):
         if not scope.covers(task.id):
             text = f"{task.id} is paused: its unfinished edits are in the worktree"
-            ui.notify(Notice(Level.WARNING, text, resume_command(state, task), task.id))
+            warn(ui, text, task.id, resume_command(state, task))
 
 
-def notify_waiting(workspace: Workspace, ui: UserInterface, scope: CallScope, stop: Stop) -> None:
+def notify_waiting(
+    workspace: Workspace, ui: UserInterface, state: PlanState, scope: CallScope, stop: Stop
+) -> None:
     """Name the other tasks that wait for a person, and that the stop does not name."""
-    state = workspace.plan_state()
     for item in pending_items(state):
         is_paused = item.run is not None and item.run.status is RunStatus.PAUSED
         if not is_paused and not scope.covers(item.task.id) and item.command not in stop.next_steps:
-            text = f"{item.task.id} is waiting for you too"
             command = with_options(item.command, workspace.call_options)
-            ui.notify(Notice(Level.INFO, text, command, item.task.id))
+            inform(ui, f"{item.task.id} is waiting for you too", item.task.id, command)
     name_stopped(ui, state, stop)
 
 
@@ -98,10 +99,15 @@ def agent_refused_stop(run: Run) -> Stop:
     )
 
 
-def interrupted_stop(run: Run) -> Stop:
+def interrupted_stop(when: str = "", *next_steps: str, task_id: TaskId | None = None) -> Stop:
+    """Return the stop after an interrupt."""
+    return Stop(StopReason.INTERRUPTED, f"interrupted {when}".rstrip(), next_steps, task_id)
+
+
+def run_interrupted_stop(run: Run) -> Stop:
     """Return the stop after an interrupted run."""
     again = EXECUTE if run.is_review else go_on_command(run)
-    return Stop(StopReason.INTERRUPTED, "interrupted", (again,), run.task_id)
+    return interrupted_stop("", again, task_id=run.task_id)
 
 
 def go_on_command(run: Run) -> str:
@@ -114,32 +120,19 @@ def refused_session_text(run: Run) -> str:
     return f"{run.provider} refused session {run.provider_session_ref} of run {run.resumes}"
 
 
-def lost_session_notice(workspace: Workspace, run: Run) -> Notice:
-    """Say that a session cannot go on while the call does, with the command that restarts the task."""
-    hint = restart_command(run.task_id).with_options(workspace.call_options)
-    return Notice(Level.ERROR, f"{run.task_id}: {refused_session_text(run)}", hint, run.task_id)
-
-
 def undeliverable_stop(
     workspace: Workspace, state: PlanState, action: ApplyChangeRequest | ContinueRun
 ) -> Stop | None:
     """Return the stop where a session is known not to go on; None where it may."""
     obstacle = why_not_resumable(workspace, state.history(action.task.id), action.run)
-    return None if obstacle is None else _undelivered(action, obstacle, ())
+    return None if obstacle is None else undelivered_stop(action, obstacle, None)
 
 
-def agent_missing_stop(action: ApplyChangeRequest | ContinueRun, error: AgentUnavailableError) -> Stop:
-    """Return the stop where the agent of a session cannot start."""
-    return _undelivered(action, error.message, steps_in(error.hint or ""))
-
-
-def _undelivered(action: ApplyChangeRequest | ContinueRun, why: str, steps: Iterable[str]) -> Stop:
+def undelivered_stop(action: ApplyChangeRequest | ContinueRun, why: str, hint: str | None) -> Stop:
+    """Return the stop where a session does not go on."""
     task_id = action.task.id
-    is_request = isinstance(action, ApplyChangeRequest)
-    what = (
-        f"the change request on {task_id} cannot be delivered"
-        if is_request
-        else f"{task_id} cannot be continued"
-    )
-    all_steps = dict.fromkeys([*steps, restart_command(task_id)])
-    return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", tuple(all_steps), task_id)
+    what = f"{task_id} cannot be continued"
+    if isinstance(action, ApplyChangeRequest):
+        what = f"the change request on {task_id} cannot be delivered"
+    steps = dict.fromkeys([*steps_in(hint or ""), restart_command(task_id)])
+    return Stop(StopReason.AGENT_UNAVAILABLE, f"{what}: {why}", tuple(steps), task_id)

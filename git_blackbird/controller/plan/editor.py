@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.plan.task_edits import EditResult, edit_task
+from git_blackbird.controller.plan.edit import EditResult, edit_task
 from git_blackbird.errors import BlackbirdError, InterruptedByUserError, RequestError, UnusableError
 from git_blackbird.git.core.tools import edit_file, editor_command
 from git_blackbird.messages.forms.task_form import (
@@ -61,7 +61,7 @@ def edit_in_editor(workspace: Workspace, task_id: str, wants_again: WantsAgain) 
 
     What others change in the plan meanwhile is kept, field by field. A text that cannot be taken is offered
     again with what is wrong on top, if that is wanted; else it stays in a file that the error names. What an
-    earlier call left behind, however that ended, is offered first. Raises BlackbirdError.
+    earlier call left behind, however that ended, is offered first.
     """
     # Whether this task may be edited at all is better known before the editor opens.
     before = edit_task(workspace, task_id, lambda now: now).before
@@ -135,19 +135,17 @@ class EditSession:
                 save_base(
                     self._workspace.paths, self._draft, render_form(_about(self._task), self._offer.base)
                 )
-                if not self._is_wanted(wants_again, fault):
+                try:
+                    is_wanted = wants_again(fault)
+                except InterruptedByUserError as error:
+                    raise _kept(error, self._draft) from None
+                if not is_wanted:
                     raise _kept(fault, self._draft) from None
             except BlackbirdError as error:
                 raise _kept(error, self._draft) from None
             else:
-                self._drop()
+                drop_draft(self._draft)
                 return done
-
-    def _is_wanted(self, wants_again: WantsAgain, fault: RequestError) -> bool:
-        try:
-            return wants_again(fault)
-        except InterruptedByUserError as error:
-            raise _kept(error, self._draft) from None
 
     def _text_from_editor(self) -> str:
         """Return what the editor left; what is not worth keeping is removed with the error that says so."""
@@ -176,12 +174,9 @@ class EditSession:
 
     def _left(self, error: RequestError, *, worthless: bool) -> BlackbirdError:
         if worthless:
-            self._drop()
+            drop_draft(self._draft)
             return error
         return _kept(error, self._draft)
-
-    def _drop(self) -> None:
-        drop_draft(self._draft)
 
 
 def _load(draft: Path) -> str | None:

@@ -63,7 +63,9 @@ def move_task(workspace: Workspace, task_id: str, destination: Destination) -> M
         place = _place(before, task, destination)
         require_not_busy(transaction, task)
         require_not_busy_task(transaction, before, place.parent)
-        after = transaction.change_plan(_with_statuses(workspace, transaction, _mover(task, place)))
+        after = transaction.change_plan(
+            _with_statuses(workspace, transaction, lambda plan, now: moved(plan, task.id, place, now))
+        )
         followed = _followed(before, after)
         return MoveResult(
             task.id,
@@ -74,10 +76,6 @@ def move_task(workspace: Workspace, task_id: str, destination: Destination) -> M
             find_new_deadlock(before, after),
             tuple(one.id for one in after.roots() if one.created_at != before.tasks[one.id].created_at),
         )
-
-
-def _mover(task: Task, place: TreePosition) -> _Change:
-    return lambda plan, moment: moved(plan, task.id, place, moment)
 
 
 def _place(plan: Plan, task: Task, destination: Destination) -> TreePosition:

@@ -4,12 +4,9 @@ from git_blackbird.controller.core.guards import require_not_busy
 from git_blackbird.controller.core.status_sync import save_plan_and_feedback, save_statuses, supersede_runs
 from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.runs.deferred_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import record_deferred
 from git_blackbird.errors import RequestError
-from git_blackbird.model.entities.cli_hints import (
-    dismiss_command,
-    task_command,
-)
+from git_blackbird.model.entities.cli_hints import dismiss_command, task_command
 from git_blackbird.model.entities.history import pending_messages
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
@@ -20,6 +17,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.rules.eligibility import RETRIABLE
 from git_blackbird.model.rules.review_gate import is_complete, open_children
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.stop import StatusChange
 from git_blackbird.storage.store import Transaction
@@ -33,18 +31,18 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
     workspace.forbid_agents("reset a task")
     record_deferred(workspace)
     with workspace.transaction() as transaction:
-        plan = transaction.plan()
-        task = find_task(plan, task_id)
-        _require_resettable(workspace, transaction, task)
+        state = transaction.state()
+        task = find_task(state.plan, task_id)
+        require_not_busy(transaction, task)
+        _require_resettable(state, task)
         return _set(workspace, transaction, task, Status.TODO, by)
 
 
-def _require_resettable(workspace: Workspace, transaction: Transaction, task: Task) -> None:
-    require_not_busy(transaction, task)
-    require_readable(workspace.plan_state_of(task.id), task)
+def _require_resettable(state: PlanState, task: Task) -> None:
+    require_readable(state, task)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; retry the one that failed")
-    if task.status not in RETRIABLE and task.id not in transaction.saved_feedback().by_leaf:
+    if task.status not in RETRIABLE and task.id not in state.saved_feedback.by_leaf:
         raise RequestError(
             f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
             hint=f"`{task_command('set-status', task.id, ' todo')}` does it anyway",
@@ -59,10 +57,9 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
     workspace.forbid_agents("set a status")
     record_deferred(workspace)
     with workspace.transaction() as transaction:
-        plan = transaction.plan()
-        task = find_task(plan, task_id)
+        state = transaction.state()
+        task = find_task(state.plan, task_id)
         require_not_busy(transaction, task)
-        state = workspace.plan_state_of(task.id)
         require_readable(state, task)
         owed = state.feedback.get(task.id)
         if owed is not None and status is task.status is Status.DONE:
@@ -71,8 +68,8 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
                 hint=f"{task_command('resume', task.id)}\n" + dismiss_command(owed.parent_task_id),
             )
         if status is Status.DONE and state.is_gated:
-            _require_no_open_children(plan, task)
-        if is_complete(plan.tasks, task) and status != task.status:
+            _require_no_open_children(state.plan, task)
+        if is_complete(state.plan.tasks, task) and status != task.status:
             raise _follows_children(task, status)
         return _set(workspace, transaction, task, status, f"{SUPERSEDED_BY_STATUS}{status.value}")
 

@@ -5,11 +5,12 @@ from typing import Any
 
 from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.controller.core.agents import chosen_agent, find_agent_for_run
-from git_blackbird.controller.core.project_overview import ProjectOverview, load_project_overview
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.runs.instructions import (
     Instruction,
+    ProjectOverview,
+    load_project_overview,
     order_answers,
     order_changes,
     order_continue,

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from git_blackbird.controller.core.blocking import run_in_thread
-from git_blackbird.controller.core.status_sync import save_status
+from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
+from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of, escalation_reasons, why_not_resumable
 from git_blackbird.controller.reviews.reviewer import (
@@ -23,7 +24,7 @@ from git_blackbird.controller.runs.config_guard import (
     remember_config,
 )
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.plan_guard import check_plan
+from git_blackbird.controller.runs.guard import check_plan, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.changes import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request
@@ -60,9 +61,8 @@ from git_blackbird.model.rules.review_rounds import (
     round_of,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice, ReviewsEnded, RunEnded
+from git_blackbird.model.views.events import ReviewsEnded, RunEnded
 
-TRIES = 2
 _SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
 _NOT_TRIED_AGAIN = frozenset({TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE})
 
@@ -96,7 +96,7 @@ def change_review_request(
 ) -> ChangeReviewRequest | None:
     """Order the reviews of a run's change; None where no snapshots say what that is.
 
-    ``names_worktree``: a reviewer works elsewhere, and is told where the worktree is. Raises UnusableError.
+    ``names_worktree``: a reviewer works elsewhere, and is told where the worktree is.
     """
     runs = runs_in_change(state.history(task.id))
     pair, summary = change_of(workspace, state, run, runs)
@@ -145,7 +145,7 @@ async def run_reviewers(
     missing = [source for source in Source if source not in request.finished]
     for source, side in request.finished.items():
         text = f"keeping the {source} review of {request.task.id} (run {side.run.id})"
-        contexts[source].ui.notify(Notice(Level.INFO, text, task_id=request.task.id))
+        inform(contexts[source].ui, text, request.task.id)
     try:
         async with asyncio.TaskGroup() as group:
             works = {
@@ -164,11 +164,9 @@ async def _review_side(
     context: RunContext, request: ChangeReviewRequest, source: Source, force_stop: asyncio.Event
 ) -> ReviewerOutcome:
     side = await _try(context, request, source, None, force_stop)
-    for _ in range(TRIES - 1):
-        if side.result is not None or side.run.terminal_reason in _NOT_TRIED_AGAIN:
-            break
-        side = await _try(context, request, source, side.run.error, force_stop)
-    return side
+    if side.result is not None or side.run.terminal_reason in _NOT_TRIED_AGAIN:
+        return side
+    return await _try(context, request, source, side.run.error, force_stop)
 
 
 async def _try(
@@ -217,9 +215,7 @@ def _save(workspace: Workspace, run: Run) -> None:
         transaction.save_run(run)
         if run.status is not RunStatus.RUNNING:
             return
-        transaction.begin_watch(run)
-        if transaction.plan_backup() is None:
-            transaction.backup_plan()
+        watch_agent(transaction, run)
 
 
 def merge_sides(sides: Mapping[Source, ReviewerOutcome]) -> MergedReview:
@@ -237,38 +233,23 @@ def task_changed(workspace: Workspace, order: ChangeReviewRequest) -> bool:
 def save_reviews(
     workspace: Workspace, run: Run, request: ChangeReviewRequest | None, merged: MergedReview
 ) -> ReviewsEnded:
-    """Save the result of both reviews, and what follows where they were due; return it as an event.
-
-    Raises SaveError.
-    """
-    result = RoundResult(1 if request is None else request.round_number, merged)
-    save = complete_reviews if run.review_state is ReviewState.DUE else note_reviews
-    ended = save(workspace, run, result)
+    """Save the result of both reviews, and what follows where they were due; return it as an event."""
+    number = 1 if request is None else request.round_number
+    result = RunFields(review_round=number, merged_review=merged.to_json())
     max_rounds = workspace.settings.number("reviews.maxIterations")
+    if run.review_state is ReviewState.DUE:
+        follows = next_after(merged, round_number=number, max_rounds=max_rounds)
+        ended = _complete(workspace, run, result, follows, merged)
+    else:
+        ended = update_run(workspace, run, lambda stored: stored.with_fields(result))
     history = workspace.store.records.history(run.task_id)
     return ReviewsEnded(run.task_id, ended, merged, max_rounds, escalation_reasons(workspace, history, ended))
 
 
-@dataclass(frozen=True)
-class RoundResult:
-    """What both reviews of one round came to."""
-
-    round_number: int
-    merged: MergedReview
-
-    @property
-    def fields(self) -> RunFields:
-        """Return it as a run's record has it."""
-        return RunFields(review_round=self.round_number, merged_review=self.merged.to_json())
-
-
-def complete_reviews(workspace: Workspace, run: Run, result: RoundResult) -> Run:
-    """Write what both reviews came to on the run's record, and what is due after it, in one save.
-
-    A run that was overtaken meanwhile stays as it is. Raises SaveError.
-    """
-    most = workspace.settings.number("reviews.maxIterations")
-    follows = next_after(result.merged, round_number=result.round_number, max_rounds=most)
+def _complete(
+    workspace: Workspace, run: Run, result: RunFields, follows: ReviewFollowUp, merged: MergedReview
+) -> Run:
+    """Write the result of both reviews on the run's record, and what is due after it, in one save."""
     config = check_config(workspace)
     with workspace.transaction() as transaction:
         check_plan(transaction, run.id)
@@ -276,8 +257,8 @@ def complete_reviews(workspace: Workspace, run: Run, result: RoundResult) -> Run
         history = transaction.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
-            # What was found is kept, and decides nothing any more.
-            noted = stored.with_fields(result.fields)
+            # The result is kept, and decides nothing any more.
+            noted = stored.with_fields(result)
             transaction.save_run(noted)
             return noted
         stored = _with_config_changes(_without_escalation(stored), config)
@@ -286,8 +267,8 @@ def complete_reviews(workspace: Workspace, run: Run, result: RoundResult) -> Run
         ):
             # No further review would follow, or the session is gone.
             follows = ReviewFollowUp.ASK
-        reviewed = stored.with_fields(RunFields(review_state=ReviewState.DONE)).with_fields(result.fields)
-        ended = _decided(reviewed, follows, result.merged, workspace.environment.timestamp())
+        reviewed = stored.with_fields(RunFields(review_state=ReviewState.DONE)).with_fields(result)
+        ended = _decided(reviewed, follows, merged, workspace.environment.timestamp())
         transaction.save_run(ended)
         save_status(workspace, transaction, run.task_id)
     forget_config(workspace)
@@ -326,36 +307,26 @@ def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) 
 
 
 def ask_instead(workspace: Workspace, run: Run) -> Run:
-    """Turn a reviewers' request that cannot be sent into an ordinary decision. Raises SaveError."""
-    with workspace.transaction() as transaction:
-        stored = transaction.history(run.task_id).find(run.id) or run
-        now = workspace.environment.timestamp()
-        unrequested = RunFields(decision_resolved_at=None, decision_feedback=None, requested_by=None)
-        asked = stored.awaiting_decision(now).with_fields(unrequested)
-        transaction.save_run(asked)
-        save_status(workspace, transaction, run.task_id)
-    return asked
+    """Turn a reviewers' request that cannot be sent into an ordinary decision."""
+    now = workspace.environment.timestamp()
+    unrequested = RunFields(decision_resolved_at=None, decision_feedback=None, requested_by=None)
+    return update_run(workspace, run, lambda stored: stored.awaiting_decision(now).with_fields(unrequested))
 
 
-def reopen_reviews(workspace: Workspace, task: Task) -> Run:
-    """Put the reviews of a task's change before the decision on it; gives the run whose change it is.
+def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
+    """Put the reviews of a task's change before the decision on it; gives the state after that.
 
     A change that was decided on, or that nobody is asked about, stays as it is: it is only looked at. Raises
     RequestError where there is none, SaveError.
     """
     with workspace.transaction() as transaction:
         run = require_change(transaction.history(task.id), task)
-        run = run.with_fields(_begin(run))
-        transaction.save_run(run)
-        save_status(workspace, transaction, task.id)
-    return run
+        transaction.save_run(run.with_fields(_begin(run)))
+        return save_statuses(workspace, transaction).state
 
 
 def require_change(history: History, task: Task) -> Run:
-    """Return the run whose change can be reviewed now.
-
-    Raises RequestError where there is none.
-    """
+    """Return the run whose change can be reviewed now. Raises RequestError where there is none."""
     run = history.latest
     if run is None or run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
         raise RequestError(
@@ -377,27 +348,14 @@ def _begin(run: Run) -> RunFields:
     return RunFields(review_state=ReviewState.DUE if is_due else ReviewState.BY_HAND)
 
 
-def note_reviews(workspace: Workspace, run: Run, result: RoundResult) -> Run:
-    """Write on a record what reviews by hand found where nobody is to decide. Raises SaveError."""
-    with workspace.transaction() as transaction:
-        stored = transaction.history(run.task_id).find(run.id) or run
-        noted = stored.with_fields(result.fields)
-        transaction.save_run(noted)
-    return noted
-
-
 def skip_reviews(workspace: Workspace, run: Run) -> Run:
-    """Let a run's change go unreviewed, where reviews were switched off; a decision may be due then.
+    """Let a run's change go unreviewed, where reviews were switched off; a decision may be due then."""
 
-    Raises SaveError.
-    """
-    with workspace.transaction() as transaction:
-        stored = transaction.history(run.task_id).find(run.id) or run
+    def skip(stored: Run) -> Run:
         if stored.review_state is not ReviewState.DUE:
             return stored
-        ended = stored.with_fields(RunFields(review_state=ReviewState.SKIPPED))
-        if ended.decision_required:
-            ended = ended.awaiting_decision(workspace.environment.timestamp())
-        transaction.save_run(ended)
-        save_status(workspace, transaction, run.task_id)
-    return ended
+        skipped = stored.with_fields(RunFields(review_state=ReviewState.SKIPPED))
+        now = workspace.environment.timestamp()
+        return skipped.awaiting_decision(now) if skipped.decision_required else skipped
+
+    return update_run(workspace, run, skip)

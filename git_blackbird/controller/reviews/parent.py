@@ -7,10 +7,10 @@ from typing import Any
 
 from git_blackbird.agents.process.supervise import ProcessResult
 from git_blackbird.controller.core.blocking import run_in_thread
-from git_blackbird.controller.core.feedback_sync import sync_feedback_files
 from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.status_sync import save_statuses
-from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.workspace import Workspace, sync_feedback_files
 from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.reviews.reviewer import (
     ReviewerRequest,
@@ -21,7 +21,7 @@ from git_blackbird.controller.reviews.reviewer import (
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
 from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.plan_guard import check_plan
+from git_blackbird.controller.runs.guard import check_plan, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.incoming.review_answer import build_review_schema, parse_review_answer
@@ -42,7 +42,7 @@ from git_blackbird.model.rules.review_gate import (
     why_incomplete,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice, RunEnded
+from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.store import Transaction
 
 
@@ -114,9 +114,7 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
     base = await run_in_thread(lambda: snapshot(context.workspace))
     initial_run = open_run(context, order.parent.id, base.tree).with_fields(
         RunFields(
-            run_type=RunType.REVIEW,
-            context=order.context,
-            parent_review_completion_signature=order.signature,
+            run_type=RunType.REVIEW, context=order.context, parent_review_completion_signature=order.signature
         )
     )
     request = ReviewerRequest(
@@ -132,11 +130,9 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
     head_tree = await run_in_thread(lambda: verify_unchanged(context, run))
     closed = close_review(context.workspace, run, ended, head_tree)
     for change in closed.plan_changes:
-        text = f"the plan changed during the review: {change}"
-        context.ui.notify(Notice(Level.INFO, text, task_id=closed.task_id))
+        inform(context.ui, f"the plan changed during the review: {change}", closed.task_id)
     for change in closed.config_changes:
-        text = f"the configuration changed during the review: {change}"
-        context.ui.notify(Notice(Level.WARNING, text, task_id=closed.task_id))
+        warn(context.ui, f"the configuration changed during the review: {change}", closed.task_id)
     context.ui.notify(RunEnded(closed, order.parent.title, ended.duration_seconds))
     return closed
 
@@ -157,8 +153,7 @@ def _save(workspace: Workspace, order: ParentReviewRequest, run: Run) -> None:
             raise StaleReviewError(f"the children of {order.parent.id} have changed meanwhile")
         transaction.save_run(run)
         save_statuses(workspace, transaction)
-        transaction.begin_watch(run)
-        transaction.backup_plan()
+        watch_agent(transaction, run)
 
 
 class StaleReviewError(RequestError):
@@ -177,7 +172,7 @@ def close_review(workspace: Workspace, run: Run, ended: ProcessResult, head_tree
     """Save the review, then its feedback, then the plan (spec 1, in this order).
 
     ``head_tree`` is the worktree after a review in it, where the reviewer should have written nothing. A
-    verdict on children that have changed meanwhile is kept and counts for nothing. Raises SaveError.
+    verdict on children that have changed meanwhile is kept and counts for nothing.
     """
     config = check_config(workspace)
     with workspace.transaction() as transaction:

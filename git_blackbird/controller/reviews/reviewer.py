@@ -1,4 +1,4 @@
-"""Sending a reviewer to look at work: it is to write nothing, and keeps no session (DESIGN.md 7 and 8)."""
+"""Running a reviewer: it writes nothing and keeps no session (DESIGN.md 7 and 8)."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
-from git_blackbird.agents.protocol import JsonObject, RunRequest
+from git_blackbird.agents.protocol import JsonObject
 from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.git_access import snapshot
+from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.runs.agent_process import (
+    AgentStart,
     RunContext,
-    WorkingDir,
-    record_then_start,
+    build_request,
+    run_agent,
     scratch_dir,
-    spawn_agent,
-    supervise_agent,
 )
 from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
 from git_blackbird.git.worktree.saved_trees import checkout_tree, save_run_ref
@@ -27,11 +27,9 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_UNAVAILABLE,
     Run,
-    RunFields,
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.views.events import Level, Notice, RunStarted
 from git_blackbird.storage.files import load_inside
 
 T = TypeVar("T")
@@ -62,43 +60,22 @@ class ReviewerRequest:
 async def run_reviewer(
     context: RunContext, request: ReviewerRequest, save: Callable[[Run], None], force_stop: asyncio.Event
 ) -> tuple[Run, ProcessResult]:
-    """Let a reviewer work from the gate to its end; ``save`` keeps its record before it begins.
+    """Run a reviewer to its end; ``save`` saves its record before it begins.
 
     Cancelling it stops the reviewer, and gives its end all the same. Raises what ``save`` does, SaveError,
     AgentUnavailableError or UnusableError with nothing left running.
     """
-    with scratch_dir(context.workspace.paths, request.initial_run.id) as folder:
+    run = request.initial_run
+    with scratch_dir(context.workspace.paths, run.id) as folder:
         cwd = await run_in_thread(lambda: _place(context, request, folder))
-        post = WorkingDir(cwd, folder)
-        assignment = _assign(request, post)
-        child = spawn_agent(context, assignment, post)
-        run = request.initial_run.with_fields(RunFields(pid=child.pid, process_identity=child.identity))
-        started = RunStarted(run.task_id, request.title, run.id, run.provider, None, child.pid, run.run_type)
-        record_then_start(child, lambda: save(run), lambda: context.ui.notify(started))
-        ended = await supervise_agent(
-            context, assignment, child, force_stop, wall_seconds=request.wall_seconds
+        assignment = replace(
+            build_request(run, request.prompt, cwd, folder), schema=request.schema, read_only=True
         )
-        return run, _without_place(ended, cwd)
-
-
-def _without_place(ended: ProcessResult, cwd: Path) -> ProcessResult:
-    """Name files as they are named in the worktree, wherever the reviewer looked at them."""
-    text = ended.reading.final_text.replace(f"{cwd}/", "")
-    return replace(ended, reading=replace(ended.reading, final_text=text))
-
-
-def _assign(request: ReviewerRequest, post: WorkingDir) -> RunRequest:
-    return RunRequest(
-        task_id=request.initial_run.task_id,
-        run_id=request.initial_run.id,
-        session=None,
-        prompt=request.prompt,
-        context=request.initial_run.context,
-        folder=str(post.cwd),
-        schema=request.schema,
-        read_only=True,
-        scratch=str(post.folder),
-    )
+        start = AgentStart(run, request.title, assignment, wall_seconds=request.wall_seconds)
+        run, ended = await run_agent(context, start, save, force_stop)
+        # Files are named as they are in the worktree, wherever the reviewer looked at them.
+        text = ended.reading.final_text.replace(f"{cwd}/", "")
+        return run, replace(ended, reading=replace(ended.reading, final_text=text))
 
 
 def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
@@ -154,11 +131,10 @@ def verify_unchanged(context: RunContext, run: Run) -> str | None:
         tree = snapshot(context.workspace, since=run.base_tree).tree
     except SnapshotError as error:
         text = f"what the reviewer of {run.task_id} changed is not known: {error.message}"
-        context.ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
+        warn(context.ui, text, run.task_id)
         return None
     if tree != run.base_tree:
         save_run_ref(context.workspace.repo, run.id, run.base_tree or tree, tree)
         text = f"the worktree changed while {run.task_id} was reviewed"
-        hint = task_command("runs", run.task_id, f" {run.id} --diff")
-        context.ui.notify(Notice(Level.WARNING, text, hint, run.task_id))
+        warn(context.ui, text, run.task_id, task_command("runs", run.task_id, f" {run.id} --diff"))
     return tree

@@ -1,4 +1,4 @@
-"""Taking an agent's process through its run: held at the gate, let go, followed to its end."""
+"""Running an agent's process: it waits until its record is saved, then works and is followed to its end."""
 
 import asyncio
 import contextlib
@@ -23,8 +23,8 @@ from git_blackbird.git.core.repository import head
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
-from git_blackbird.model.views.events import RunOutput, RunProgress
+from git_blackbird.model.entities.run import RECORDER, Run, RunFields, RunStatus
+from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
 from git_blackbird.storage.paths import Paths
 
 _OWNER = "worktree"
@@ -100,40 +100,6 @@ class RunContext:
     left_out: set[str]
 
 
-@dataclass(frozen=True)
-class WorkingDir:
-    """Where an agent works, the private folder of its run, and its variables beyond the usual ones."""
-
-    cwd: Path
-    folder: Path
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-
-def spawn_agent(context: RunContext, assignment: RunRequest, post: WorkingDir) -> GatedProcess:
-    """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work.
-
-    Raises AgentUnavailableError, SaveError.
-    """
-    workspace, paths = context.workspace, context.workspace.paths
-    task_id, run_id = TaskId(assignment.task_id), RunId(assignment.run_id)
-    stdout, stderr = (paths.log(task_id, run_id, name) for name in ("stdout", "stderr"))
-    paths.make_folder(stdout.parent)
-    environ = child_environ(
-        workspace.repo.environ,
-        task_id=task_id,
-        run_id=run_id,
-        tmp_dir=post.folder / "tmp",
-        extra=post.variables,
-    )
-    return spawn_gated(
-        context.agent.launch(assignment, environ),
-        cwd=post.cwd,
-        environ=environ,
-        logs=LogFiles(stdout, stderr, log_bytes(workspace)),
-        work_dir=post.folder,
-    )
-
-
 def log_bytes(workspace: Workspace) -> int:
     """Return how many bytes of each stream of a run are kept."""
     return workspace.settings.number("execution.logMegabytes") * _MEGABYTE
@@ -144,8 +110,8 @@ def cut_logs(workspace: Workspace, run: Run) -> None:
 
     Not before its record is saved: until that says how much was printed beyond it, the files alone do.
     """
-    for name in ("stdout", "stderr"):
-        cut_saved(workspace.paths.log(run.task_id, run.id, name), log_bytes(workspace))
+    for path in log_paths(workspace.paths, run):
+        cut_saved(path, log_bytes(workspace))
 
 
 def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
@@ -168,54 +134,95 @@ def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
     )
 
 
-def record_then_start(child: GatedProcess, record: Callable[[], None], tell: Callable[[], None]) -> None:
-    """Open the gate of an agent once its record is saved; without a record it never starts.
+@dataclass(frozen=True)
+class AgentStart:
+    """The start of an agent: its record as it is before the agent works, and what the agent gets.
 
-    Raises what these do, with nothing left running.
+    ``variables`` are beyond the usual ones; ``wall_seconds`` is a limit instead of the configured one.
     """
+
+    run: Run
+    title: str
+    request: RunRequest
+    variables: Mapping[str, str] = field(default_factory=dict)
+    wall_seconds: float | None = None
+
+
+def build_request(run: Run, prompt: str, cwd: Path, scratch: Path) -> RunRequest:
+    """Make the request of a new session in ``cwd``; ``scratch`` is the private folder of the run."""
+    return RunRequest(run.task_id, run.id, None, prompt, run.context, folder=str(cwd), scratch=str(scratch))
+
+
+async def run_agent(
+    context: RunContext, start: AgentStart, record: Callable[[Run], None], force_stop: asyncio.Event
+) -> tuple[Run, ProcessResult]:
+    """Run an agent to its end; gives its record as ``record`` saved it, without which it never starts.
+
+    Cancelling it stops the agent, and the end says that it was interrupted. Raises what ``record`` does,
+    SaveError, AgentUnavailableError with nothing left running.
+    """
+    child = _spawn(context, start)
+    run = start.run.with_fields(RunFields(pid=child.pid, process_identity=child.identity))
+    started = RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
     try:
-        record()
+        record(run)
         child.open_gate()
-        tell()
+        context.ui.notify(started)
     except BaseException:  # whatever it was, also an interrupt
         child.abandon()
         raise
+    return run, await _supervise(context, start, child, force_stop)
 
 
-async def supervise_agent(
-    context: RunContext,
-    assignment: RunRequest,
-    child: GatedProcess,
-    hurry: asyncio.Event,
-    *,
-    wall_seconds: float | None = None,
+def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
+    """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work."""
+    workspace, run, scratch = context.workspace, start.run, Path(start.request.scratch)
+    stdout, stderr = log_paths(workspace.paths, run)
+    workspace.paths.make_folder(stdout.parent)
+    environ = child_environ(
+        workspace.repo.environ,
+        task_id=run.task_id,
+        run_id=run.id,
+        tmp_dir=scratch / "tmp",
+        extra=start.variables,
+    )
+    return spawn_gated(
+        context.agent.launch(start.request, environ),
+        cwd=Path(start.request.folder),
+        environ=environ,
+        logs=LogFiles(stdout, stderr, log_bytes(workspace)),
+        work_dir=scratch,
+    )
+
+
+async def _supervise(
+    context: RunContext, start: AgentStart, child: GatedProcess, force_stop: asyncio.Event
 ) -> ProcessResult:
-    """Supervise a started agent to its end, notifying the user interface; cancelling stops the agent first.
-
-    The end is given all the same, and says that it was interrupted. ``wall_seconds`` is a limit beside the
-    configured ones.
-    """
-    settings = context.workspace.settings
+    settings, run, ui = context.workspace.settings, start.run, context.ui
     limits = Limits(
-        wall_seconds=wall_seconds or 60.0 * settings.number("execution.timeoutMinutes"),
+        wall_seconds=start.wall_seconds or 60.0 * settings.number("execution.timeoutMinutes"),
         idle_seconds=60.0 * settings.number("execution.idleMinutes"),
         grace_seconds=float(settings.number("execution.stopGraceSeconds")),
     )
-    task_id, run_id, ui = TaskId(assignment.task_id), RunId(assignment.run_id), context.ui
     is_plain = not context.agent.abilities.prints_events
+
+    def show_output(data: bytes, stream: str) -> None:
+        ui.notify(RunOutput(run.task_id, run.id, data, stream, is_plain=is_plain))
+
     try:
         return await child.follow(
-            context.agent.parser(assignment),
+            context.agent.parser(start.request),
             limits,
-            on_progress=lambda step: ui.notify(RunProgress(task_id, run_id, step)),
-            on_output=(
-                lambda data, stream: ui.notify(RunOutput(task_id, run_id, data, stream, is_plain=is_plain))
-            )
-            if ui.wants_output
-            else None,
-            hurry=hurry,
+            on_progress=lambda step: ui.notify(RunProgress(run.task_id, run.id, step)),
+            on_output=show_output if ui.wants_output else None,
+            hurry=force_stop,
         )
     except asyncio.CancelledError:
         if child.ended is None:
             raise
         return child.ended
+
+
+def log_paths(paths: Paths, run: Run) -> tuple[Path, Path]:
+    """Return where the standard output and the standard error of a run are kept."""
+    return paths.log(run.task_id, run.id, "stdout"), paths.log(run.task_id, run.id, "stderr")

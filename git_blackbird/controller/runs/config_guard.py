@@ -34,10 +34,7 @@ class ConfigCheck(NamedTuple):
 
 
 def remember_config(workspace: Workspace) -> None:
-    """Keep what the configuration is before an agent works.
-
-    Raises SaveError, UnusableError.
-    """
+    """Keep what the configuration is before an agent works."""
     _save(workspace, _observe(workspace))
 
 
@@ -62,10 +59,7 @@ def forget_config(workspace: Workspace) -> None:
 
 
 def follow_own_change(workspace: Workspace, place: str, key: str) -> None:
-    """Note that a person changed a key while an agent works, so that it does not count as the agent's.
-
-    Raises SaveError, UnusableError.
-    """
+    """Note that a person changed a key while an agent works, so that it does not count as the agent's."""
     before = _load(workspace)
     if before is None:
         return

@@ -4,23 +4,19 @@ from dataclasses import dataclass
 
 from git_blackbird.agents.process.logs import TAIL_BYTES
 from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
-from git_blackbird.agents.protocol import Capabilities
 from git_blackbird.controller.core.git_access import snapshot, submodules
-from git_blackbird.controller.core.record_watch import found_notices
 from git_blackbird.controller.core.status_sync import save_status
-from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import cut_logs
-from git_blackbird.controller.runs.commit_tracking import list_tracked
-from git_blackbird.controller.runs.config_guard import ConfigCheck, check_config, forget_config
-from git_blackbird.controller.runs.instructions import Instruction
-from git_blackbird.controller.runs.no_change import changed_nothing
-from git_blackbird.controller.runs.outside_moves import OwnChange, own_change
-from git_blackbird.controller.runs.plan_guard import check_plan
+from git_blackbird.controller.runs.config_guard import check_config, forget_config
+from git_blackbird.controller.runs.guard import check_plan, found_notices, list_tracked
+from git_blackbird.controller.runs.outside_moves import OwnChange, own_change, own_legs
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.reflog import log_size
 from git_blackbird.git.core.repository import head
+from git_blackbird.git.worktree.changes import compose_change
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodules import submodule_changes
@@ -28,6 +24,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
@@ -38,7 +35,6 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
     TruncatedBytes,
 )
-from git_blackbird.model.views.events import Level, Notice
 
 LIMIT_REASONS = {
     ExitCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
@@ -51,16 +47,6 @@ _GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 
 
 @dataclass(frozen=True)
-class RunEnd:
-    """How an agent ended, and whether its end is a checkpoint."""
-
-    abilities: Capabilities
-    ended: ProcessResult
-    order: Instruction
-    gated: bool
-
-
-@dataclass(frozen=True)
 class RunOutcome:
     """What a run's end means: its status, why, and whether it counts at all."""
 
@@ -70,66 +56,61 @@ class RunOutcome:
     error: str | None = None
 
 
-@dataclass(frozen=True)
-class Effects:
-    """What a run left: whether the worktree is another, and whether its model was at work at all."""
+def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcome:
+    """Classify the outcome; unknown is never success, a refusal is never charged to the task.
 
-    changed: bool
-    worked: bool
-
-
-def classify_outcome(closing: RunEnd, traces: Effects) -> RunOutcome:
-    """Say what an end means. Unknown is never success; a refusal is never charged to the task."""
-    ended, reading = closing.ended, closing.ended.reading
+    ``changed``: the worktree is another; ``worked``: the agent's model was at work at all.
+    """
+    reading = ended.reading
     if ended.cause in LIMIT_REASONS:
         return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause])
     if reading.refusal is not None:
-        return _judge_refusal(reading, traces)
+        return _judge_refusal(reading, worked=worked)
     if reading.questions:
         return RunOutcome(RunStatus.WAITING_USER)
-    if reading.succeeded and reading.blocked and not traces.changed:
+    if reading.succeeded and reading.blocked and not changed:
         return RunOutcome(RunStatus.FAILED, error=f"nothing was changed: {reading.blocked}")
     return RunOutcome(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
 
 
-def _judge_refusal(reading: AgentResult, traces: Effects) -> RunOutcome:
+def _judge_refusal(reading: AgentResult, *, worked: bool) -> RunOutcome:
     if reading.refusal is AgentFailure.SESSION_UNKNOWN:
         return RunOutcome(RunStatus.FAILED, TerminalReason.SESSION_LOST, SUPERSEDED_BY_LOST_SESSION)
-    if traces.worked and reading.session is not None:
+    if worked and reading.session is not None:
         return RunOutcome(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
     return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE)
 
 
-def close_run(workspace: Workspace, ui: UserInterface, run: Run, closing: RunEnd) -> Run:
-    """Take the head snapshot, write the record, derive the status.
+def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessResult, *, gated: bool) -> Run:
+    """Take the head snapshot, write the record, derive the status; ``gated``: a decision is due then.
 
-    A summary that fails never blocks: the record says that it is minimal. Raises SaveError.
+    A summary that fails never blocks: the record says that it is minimal.
     """
     try:
         trees = snapshot_and_summarize(workspace, ui, run)
     except GitStoppedError as error:
         trees = RunFields(head_tree=None, review_summary=Summary(minimal=error.message))
-    summarized, usage = run.with_fields(trees), closing.ended.reading.usage
+    summarized, usage = run.with_fields(trees), ended.reading.usage
     changed = summarized.head_tree is None or summarized.head_tree != summarized.base_tree
     changed = changed or bool(summarized.review_summary and summarized.review_summary.submodules)
     asked_model = usage is not None and usage.output_tokens > 0
-    outcome = classify_outcome(closing, Effects(changed, worked=changed or asked_model))
+    outcome = _classify(ended, changed=changed, worked=changed or asked_model)
     now = workspace.environment.timestamp()
-    no_change = outcome.status is RunStatus.SUCCESS and changed_nothing(workspace, summarized)
-    told = RunFields(
-        provider_session_ref=session_to_resume(run, closing.ended.reading),
-        questions=closing.ended.reading.questions if outcome.status is RunStatus.WAITING_USER else (),
+    is_success = outcome.status is RunStatus.SUCCESS
+    no_change = is_success and _changed_nothing(workspace, summarized)
+    sent = RunFields(
+        provider_session_ref=session_to_resume(run, ended.reading),
+        questions=ended.reading.questions if outcome.status is RunStatus.WAITING_USER else (),
         no_change=no_change or None,
     )
-    fields = completion_fields(closing.ended, outcome, now).with_fields(told).with_fields(trees)
-    if no_change and not workspace.settings.flag("execution.acceptNoChange"):
-        # There is nothing to review, and whether the task is done nobody else can say.
-        fields = fields.awaiting_decision(now)
-    elif outcome.status is RunStatus.SUCCESS and workspace.reviews_changes:
+    fields = completion_fields(ended, outcome, now).with_fields(sent).with_fields(trees)
+    # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
+    is_doubtful = no_change and not workspace.settings.flag("execution.acceptNoChange")
+    if is_success and workspace.reviews_changes and not is_doubtful:
         # Whoever ends the reviews says what is to be decided.
-        due = RunFields(review_state=ReviewState.DUE, decision_required=closing.gated or None)
+        due = RunFields(review_state=ReviewState.DUE, decision_required=gated or None)
         fields = fields.with_fields(due)
-    elif closing.gated and outcome.status in _GATED and outcome.overtaken_by is None:
+    elif is_doubtful or (gated and outcome.status in _GATED and outcome.overtaken_by is None):
         fields = fields.awaiting_decision(now)
     return save_finished_run(workspace, ui, run, fields)
 
@@ -214,7 +195,7 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
     except GitStoppedError:
         raise
     except BlackbirdError as error:
-        _warn(ui, run, f"no summary of run {run.id}: {error.message}")
+        warn(ui, f"no summary of run {run.id}: {error.message}", run.task_id)
         return _summarized(fields, Summary(minimal=error.message))
 
 
@@ -241,12 +222,8 @@ def _own_change(workspace: Workspace, ui: UserInterface, run: Run, pair: TreePai
     except (UnusableError, OSError) as error:
         why = error.message if isinstance(error, UnusableError) else error.strerror
         text = f"what you committed during run {run.id} is part of its change: the moves of HEAD are unknown"
-        _warn(ui, run, f"{text}: {why}")
+        warn(ui, f"{text}: {why}", run.task_id)
         return OwnChange(pair)
-
-
-def _warn(ui: UserInterface, run: Run, text: str) -> None:
-    ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
 
 
 def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields: RunFields) -> Run:
@@ -282,22 +259,20 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
     forget_config(workspace)
     cut_logs(workspace, closed)
     for folder, aside in replaced:
-        _warn(ui, run, f"{folder} was replaced during the run: what is there now is kept as {aside.name}")
+        warn(
+            ui,
+            f"{folder} was replaced during the run: what is there now is kept as {aside.name}",
+            run.task_id,
+        )
     for notice in unconfirmed:
         ui.notify(notice)
     if check.warning:
-        _warn(ui, run, check.warning)
+        warn(ui, check.warning, run.task_id)
     for change in check.changes:
-        _warn(ui, run, f"the plan changed during the run: {change}")
-    tell_config_changes(ui, closed, config)
+        warn(ui, f"the plan changed during the run: {change}", run.task_id)
+    for change in config.changes:
+        warn(ui, f"the configuration changed during the run: {change}", run.task_id)
     return closed
-
-
-def tell_config_changes(ui: UserInterface, run: Run, check: ConfigCheck) -> None:
-    """Name what became another of the configuration."""
-    for change in check.changes:
-        text = f"the configuration changed during the run: {change}"
-        ui.notify(Notice(Level.WARNING, text, task_id=run.task_id))
 
 
 def _due_in_any_case(fields: RunFields) -> RunFields:
@@ -323,3 +298,25 @@ def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
             decision_requested_at=None,
         )
     )
+
+
+def _changed_nothing(workspace: Workspace, closed: Run) -> bool:
+    """Return whether ``closed`` and the runs before it leave every file as it was; false where unknown.
+
+    A run that finds the work done by an interrupted or failed one before it has not changed nothing.
+    Raises GitStoppedError.
+    """
+    if closed.tree_pair is None:
+        return False
+    history = workspace.store.records.history(closed.task_id)
+    earlier = (run for run in runs_in_change(history) if run.id != closed.id and run.tree_pair is not None)
+    runs = (*earlier, closed)
+    if len(runs) == 1:
+        return closed.tree_pair.is_empty
+    try:
+        return compose_change(workspace.repo, own_legs(workspace, runs)).is_empty
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # Snapshots of earlier runs are gone: only this run is known.
+        return closed.tree_pair.is_empty

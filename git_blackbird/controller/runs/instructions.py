@@ -1,14 +1,16 @@
 """The instructions that start or resume an agent on a task."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from git_blackbird.agents.protocol import RunRequest
-from git_blackbird.controller.core.project_overview import load_project_overview
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.incoming.questions import questions_of
 from git_blackbird.messages.outgoing.context import (
+    SNAPSHOT_BYTES,
+    bound_snapshot,
     build_context,
+    first_section,
     with_answers,
     with_changed_files,
     with_feedback,
@@ -23,12 +25,15 @@ from git_blackbird.messages.outgoing.prompts import (
     render_prompt,
     render_review_feedback,
 )
+from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.entities.agent_io import Answer
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.files import load_beginning
+from git_blackbird.storage.paths import OVERVIEW_NAME, STATE_NAME
 
 _OF_ONE_RUN = frozenset(
     {"questions", "answers", "feedback", "parentReviewFeedback", "changedFiles", "changedFilesTotal"}
@@ -139,4 +144,42 @@ def recorded_assignment(workspace: Workspace, run: Run) -> RunRequest:
         previous_totals={} if resumed is None else resumed.raw_totals or {},
         # Where it worked then: the worktree may have been moved since.
         folder=run.repo_root or str(workspace.repo.top),
+    )
+
+
+README = "README.md"
+_FILES = (f"{STATE_NAME}/{OVERVIEW_NAME}", "OVERVIEW.md", README)
+
+
+class ProjectOverview(NamedTuple):
+    """The text, and the file that it is from; ``is_beginning`` where the file goes on."""
+
+    file: str
+    text: str
+    is_beginning: bool = False
+
+
+def load_project_overview(workspace: Workspace) -> ProjectOverview | None:
+    """Read the first of the files that has something; of a README only its first section."""
+    for name in _FILES:
+        top = workspace.paths.state_root
+        try:
+            data = load_beginning(top, top / name, 4 * SNAPSHOT_BYTES)
+        except OSError as error:
+            # There is none, or none that a repository may have an agent read.
+            if is_exhausted(error):
+                raise
+            continue
+        text = data.decode(errors="replace").strip()
+        if text:
+            return _of_readme(text) if name == README else ProjectOverview(name, bound_snapshot(text))
+    return None
+
+
+def _of_readme(text: str) -> ProjectOverview:
+    section = first_section(text)
+    if section == text:
+        return ProjectOverview(README, text)
+    return ProjectOverview(
+        README, f"{section}\n\n[the beginning of {README}; the file has more]", is_beginning=True
     )

@@ -1,6 +1,7 @@
 """Runs that a person makes: a commit that names tasks in its trailers (DESIGN.md 10)."""
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,14 +9,23 @@ from git_blackbird.controller.core.guards import require_unclaimed
 from git_blackbird.controller.core.status_sync import new_run_id, save_statuses, supersede_runs
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
 from git_blackbird.git.commit.plan import CommitDiff, commit_diff
 from git_blackbird.git.core.repository import Repository, head
+from git_blackbird.git.hooks.task_commits import (
+    Verdict,
+    drop,
+    find_move,
+    judge,
+    list_names,
+    load_moves,
+    parse_name,
+)
 from git_blackbird.git.worktree.log import read_commits
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.entities.change import Summary, TreePair
+from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import Commit
 from git_blackbird.model.entities.history import History
@@ -61,7 +71,7 @@ def record_commit(
     if workspace.environment.is_agent or commit is None or commit.runs:
         return ()
     workspace.require_settings()
-    work = _look_at(workspace.repo, commit, replaced)
+    work = _inspect(workspace.repo, commit, replaced)
     noted: list[RecordedCommit] = []
     said: list[str] = []
     with workspace.transaction(patience) as transaction:
@@ -117,16 +127,13 @@ def _left(
         yield f"{text}; to take it back: {task_command(option[0], task.id, option[1])}"
 
 
-def _look_at(repo: Repository, commit: Commit, replaced: str | None) -> ManualCommit:
+def _inspect(repo: Repository, commit: Commit, replaced: str | None) -> ManualCommit:
     committed = commit_diff(repo, commit.oid, HIDDEN)
-    return ManualCommit(commit, replaced, committed, _summarize(repo, committed.pair), head(repo).branch)
-
-
-def _summarize(repo: Repository, pair: TreePair) -> Summary:
     try:
-        return summarize(repo, pair)
+        summary = summarize(repo, committed.pair)
     except BlackbirdError as error:
-        return Summary(minimal=error.message)
+        summary = Summary(minimal=error.message)
+    return ManualCommit(commit, replaced, committed, summary, head(repo).branch)
 
 
 def _record(
@@ -139,7 +146,12 @@ def _record(
     latest = history.latest
     if any(work.commit.oid in run.commits for run in history.own):
         return None
-    if latest is not None and work.replaced and work.replaced in latest.commits and _is_approved(latest):
+    if (
+        latest is not None
+        and work.replaced
+        and work.replaced in latest.commits
+        and latest.decision_state in APPROVALS
+    ):
         # What was judged stays; only the commit is found by its new name as well, if it is the same.
         if commit_diff(workspace.repo, work.replaced, HIDDEN).pair != work.committed.pair:
             raise RequestError(
@@ -160,10 +172,6 @@ def _record(
         supersede_runs(transaction, task.id, run.id, workspace.environment.timestamp())
     save_statuses(workspace, transaction)
     return RecordedCommit(task, run, is_new=amended is None)
-
-
-def _is_approved(run: Run) -> bool:
-    return run.decision_state in APPROVALS
 
 
 def _amended_run(history: History, work: ManualCommit) -> Run | None:
@@ -223,3 +231,78 @@ def _line(noted: RecordedCommit, work: ManualCommit) -> str:
         return f"{text}; the task is done"
     command = task_command("decide", run.task_id, " --approve", remark="or --reject")
     return f"{text}; to decide: {command}"
+
+
+# Who commits should not notice it.
+_HOOK_PATIENCE_SECONDS = 0.5
+_LATER = "the next `git blackbird decide` or `execute` records it"
+
+
+def record_or_defer(workspace: Workspace, name: str) -> tuple[str, ...]:
+    """Record the commit of a hook, and those before it that were left; gives a line for each.
+
+    ``name`` is the entry of the commit, which may not have been written.
+    """
+    return _record_entries(workspace, {**_parsed(workspace), **_parse([name])}, _HOOK_PATIENCE_SECONDS)
+
+
+def record_deferred(workspace: Workspace) -> tuple[str, ...]:
+    """Record the commits that were left; gives a line for each, also where it is left once more.
+
+    A command that an agent runs leaves them all.
+    """
+    return (
+        ()
+        if workspace.environment.is_agent
+        else _record_entries(workspace, _parsed(workspace), STORE_PATIENCE_SECONDS)
+    )
+
+
+def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:
+    """Return a commit that waits to be recorded and is work on this task; None when there is none."""
+    entries = _parsed(workspace)
+    if not entries:
+        return None
+    moves = load_moves(os.fspath(workspace.repo.git_dir))
+    for oid, in_bisect in entries.values():
+        verdict = _judge(workspace, moves, oid, in_bisect=in_bisect)
+        if verdict.is_work and task_id in verdict.tasks:
+            return oid
+    return None
+
+
+def _parsed(workspace: Workspace) -> dict[str, tuple[str, bool]]:
+    return _parse(list_names(os.fspath(workspace.paths.private)))
+
+
+def _parse(names: Iterable[str]) -> dict[str, tuple[str, bool]]:
+    return {name: parsed for name in names if (parsed := parse_name(name)) is not None}
+
+
+def _record_entries(
+    workspace: Workspace, entries: Mapping[str, tuple[str, bool]], patience: float
+) -> tuple[str, ...]:
+    """Record in the order in which HEAD reached the commits; one that fails does not stop the others."""
+    moves = load_moves(os.fspath(workspace.repo.git_dir)) if entries else b""
+    lines: list[str] = []
+    for name, (oid, in_bisect) in sorted(entries.items(), key=lambda entry: find_move(moves, entry[1][0])[0]):
+        try:
+            verdict = _judge(workspace, moves, oid, in_bisect=in_bisect)
+            if verdict.is_work:
+                lines += record_commit(workspace, oid, verdict.replaced, patience)
+        except (LockedError, UnusableError) as error:
+            lines.append(f"commit {oid[:_SHORT]} is not recorded yet: {error.message}; {_LATER}")
+            if isinstance(error, LockedError):
+                break
+            continue
+        if verdict.remark is not None:
+            lines.append(verdict.remark)
+        drop(os.fspath(workspace.paths.private), name)
+    return tuple(lines)
+
+
+def _judge(workspace: Workspace, moves: bytes, oid: str, *, in_bisect: bool) -> Verdict:
+    def git(*args: str) -> str:
+        return workspace.repo.git(*args).out.decode(errors="replace")
+
+    return judge(git, moves, oid, in_bisect=in_bisect)

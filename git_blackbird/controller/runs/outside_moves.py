@@ -86,7 +86,6 @@ def own_legs(workspace: Workspace, runs: Sequence[Run]) -> list[TreePair]:
     """Return the trees of a task's runs with what others committed later, during or between the next runs.
 
     Only at paths that a run touched, so that composing them leaves out what came from elsewhere.
-    Raises UnusableError.
     """
     closed = [run for run in runs if run.tree_pair is not None]
     moves = [[*_moves_before(before, run), *_moves_in(run)] for before, run in itertools.pairwise(closed)]
@@ -115,10 +114,7 @@ def _moves_in(run: Run) -> Iterator[HeadMove]:
 
 
 def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, str]:
-    """Name the paths that others' commits changed during the runs or since, each with the newest commit.
-
-    Raises UnusableError.
-    """
+    """Name the paths that others' commits changed during the runs or since, each with the newest commit."""
     moves = [move for run in runs for move in _moves_in(run)]
     moves += [move for before, run in itertools.pairwise(runs) for move in _moves_before(before, run)]
     now, last = head(workspace.repo).commit, runs[-1].end_commit if runs else None
@@ -128,11 +124,6 @@ def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, 
         return {}
     carrier = Carrier(workspace.repo, HIDDEN)
     return {path: move.new for move in moves for path in carrier.changed_by(move.old, move.new)}
-
-
-def without_paths(workspace: Workspace, pair: TreePair, paths: Iterable[bytes]) -> TreePair:
-    """Return a change less what it does at these paths. Raises UnusableError."""
-    return Carrier(workspace.repo, HIDDEN).without(pair, paths)
 
 
 def joined_outside(runs: Iterable[Run]) -> tuple[OutsideMove, ...]:
@@ -149,8 +140,6 @@ def joined_submodules(runs: Iterable[Run]) -> tuple[SubmoduleChange, ...]:
     ):
         known = joined.get(change.path, change)
         joined[change.path] = SubmoduleChange(
-            path=change.path,
-            commits=change.commits or known.commits,
-            content=change.content or known.content,
+            path=change.path, commits=change.commits or known.commits, content=change.content or known.content
         )
     return tuple(joined[path] for path in sorted(joined))

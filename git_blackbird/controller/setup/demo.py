@@ -1,6 +1,5 @@
 """A small repository with a plan for the embedded agent."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from git_blackbird.controller.core.environment import Environment
@@ -113,7 +112,13 @@ def make_demo(environment: Environment, folder: Path) -> Environment:
     Raises RequestError when something is there already, UnusableError when it cannot be made.
     """
     _claim(folder)
-    inside = environment._replace(cwd=folder, environ=_demo_environ(environment.environ))
+    # Nothing may tie it to another repository or agent.
+    environ = {
+        name: value
+        for name, value in without_git_env(environment.environ).items()
+        if name not in _AGENT_VARIABLES
+    }
+    inside = environment._replace(cwd=folder, environ=environ)
     repo = start_repository(folder, inside.environ, _SETTINGS)
     for name, text in _FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -135,8 +140,3 @@ def _claim(folder: Path) -> None:
         ) from error
     if is_taken:
         raise RequestError(f"{folder} is not empty", hint="--dir D names another place for the demo")
-
-
-def _demo_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment less what ties it to another repository or agent."""
-    return {name: value for name, value in without_git_env(environ).items() if name not in _AGENT_VARIABLES}

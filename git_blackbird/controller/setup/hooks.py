@@ -16,10 +16,7 @@ _ENTRY = Path(__file__).parents[2] / "hook.py"
 
 
 def view_hook(environment: Environment) -> Status:
-    """Look at the hook that git would run here.
-
-    Raises UnusableError.
-    """
+    """Look at the hook that git would run here."""
     return hook_files.view_hook(discover(environment.cwd, environment.environ), _caller())
 
 

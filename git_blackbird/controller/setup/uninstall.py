@@ -10,7 +10,7 @@ from typing import NamedTuple
 from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.processes import is_alive
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.setup.hooks import uninstall_hook, view_hook
+from git_blackbird.controller.setup.hooks import Status, uninstall_hook, view_hook
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError
 from git_blackbird.git.core.config import list_own_keys, remove_own_sections
 from git_blackbird.git.core.repository import list_tracked
@@ -18,21 +18,15 @@ from git_blackbird.git.hooks.install import HookState
 from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.entities.run import RunStatus
-from git_blackbird.storage.cleanup import (
-    has_state,
-    list_own_files,
-    remove_plan,
-    remove_private,
-    remove_state,
-)
+from git_blackbird.storage.cleanup import has_state, list_own_files, remove_plan, remove_private, remove_state
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import STATE_NAME, Paths
 
 _COMMAND = "deinit"
-_SHOWN_KEYS = 5
-_SHOWN_FILES = 8
-_SHOWN_TASKS = 5
+_MAX_KEYS = 5
+_MAX_FILES = 8
+_MAX_TASKS = 5
 _GOING_ON = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER})
 
 
@@ -66,45 +60,49 @@ class ComponentStatus:
     is_there: bool = True
 
 
-def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
-    """Say what there is of each part. Writes nothing.
+_ABSENT = {
+    Component.HOOKS: "no hook",
+    Component.REFS: "no references",
+    Component.STATE: "no state",
+    Component.CONFIG: "no keys in this repository's git config",
+    Component.PLAN: "no plan",
+}
 
-    Raises UnusableError.
-    """
-    return (
-        _view_hooks(workspace),
-        _view_refs(workspace),
-        _view_state(workspace),
-        _view_config(workspace),
-        _view_plan(workspace),
+
+def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
+    """Say what there is of each part. Writes nothing."""
+    hook = view_hook(workspace.environment)
+    found = {
+        Component.HOOKS: _describe_hook(hook),
+        Component.REFS: _describe_refs(workspace),
+        Component.STATE: _describe_state(workspace),
+        Component.CONFIG: _describe_config(workspace),
+        Component.PLAN: _describe_plan(workspace),
+    }
+    absent = dict(_ABSENT)
+    if hook.state is HookState.REPLACED:
+        absent[Component.HOOKS] = f"another hook has replaced ours and was left alone: {hook.path}"
+    return tuple(
+        ComponentStatus(part, text or absent[part], is_there=text is not None) for part, text in found.items()
     )
 
 
-def _view_hooks(workspace: Workspace) -> ComponentStatus:
-    view = view_hook(workspace.environment)
-    if view.state is HookState.REPLACED:
-        return ComponentStatus(
-            Component.HOOKS, f"another hook has replaced ours and was left alone: {view.path}", False
-        )
-    if view.state is HookState.ABSENT and view.backup is None:
-        return ComponentStatus(Component.HOOKS, "no hook", is_there=False)
-    back = "" if view.backup is None else "; the one from before comes back"
-    return ComponentStatus(Component.HOOKS, f"the post-commit hook {view.path}{back}")
+def _describe_hook(hook: Status) -> str | None:
+    if hook.state is HookState.REPLACED or (hook.state is HookState.ABSENT and hook.backup is None):
+        return None
+    back = "" if hook.backup is None else "; the one from before comes back"
+    return f"the post-commit hook {hook.path}{back}"
 
 
-def _view_refs(workspace: Workspace) -> ComponentStatus:
+def _describe_refs(workspace: Workspace) -> str | None:
     count = len(list_our_refs(workspace.repo))
+    if not count:
+        return None
     others = sum(1 for _ in _other_layouts(workspace))
     shared = f", of all {others + 1} worktrees" if others else ""
     text = f"{counted(count, 'reference')} below refs/blackbird/{shared}: the trees that diffs are made of"
     unfinished = _unfinished(workspace)
-    if unfinished:
-        text = f"{text}; {_shown(unfinished)} still needs them"
-    return (
-        ComponentStatus(Component.REFS, text)
-        if count
-        else ComponentStatus(Component.REFS, "no references", is_there=False)
-    )
+    return f"{text}; {_listed(unfinished)} still needs them" if unfinished else text
 
 
 def _unfinished(workspace: Workspace) -> list[str]:
@@ -117,26 +115,26 @@ def _unfinished(workspace: Workspace) -> list[str]:
     ]
 
 
-def _shown(task_ids: list[str]) -> str:
-    more = f" and {len(task_ids) - _SHOWN_TASKS} more" if len(task_ids) > _SHOWN_TASKS else ""
-    return f"{', '.join(task_ids[:_SHOWN_TASKS])}{more}"
+def _listed(task_ids: list[str]) -> str:
+    more = f" and {len(task_ids) - _MAX_TASKS} more" if len(task_ids) > _MAX_TASKS else ""
+    return f"{', '.join(task_ids[:_MAX_TASKS])}{more}"
 
 
-def _view_state(workspace: Workspace) -> ComponentStatus:
+def _describe_state(workspace: Workspace) -> str | None:
     paths = workspace.paths
     if not has_state(paths, _users_own(workspace)):
-        return ComponentStatus(Component.STATE, "no state", is_there=False)
+        return None
     records = sum(len(history.runs) for history in workspace.store.records.histories().values())
     text = f"{counted(records, 'run')} on record"
-    return ComponentStatus(Component.STATE, f"{text}: {paths.state}, {paths.private}{_own_files(workspace)}")
+    return f"{text}: {paths.state}, {paths.private}{_own_files(workspace)}"
 
 
 def _own_files(workspace: Workspace) -> str:
     """Name what of the state a person wrote, which nothing brings back."""
     paths = workspace.paths
     own = list_own_files(paths, _users_own(workspace), list_tracked(workspace.repo, STATE_NAME))
-    shown = [str(_from(paths.state_root, path)) for path in own[:_SHOWN_FILES]]
-    more = [f"{len(own) - _SHOWN_FILES} more"] if len(own) > _SHOWN_FILES else []
+    shown = [str(_from(paths.state_root, path)) for path in own[:_MAX_FILES]]
+    more = [f"{len(own) - _MAX_FILES} more"] if len(own) > _MAX_FILES else []
     return f"; your own among them: {', '.join([*shown, *more])}" if own else ""
 
 
@@ -144,25 +142,23 @@ def _from(top: Path, path: Path) -> Path:
     return path.relative_to(top) if path.is_relative_to(top) else path
 
 
-def _view_config(workspace: Workspace) -> ComponentStatus:
+def _describe_config(workspace: Workspace) -> str | None:
     keys = list_own_keys(workspace.repo)
     if not keys:
-        return ComponentStatus(Component.CONFIG, "no keys in this repository's git config", is_there=False)
-    shown = ", ".join(keys[:_SHOWN_KEYS]) + (", ..." if len(keys) > _SHOWN_KEYS else "")
-    return ComponentStatus(
-        Component.CONFIG, f"{counted(len(keys), 'key')} in this repository's git config: {shown}"
-    )
+        return None
+    listed = ", ".join(keys[:_MAX_KEYS]) + (", ..." if len(keys) > _MAX_KEYS else "")
+    return f"{counted(len(keys), 'key')} in this repository's git config: {listed}"
 
 
-def _view_plan(workspace: Workspace) -> ComponentStatus:
+def _describe_plan(workspace: Workspace) -> str | None:
     plan = workspace.paths.plan
     if not plan.exists() and not plan.is_symlink():
-        return ComponentStatus(Component.PLAN, "no plan", is_there=False)
+        return None
     try:
         tasks = f", {counted(len(workspace.store.plan().tasks), 'task')}"
     except BlackbirdError:
         tasks = ", which is not valid"
-    return ComponentStatus(Component.PLAN, f"the plan {plan}{tasks}")
+    return f"the plan {plan}{tasks}"
 
 
 def _users_own(workspace: Workspace) -> Path | None:
@@ -212,7 +208,7 @@ def _require_finished(workspace: Workspace, removed: Iterable[ComponentStatus]) 
     unfinished = _unfinished(workspace)
     if parts and unfinished:
         raise RequestError(
-            f"{_shown(unfinished)}: a decision is due or a run is not finished, "
+            f"{_listed(unfinished)}: a decision is due or a run is not finished, "
             f"which needs {' and '.join(parts)}",
             hint="`git blackbird status` shows what is due\nor remove it anyway: --yes",
         )

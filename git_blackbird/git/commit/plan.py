@@ -13,6 +13,7 @@ from git_blackbird.git.worktree.index import IndexState, private_index, read_ind
 from git_blackbird.git.worktree.log import find_commit
 from git_blackbird.model.base.sanitize import shell_word
 
+# The process that makes commits needs no models, which take longer to load than all else in it.
 if TYPE_CHECKING:
     from git_blackbird.model.entities.change import TreePair
 
@@ -221,6 +222,8 @@ def commit_diff(repo: Repository, oid: str, hidden: Sequence[str]) -> CommitDiff
 
     A commit without a parent is compared with the empty tree. Raises GitError, UnusableError.
     """
+    from git_blackbird.model.entities.change import TreePair  # noqa: PLC0415  # not in that process
+
     named = repo.git(*_SHOW, *revisions(oid), *operands()).out.decode().split()
     tree, parent = named[0], named[1] if len(named) > 1 else None
     trees = TreeStore(repo)

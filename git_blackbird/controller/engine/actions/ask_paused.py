@@ -19,10 +19,7 @@ _QUESTION = "paused"
 _CONTINUE = "Continue in its session"
 _RESTART = "Restart in a new session"
 _LEAVE = "Leave it paused and stop here"
-_LIMITS = {
-    TerminalReason.WALL_LIMIT: "its time limit",
-    TerminalReason.IDLE_LIMIT: "its limit without output",
-}
+_LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMIT: "its limit without output"}
 
 
 async def ask_paused(engine: Engine, action: AskPaused, state: PlanState) -> Stop | None:
@@ -40,7 +37,7 @@ async def ask_paused(engine: Engine, action: AskPaused, state: PlanState) -> Sto
     if answer == _LEAVE:
         return paused_stop(run)
     if answer == _RESTART:
-        return await restart_task(engine, Restart(task, None))
+        return await restart_task(engine, Restart(task, None), state)
     message = None if answer == _CONTINUE else answer
     return await engine.run_task(order_continue(run, task, state.pending_messages(task.id), message))
 

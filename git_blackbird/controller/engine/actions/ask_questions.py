@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from git_blackbird.controller.core.drafts import Drafts
-from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.external_change import race_external_change
 from git_blackbird.controller.engine.engine import Engine
@@ -16,7 +16,6 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.next_action import AskQuestions
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
@@ -55,8 +54,7 @@ def _without_answers(engine: Engine, action: AskQuestions, reply: Run | Unanswer
         command = task_command("resume", task.id, f"{options} -e", remark="-e continues the text of -m")
         if isinstance(reply, Run):
             text = f"{task.id} was answered elsewhere meanwhile; the text of -m is kept"
-            hint = task_command("resume", task.id, " -e")
-            engine.ui.notify(Notice(Level.WARNING, text, hint, task.id))
+            warn(engine.ui, text, task.id, task_command("resume", task.id, " -e"))
     if isinstance(reply, Run):
         return None
     if reply is None and action.message is not None:

@@ -1,9 +1,8 @@
 """Continue an interrupted run in its session."""
 
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import agent_missing_stop, undeliverable_stop
+from git_blackbird.controller.engine.stops import undeliverable_stop
 from git_blackbird.controller.runs.instructions import order_continue
-from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.rules.next_action import ContinueRun
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop
@@ -15,7 +14,4 @@ async def continue_run(engine: Engine, action: ContinueRun, state: PlanState) ->
     if stop is not None:
         return stop
     pending = state.pending_messages(action.task.id)
-    try:
-        return await engine.run_task(order_continue(action.run, action.task, pending, None))
-    except AgentUnavailableError as error:
-        return agent_missing_stop(action, error)
+    return await engine.resume(action, order_continue(action.run, action.task, pending, None))

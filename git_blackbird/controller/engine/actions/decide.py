@@ -23,7 +23,6 @@ from git_blackbird.model.entities.decision import (
     Choice,
     ChoiceSpec,
     Decision,
-    Reply,
     RerunReviews,
     Retry,
     choices_for,
@@ -45,38 +44,33 @@ async def decide(engine: Engine, action: PendingDecision, state: PlanState) -> S
     checkpoint = await engine.interruptible(
         run_in_thread(lambda: build_checkpoint(workspace, state, task, run))
     )
-    if checkpoint is None:
-        return _left_open_stop(run)
-    ask = race_external_change(workspace, lambda: engine.ui.decide(checkpoint), run)
-    return await _carry_out(engine, action, checkpoint.with_shown(await engine.interruptible(ask)))
-
-
-async def _carry_out(
-    engine: Engine, action: PendingDecision, reply: Reply | Run | Unanswered | None
-) -> Stop | None:
-    """Do what was chosen; a run as the reply is the record that another command changed."""
+    reply = None
+    if checkpoint is not None:
+        ask = race_external_change(workspace, lambda: engine.ui.decide(checkpoint), run)
+        reply = checkpoint.with_shown(await engine.interruptible(ask))
     match reply:
         case Decision():
-            return await _record(engine, action.run, reply)
+            return await _record(engine, state, run, reply)
         case Retry():
-            return await restart_task(engine, Restart(action.task, None))
+            return await restart_task(engine, Restart(task, None), state)
         case RerunReviews():
-            reopen_reviews(engine.workspace, action.task)
+            reopen_reviews(workspace, task)
             # Asked for by hand, it is done whatever the configuration says.
-            engine.scope = replace(engine.scope, review=action.task.id, is_reviewed=True)
+            engine.scope = replace(engine.scope, review=task.id, is_reviewed=True)
             return None
         case Run():
-            if (event := changed_elsewhere(engine.workspace, reply)) is not None:
+            # Another command has changed the record.
+            state = workspace.plan_state()
+            if (event := changed_elsewhere(state, reply)) is not None:
                 engine.ui.notify(event)
-            return _after_decision(engine, reply)
-        case Unanswered():
-            return _left_open_stop(action.run)
-        case None:
-            run = action.run
-            return _left_open_stop(run) if engine.is_interrupted else _undecided_stop(engine.workspace, run)
+            return _after_decision(engine, reply, state)
+        case None if not engine.is_interrupted:
+            return _undecided_stop(workspace, state, run)
+        case Unanswered() | None:
+            return _left_open_stop(run)
 
 
-async def _record(engine: Engine, run: Run, decision: Decision) -> Stop | None:
+async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision) -> Stop | None:
     """Record a decision; one that is refused is shown as refused, and asked for again."""
     workspace = engine.workspace
     try:
@@ -90,22 +84,22 @@ async def _record(engine: Engine, run: Run, decision: Decision) -> Stop | None:
         engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))
         engine.refused_decisions += 1
         # An endless input of the same answer is not a person.
-        return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(workspace, run)
+        return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(workspace, state, run)
     for event in _events(result):
         engine.ui.notify(event)
-    return _after_decision(engine, result.run)
+    return _after_decision(engine, result.run, result.state)
 
 
-def _after_decision(engine: Engine, run: Run) -> Stop | None:
+def _after_decision(engine: Engine, run: Run, state: PlanState) -> Stop | None:
     """Return the stop that a recorded decision means; *approve and continue* widens the call."""
-    stop = _stop_after(engine.workspace, run)
+    stop = _stop_after(state, run)
     if stop is None and run.decision_state is DecisionState.APPROVED_CONTINUE:
         engine.scope = engine.scope.widened()
-        require_reviewers(engine.workspace, engine.workspace.plan_state(), engine.scope)
+        require_reviewers(engine.workspace, state, engine.scope)
     return stop
 
 
-def _stop_after(workspace: Workspace, run: Run) -> Stop | None:
+def _stop_after(state: PlanState, run: Run) -> Stop | None:
     if run.decision_state is DecisionState.REJECTED and run.superseded_at is None:
         return Stop(
             StopReason.FAILED,
@@ -118,15 +112,15 @@ def _stop_after(workspace: Workspace, run: Run) -> Stop | None:
             is_choice=True,
         )
     if run.decision_state is DecisionState.APPROVED_QUIT:
-        is_over = isinstance(next_action(workspace.plan_state(), CallScope()), Idle)
+        is_over = isinstance(next_action(state, CallScope()), Idle)
         steps = () if is_over else (EXECUTE,)
         return Stop(StopReason.COMPLETED, f"{run.task_id} is approved", steps, run.task_id)
     return None
 
 
-def _undecided_stop(workspace: Workspace, run: Run) -> Stop:
+def _undecided_stop(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     """Return the stop where nobody decided, with a command for each choice."""
-    history = workspace.store.records.history(run.task_id)
+    history = state.history(run.task_id)
     was_requested = requested_change(runs_in_change(history)) is not None
     choices = choices_for(run, was_requested=was_requested)
     steps = tuple(_command(workspace, history, run, choice) for choice in choices)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import refused_session_text, unreadable_stop
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import pending_items, stuck_tasks
@@ -26,16 +25,14 @@ def _stop(engine: Engine, state: PlanState) -> Stop:
         return Stop(StopReason.AGENT_UNAVAILABLE, refused_session_text(run), steps, run.task_id)
     if (stop := unreadable_stop(state, engine.scope)) is not None:
         return stop
-    failed = [task_id for task_id in sorted(engine.touched) if _is_failed(state, task_id)]
+    tasks = state.plan.tasks
+    failed = [
+        task_id for task_id in sorted(engine.touched & tasks.keys()) if tasks[task_id].status == Status.FAILED
+    ]
     if failed:
         steps = tuple(task_command("runs", task_id) for task_id in failed)
         return Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps)
     return Stop(StopReason.COMPLETED, _completed_text(state), tuple(_next_steps(engine.scope, state)))
-
-
-def _is_failed(state: PlanState, task_id: TaskId) -> bool:
-    task = state.plan.tasks.get(task_id)
-    return task is not None and task.status == Status.FAILED
 
 
 def _completed_text(state: PlanState) -> str:

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from git_blackbird.controller.core.blocking import run_in_thread
+from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import agent_refused_stop
+from git_blackbird.controller.engine.stops import agent_refused_stop, interrupted_stop
 from git_blackbird.controller.reviews.change import (
     ChangeReviewRequest,
     change_review_request,
@@ -22,7 +23,6 @@ from git_blackbird.model.entities.run import ReviewState, TerminalReason
 from git_blackbird.model.rules.next_action import ReviewChange
 from git_blackbird.model.rules.review_rounds import ReviewFollowUp, next_after
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level
 from git_blackbird.model.views.stop import Stop, StopReason
 
 Contexts = dict[Source, RunContext]
@@ -47,7 +47,7 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
         return result
     if task_changed(workspace, request):
         text = f"{task.id} was edited while it was reviewed: its change is reviewed again"
-        engine.notify(Level.WARNING, text, task.id)
+        warn(engine.ui, text, task.id)
         return None
     return _save(engine, action, request, result)
 
@@ -59,7 +59,7 @@ async def _run(engine: Engine, contexts: Contexts, request: ChangeReviewRequest)
     if sides is None:
         is_by_hand = task_id == engine.scope.review
         again = task_command("review run", task_id) if is_by_hand else EXECUTE
-        return Stop(StopReason.INTERRUPTED, "interrupted", (again,), task_id)
+        return interrupted_stop("", again, task_id=task_id)
     for side in sides.values():
         if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return agent_refused_stop(side.run)

@@ -4,15 +4,16 @@ from dataclasses import replace
 
 from git_blackbird.controller.core.agents import require_reviewer
 from git_blackbird.controller.core.blocking import run_in_thread
+from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.engine.engine import Engine
+from git_blackbird.controller.engine.stops import interrupted_stop
 from git_blackbird.controller.reviews.parent import StaleReviewError, order_review, run_review
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.next_action import ReviewParent
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level
-from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.model.views.stop import Stop
 
 
 async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) -> Stop | None:
@@ -24,10 +25,10 @@ async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) 
     try:
         run = await engine.run_agent("stopping the review of", parent.id, work)
     except StaleReviewError as error:
-        engine.notify(Level.WARNING, error.message, parent.id)
+        warn(engine.ui, error.message, parent.id)
         return None
     if run is None:
-        return Stop(StopReason.INTERRUPTED, f"interrupted before {parent.id} was reviewed")
+        return interrupted_stop(f"before {parent.id} was reviewed")
     if run.parent_review_passed is None:
         engine.scope = replace(engine.scope, tried=(*engine.scope.tried, parent.id))
     elif parent.id == engine.scope.review:

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
+from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import is_work_deferred
 from git_blackbird.controller.runs.instructions import order_start
-from git_blackbird.controller.runs.readying import StaleTaskError
+from git_blackbird.controller.runs.task_run import StaleTaskError
 from git_blackbird.model.rules.next_action import StartTask
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level
 from git_blackbird.model.views.stop import Stop
 
 
@@ -25,5 +25,5 @@ async def start_task(engine: Engine, action: StartTask, state: PlanState) -> Sto
     try:
         return await engine.run_task(order_start(workspace, state, task, None))
     except StaleTaskError as error:
-        engine.notify(Level.WARNING, error.message, task.id)
+        warn(engine.ui, error.message, task.id)
         return None

@@ -1,0 +1,151 @@
+"""Plan, records and commits while an agent works: what it changed is shown, what it broke is set aside."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from git_blackbird.controller.core.ui import UserInterface, warn
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.plan.graph import describe_changes
+from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.storage.ledger import WatchEnd
+from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
+from git_blackbird.storage.store import Transaction
+
+
+@dataclass(frozen=True)
+class PlanCheck:
+    """What happened to the plan during a run: changes in words, and what was set aside."""
+
+    changes: tuple[str, ...] = ()
+    warning: str | None = None
+
+
+def watch_agent(transaction: Transaction, run: Run) -> None:
+    """Keep what is compared once the agent of this run has ended, unless it is kept for another at work."""
+    transaction.begin_watch(run)
+    if transaction.plan_backup() is None:
+        transaction.backup_plan()
+
+
+def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
+    """Compare the plan with the last one this program knew as valid; restore that one when it must be.
+
+    To be called under the store lock when an agent has ended, or is found dead.
+    """
+    known = transaction.plan_backup()
+    if known is None:
+        return PlanCheck()
+    replacement = transaction.plan_replacement()
+    if replacement is None and transaction.plan_bytes() == known:
+        return PlanCheck()
+    if replacement is not None:
+        aside = transaction.quarantine_plan(run_id, known)
+        return PlanCheck(
+            warning=f"the plan file was replaced by {replacement} during the run; "
+            f"that is kept as {aside.name}, and the last valid plan has been restored"
+        )
+    try:
+        after: Plan | None = transaction.plan_if_there()
+        fault = None
+    except InvalidPlanError as error:
+        after, fault = None, str(error.faults[0])
+    if after is not None:
+        return PlanCheck(describe_changes(parse_plan(known, "the plan before the run"), after))
+    if fault is None:
+        transaction.restore_plan(known)
+        return PlanCheck(warning="the plan file was deleted during the run; it has been restored")
+    aside = transaction.quarantine_plan(run_id, known)
+    return PlanCheck(
+        warning=f"the plan was made invalid during the run ({fault}); "
+        f"it is kept as {aside.name}, and the last valid plan has been restored"
+    )
+
+
+def settle_plan(transaction: Transaction) -> None:
+    """Forget a plan kept for a run that is closed; should the file be gone, restore it first.
+
+    For when no agent works: a crash just after a record was closed leaves such a copy behind.
+    """
+    known = transaction.plan_backup()
+    if known is None:
+        return
+    if transaction.plan_replacement() is None and transaction.plan_bytes() is None:
+        transaction.restore_plan(known)
+    transaction.drop_plan_backup()
+
+
+NOT_WATCHED = (
+    "what was written among the records during the run is not known: "
+    "the notes on it were removed from the git directory"
+)
+_MAX_NAMED = 8
+
+
+def found_notices(workspace: Workspace, found: WatchEnd | None, task_id: TaskId | None) -> list[Notice]:
+    """Name each file that counts for nothing, that stops its task, or that is gone."""
+    if found is None:
+        return []
+    new = [
+        Notice(Level.WARNING, f"record ignored: {one.path}: {one.what}", one.command)
+        for one in found.unconfirmed
+    ]
+    stopping = [
+        Notice(Level.WARNING, f"record blocks its task: {one.path}: {one.what}", one.hint)
+        for one in found.rewritten
+    ]
+    gone = [
+        Notice(Level.WARNING, f"a record was removed while an agent worked: {path}") for path in found.removed
+    ]
+    return [one for kind in (new, stopping, gone) for one in _named(workspace, kind, task_id)]
+
+
+def _named(workspace: Workspace, notices: Sequence[Notice], task_id: TaskId | None) -> Iterator[Notice]:
+    top = f"{workspace.paths.state_root}{Path('/')}"
+    for one in notices[:_MAX_NAMED]:
+        yield Notice(one.weight, one.text.replace(top, ""), one.hint, task_id)
+    if len(notices) > _MAX_NAMED:
+        text = f"and {len(notices) - _MAX_NAMED} more among the records"
+        yield Notice(Level.WARNING, text, "git blackbird status", task_id)
+
+
+def settle_watch(workspace: Workspace, ui: UserInterface) -> None:
+    """Stop noting what is written, now that no agent is at work, and name what was found."""
+    if not workspace.store.ledger.is_watching():
+        return
+    with workspace.transaction() as transaction:
+        found = transaction.end_watch()
+    for notice in found_notices(workspace, found, None):
+        ui.notify(notice)
+
+
+def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:
+    """Let the hook note who commits what from now on; a run does not fail for want of that."""
+    try:
+        mark_active(workspace.repo)
+    except OSError as error:
+        warn(ui, f"commits of run {run.id} may be attributed to a person: {error.strerror}", run.task_id)
+
+
+def list_tracked(workspace: Workspace, ui: UserInterface, run: Run) -> tuple[str, ...]:
+    """Return the commits of a run, oldest first."""
+    try:
+        return list_commits(workspace.repo, run.id, run.head_commit)
+    except (OSError, UnusableError) as error:
+        why = error.strerror if isinstance(error, OSError) else error.message
+        warn(ui, f"the commits of run {run.id} are not known: {why}", run.task_id)
+        return ()
+
+
+def stop_tracking(workspace: Workspace) -> None:
+    """End what ``start_tracking`` began, once the record is closed; there may be nothing to end."""
+    try:
+        unmark_active(workspace.repo)
+    except OSError as error:
+        message = f"cannot clean up {workspace.repo.private_dir}: {error.strerror}"
+        raise UnusableError(message, hint="make it writable, then repeat the command") from error
