@@ -23,7 +23,7 @@ SCHEMAS = ROOT / "git_blackbird/schemas"
 PAGE = ROOT / "docs/json.md"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FROM, TO = "<!-- from the models: begin -->\n", "<!-- from the models: end -->\n"
-THEMES = ("config", "events", "plan", "reviews", "runs", "setup", "status", "stops")
+THEMES = ("events", "plan", "runs", "setup", "status")
 # How a command is called whose output has not its own name.
 CALLS = {
     "agent-one": "agent NAME",
@@ -57,7 +57,11 @@ def events() -> Mapping[str, type[EventOutput]]:
     """Every event, by its name."""
     for theme in THEMES:
         import_module(f"git_blackbird.cli.schema.{theme}")
-    return {model.event: model for model in EventOutput.__subclasses__()}
+    return {model.event: model for model in sorted(EventOutput.__subclasses__(), key=_module)}
+
+
+def _module(model: type[BaseModel]) -> str:
+    return model.__module__
 
 
 def schemas() -> Mapping[str, str]:

@@ -5,9 +5,10 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +19,7 @@ from git_blackbird.errors import BlackbirdError, ExitCode
 from git_blackbird.model.base.sanitize import strip_controls
 
 if TYPE_CHECKING:
-    from git_blackbird.cli.schema.base import CommandOutput, EventOutput
+    from git_blackbird.cli.schema.base import EventOutput
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
@@ -69,14 +70,31 @@ class Output:
         """Print a remark on standard error, beside output that is someone else's."""
         click.echo(strip_controls(text), err=True)
 
-    def data(self, output: "CommandOutput") -> None:
-        """Print the envelope for programs. Only for a call with ``--json``."""
-        envelope = {"schemaVersion": JSON_SCHEMA_VERSION, "command": self.command, "data": output.to_json()}
-        click.echo(_render_json(envelope))
+    def lines(self, lines: Iterable[str]) -> None:
+        """Print lines for people."""
+        for line in lines:
+            self.print(line)
 
-    def event(self, event: "EventOutput") -> None:
-        """Print one line of the event stream for programs. Only for a call with ``--json``."""
-        click.echo(event_line(event), nl=False)
+    def data(self, model: str, value: object = None, **fields: object) -> None:
+        """Print the envelope for programs, if there is ``--json``, as a model of ``cli.schema`` has a value.
+
+        ``model`` is its place, ``module:class``: only programs wait until it is loaded.
+        """
+        if self.as_json:
+            data = self._view(model, value, fields).to_json()
+            click.echo(
+                _render_json({"schemaVersion": JSON_SCHEMA_VERSION, "command": self.command, "data": data})
+            )
+
+    def event(self, model: str, value: object) -> None:
+        """Print one line of the event stream for programs, if there is ``--json``."""
+        if self.as_json:
+            click.echo(event_line(self._view(model, value, {})), nl=False)
+
+    def _view(self, place: str, value: object, fields: Mapping[str, object]) -> Any:
+        module, name = place.split(":")
+        model = getattr(import_module(f"git_blackbird.cli.schema.{module}"), name)
+        return model.of(value, self.environment.timestamp(), **fields)
 
     def warn(self, text: str, hint: str | None = None) -> None:
         """Print a warning on standard error."""

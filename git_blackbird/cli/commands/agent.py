@@ -31,12 +31,8 @@ def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
 
 
 def _list_all(output: Output, found: AgentList) -> None:
-    for line in _list_lines(found):
-        output.print(line)
-    if output.as_json:
-        from git_blackbird.cli.schema.config import AgentsOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(AgentsOutput.of(found))
+    output.lines(_list_lines(found))
+    output.data("setup:AgentsOutput", found)
 
 
 def _list_lines(found: AgentList) -> Iterator[str]:
@@ -89,12 +85,8 @@ def _told(text: str | None) -> str:
 
 def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
     view = view_agent(workspace, name)
-    for line in _agent_lines(view, workspace.settings.values["agent"]):
-        output.print(line)
-    if output.as_json:
-        from git_blackbird.cli.schema.config import AgentOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(AgentOutput.of(view))
+    output.lines(_agent_lines(view, workspace.settings.values["agent"]))
+    output.data("setup:AgentOutput", view)
     if view.can_start:
         return ExitCode.OK
     # The object for programs has it already: one line is all that standard output gets.

@@ -13,8 +13,5 @@ def completion(call: CommandContext, /, *, shell: str) -> ExitCode:
         Path(__file__).parents[1].joinpath("completions").joinpath(SCRIPTS[shell]).read_text(encoding="utf-8")
     )
     call.output.print(text.removesuffix("\n"))
-    if call.output.as_json:
-        from git_blackbird.cli.schema.setup import CompletionOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(CompletionOutput(shell=shell, script=text))
+    call.output.data("setup:CompletionOutput", shell=shell, script=text)
     return ExitCode.OK

@@ -63,16 +63,11 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
         (Cell(one.key.name), Cell(format_value(one)), Cell(clean_line(one.origin, 1000), dim=True))
         for one in shown
     ]
-    for line in render_table(rows, None):
-        call.output.print(line)
+    call.output.lines(render_table(rows, None))
     layers = [layers_of(workspace.settings, one.key.name) for one in shown]
     if name is not None:
-        for line in _layer_lines(layers[0]):
-            call.output.print(line)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.config import ConfigOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(ConfigOutput.of(shown, layers))
+        call.output.lines(_layer_lines(layers[0]))
+    call.output.data("setup:ConfigOutput", settings=layers)
 
 
 def _layer_lines(layers: KeyLayers) -> Iterator[str]:
@@ -91,7 +86,4 @@ def _say_written(call: CommandContext, written: ConfigChange) -> None:
     stronger = written.overruled_by
     if stronger is not None:
         call.output.warn(overruled_text(stronger))
-    if call.output.as_json:
-        from git_blackbird.cli.schema.config import ConfigChangeOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(ConfigChangeOutput.of(written))
+    call.output.data("setup:ConfigChangeOutput", written)

@@ -49,7 +49,4 @@ def _agreed(found: Iterable[ComponentStatus], parts: Iterable[Component]) -> lis
 def _say_removed(call: CommandContext, removed: Iterable[ComponentStatus]) -> None:
     names = [one.part.value for one in removed]
     call.output.print(f"removed: {', '.join(names)}" if names else "nothing was removed")
-    if call.output.as_json:
-        from git_blackbird.cli.schema.setup import DeinitOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(DeinitOutput.of(removed))
+    call.output.data("setup:DeinitOutput", removed=removed)

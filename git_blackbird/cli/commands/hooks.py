@@ -109,7 +109,4 @@ def _shown(view: Status) -> str:
 
 
 def _print_json(output: Output, view: Status, outcome: Action | None = None) -> None:
-    if output.as_json:
-        from git_blackbird.cli.schema.setup import HooksOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(HooksOutput.of(view, outcome))
+    output.data("setup:HooksOutput", view, outcome=outcome)

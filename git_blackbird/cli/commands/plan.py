@@ -29,10 +29,7 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
     if made:
         call.output.print("next: git blackbird add --title TEXT --prompt TEXT")
     hook = _install_hook(call, wanted=hooks)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import InitOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(InitOutput.of(place, created=made, config=config, hook=hook))
+    call.output.data("plan:InitOutput", plan=place, created=made, config=config, hook=hook)
     return ExitCode.OK
 
 
@@ -56,10 +53,7 @@ def validate(call: CommandContext) -> ExitCode:
         call.output.print(f"validation failed: {len(faults)} fault{'s' if len(faults) > 1 else ''}")
     else:
         call.output.print("OK")
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import ValidateOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(ValidateOutput.of(faults))
+    call.output.data("plan:ValidateOutput", valid=not faults, faults=faults)
     return ExitCode.UNUSABLE if faults else ExitCode.OK
 
 
@@ -73,10 +67,7 @@ def add(
     new = NewTask(id=task_id, acceptance_criteria=criteria, **told)  # type: ignore[arg-type]  # click's own types
     task = add_task(open_workspace(call.environment), new)
     call.output.print(f"added {task.id}")
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import AddOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(AddOutput(id=task.id))
+    call.output.data("plan:AddOutput", id=task.id)
     return ExitCode.OK
 
 

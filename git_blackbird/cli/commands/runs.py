@@ -86,28 +86,22 @@ def _print_records(
 def _list_all(call: CommandContext, workspace: Workspace, limit: int) -> None:
     found = run_queries.newest_runs(workspace, limit)
     now = call.environment.timestamp()
-    for line in runs_of_all_table(found.runs, now, call.output.columns) or ["no runs yet"]:
-        call.output.print(line)
-    _say_rows(call, found, now)
+    call.output.lines(runs_of_all_table(found.runs, now, call.output.columns) or ["no runs yet"])
+    _say_rows(call, found)
 
 
 def _list_task(call: CommandContext, workspace: Workspace, task_id: str, limit: int | None) -> None:
     found = run_queries.runs_of_task(workspace, task_id, limit)
     now = call.environment.timestamp()
-    for line in runs_table(found.runs, now, call.output.columns) or [
-        f"no runs found for {strip_controls(task_id)}"
-    ]:
-        call.output.print(line)
+    none = [f"no runs found for {strip_controls(task_id)}"]
+    call.output.lines(runs_table(found.runs, now, call.output.columns) or none)
     if found.more:
         call.output.print(f"and {found.more} older")
-    _say_rows(call, found, now)
+    _say_rows(call, found)
 
 
-def _say_rows(call: CommandContext, found: run_queries.RunList, now: str) -> None:
-    if call.output.as_json:
-        from git_blackbird.cli.schema.runs import RunsOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(RunsOutput.of(found, now))
+def _say_rows(call: CommandContext, found: run_queries.RunList) -> None:
+    call.output.data("runs:RunsOutput", found)
     _warn(call, found)
 
 
@@ -125,20 +119,10 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
     logs = run_queries.log_places(workspace, run)
     shown = with_noted(workspace, run)
     commits = commits_of(workspace, [shown])
-    for line in run_lines(run, call.output, told_text(run), logs, list(commit_lines(commits))):
-        call.output.print(line)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.common import CommitView, RunView  # noqa: PLC0415  # only --json needs it
-        from git_blackbird.cli.schema.runs import RunOutput  # noqa: PLC0415  # only --json needs it
-
-        output = RunOutput(
-            run=RunView.of(shown, call.environment.timestamp()),
-            prompt=told_text(run),
-            logs=logs,
-            commits=CommitView.all_of(commits),
-            record=run,
-        )
-        call.output.data(output)
+    call.output.lines(run_lines(run, call.output, told_text(run), logs, list(commit_lines(commits))))
+    call.output.data(
+        "runs:OneRunOutput", run=shown, prompt=told_text(run), logs=logs, commits=commits, record=run
+    )
 
 
 def told_text(run: Run) -> str:

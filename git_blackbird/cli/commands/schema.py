@@ -11,11 +11,8 @@ def schema(call: CommandContext, /, *, name: str | None) -> ExitCode:
     names = schema_names() if name is None else [name]
     text = None if name is None else _read(name)
     call.output.print("\n".join(names) if text is None else text.removesuffix("\n"))
-    if call.output.as_json:
-        from git_blackbird.cli.schema.setup import SchemaOutput  # noqa: PLC0415  # only --json needs it
-
-        content = None if text is None else json.loads(text)
-        call.output.data(SchemaOutput(names=tuple(names), schema_=content))
+    content = None if text is None else json.loads(text)
+    call.output.data("setup:SchemaOutput", names=names, schema_=content)
     return ExitCode.OK
 
 

@@ -38,12 +38,8 @@ def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode
     overview = build_overview(workspace)
     if record_end is None:
         elsewhere = list(runs_elsewhere(workspace))
-        for line in (*status_lines(overview, call.output), *worktree_lines(elsewhere)):
-            call.output.print(line)
-        if call.output.as_json:
-            from git_blackbird.cli.schema.status import StatusOutput  # noqa: PLC0415  # only --json needs it
-
-            call.output.data(StatusOutput.of(overview, elsewhere))
+        call.output.lines((*status_lines(overview, call.output), *worktree_lines(elsewhere)))
+        call.output.data("status:StatusOutput", overview, other_worktrees=elsewhere)
     else:
         print_records(call.output, status_records(overview), record_end)
     warn_faults(call.output, overview.unreadable)
@@ -86,11 +82,7 @@ def _print_list(output: Output, rows: list[tuple[int, Task, str]], empty: str) -
         (Cell("  " * depth + task.id), label_cell(word), Cell(clean_line(task.title)))
         for depth, task, word in rows
     ]
-    for line in render_table(cells, output.columns):
-        output.print(line)
+    output.lines(render_table(cells, output.columns))
     if not rows:
         output.print(empty)
-    if output.as_json:
-        from git_blackbird.cli.schema.plan import ListOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(ListOutput.of(rows))
+    output.data("plan:ListOutput", rows)

@@ -73,6 +73,7 @@ def _readiness(view: TaskView) -> Iterator[str]:
 
 
 def _due(view: TaskView, columns: int | None) -> Iterator[str]:
+    room = None if columns is None else columns - 6
     if view.pending is not None:
         yield OWED_WORDS[view.pending.kind].format(run=view.pending.run_id)
         yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in view.pending.questions)
@@ -82,7 +83,7 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
         yield f"    {EXECUTE}"
     elif view.unreviewed is not None:
         yield REVIEW_WORDS[view.unreviewed.wait]
-        yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, columns))
+        yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, room))
         yield f"    {task_command('review show', view.task.id)}"
     elif view.task.status is Status.FAILED:
         yield f"failed: {clean_line(why_failed(view.history) or 'no reason is recorded')}"

@@ -1,24 +1,24 @@
 """The screen of ``status``: where the plan stands, what runs, what is due and the command that answers it."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.render.styles import BAR
 from git_blackbird.cli.render.tables import Cell, render_table, truncate
-from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
+from git_blackbird.controller.queries.parent_reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.required import (
     CUT_OFF,
-    FAILED,
+    DueItem,
     decision_reason,
+    due_groups,
     reviews_said,
-    stuck_words,
     unwatched_words,
 )
 from git_blackbird.controller.queries.status import (
     APPROVING,
-    CHANGE_REVIEW,
     LiveRun,
     StatusReport,
 )
@@ -27,9 +27,17 @@ from git_blackbird.messages.display.runs import format_moment, format_seconds, r
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Status, Task
-from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind
-from git_blackbird.model.rules.unreadable import UNREADABLE
+from git_blackbird.model.rules.attention import PendingItem, PendingKind
 
+# The groups of what is due that are listed, and how what is left out of each is told.
+_MORE = {
+    "pending": " (`git blackbird list --status waiting_user`)",
+    "change_review": " whose change is to be reviewed",
+    "parent_review": " that wait for their review",
+    "failed": " failed (`git blackbird list --status failed`)",
+    "stuck": " without a run",
+    "unreadable": " with such records",
+}
 BAR_WIDTH = 60
 MAX_LISTED = 8
 _COUNTED = (
@@ -119,75 +127,57 @@ def _running_text(one: LiveRun, holder: str | None, now: str) -> str:
 
 
 def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
-    for owed in overview.pending[:MAX_LISTED]:
-        yield from _owed_lines(owed, columns)
-    if len(overview.pending) > MAX_LISTED:
-        yield f"  and {len(overview.pending) - MAX_LISTED} more (`git blackbird list --status waiting_user`)"
-    yield from _changes(overview, columns)
-    yield from _unreviewed(overview, columns)
-    for one in overview.failed[:MAX_LISTED]:
-        yield _headline(one.task, FAILED, columns)
-        if one.why:
-            yield truncate(f"      {clean_line(one.why)}", columns)
-        yield f"      {task_command('retry', one.task.id)}"
-    if len(overview.failed) > MAX_LISTED:
-        yield f"  and {len(overview.failed) - MAX_LISTED} more failed (`git blackbird list --status failed`)"
-    for stuck in overview.stuck[:MAX_LISTED]:
-        yield _headline(stuck.task, stuck_words(stuck), columns)
-        yield f"      {stuck.command}"
-    if len(overview.stuck) > MAX_LISTED:
-        yield f"  and {len(overview.stuck) - MAX_LISTED} more without a run"
-    yield from _stopped(overview, columns)
+    groups = due_groups(overview)
+    for group, more in _MORE.items():
+        by_task = [list(items) for _, items in groupby(groups[group], key=_task_id)]
+        for items in by_task[:MAX_LISTED]:
+            yield _headline(items[0].task, items[0].what, columns)
+            for item in items[:MAX_LISTED]:
+                yield from (f"      {line}" for line in _due_lines(item, columns))
+        if len(by_task) > MAX_LISTED:
+            yield f"  and {len(by_task) - MAX_LISTED} more{more}"
     if overview.ready:
         yield truncate(f"  ready: {_ids(overview.ready)}", columns)
         yield f"      {_execute(overview)}"
 
 
-def _stopped(overview: StatusReport, columns: int | None) -> Iterator[str]:
-    for task, faults in list(overview.stopped.items())[:MAX_LISTED]:
-        yield _headline(task, UNREADABLE, columns)
-        yield from (f"      {strip_controls(fault.hint)}" for fault in faults[:MAX_LISTED])
-    if len(overview.stopped) > MAX_LISTED:
-        yield f"  and {len(overview.stopped) - MAX_LISTED} more with such records"
+def _task_id(item: DueItem) -> str:
+    return item.task.id
 
 
-def _owed_lines(owed: PendingItem, columns: int | None) -> Iterator[str]:
-    yield _headline(owed.task, OWED_WORDS[owed.kind].format(run=owed.run_id), columns)
+def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:
+    room = None if columns is None else columns - 6
+    match item.source:
+        case PendingItem():
+            yield from _pending_lines(item.source, room)
+        case BlockedParentView():
+            yield from review_wait_lines(item.source, room)
+        case None:
+            if item.why:
+                yield truncate(clean_line(item.why), room)
+            yield item.command
+        case _:
+            yield strip_controls(item.command)
+
+
+def _pending_lines(owed: PendingItem, room: int | None) -> Iterator[str]:
     if owed.kind is PendingKind.ANSWERS:
         for question in owed.questions:
             options = f" ({', '.join(question.options)})" if question.options else ""
-            yield truncate(
-                f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns
-            )
+            yield truncate(f"{clean_line(question.id)}: {clean_line(question.prompt + options)}", room)
     if said := reviews_said(owed):
-        yield f"      {said} ({task_command('review show', owed.task.id)})"
+        yield f"{said} ({task_command('review show', owed.task.id)})"
     if reason := decision_reason(owed):
-        yield f"      {reason}"
-    yield f"      {owed.command}"
+        yield reason
+    yield owed.command
 
 
-def _changes(overview: StatusReport, columns: int | None) -> Iterator[str]:
-    for one in overview.to_review[:MAX_LISTED]:
-        yield _headline(one.task, CHANGE_REVIEW, columns)
-        yield f"      {EXECUTE}"
-    if len(overview.to_review) > MAX_LISTED:
-        yield f"  and {len(overview.to_review) - MAX_LISTED} more whose change is to be reviewed"
-
-
-def _unreviewed(overview: StatusReport, columns: int | None) -> Iterator[str]:
-    for waiting in overview.unreviewed[:MAX_LISTED]:
-        yield _headline(waiting.task, REVIEW_WORDS[waiting.wait], columns)
-        yield from (f"      {line}" for line in review_wait_lines(waiting, columns))
-    if len(overview.unreviewed) > MAX_LISTED:
-        yield f"  and {len(overview.unreviewed) - MAX_LISTED} more that wait for their review"
-
-
-def review_wait_lines(waiting: BlockedParentView, columns: int | None) -> Iterator[str]:
+def review_wait_lines(waiting: BlockedParentView, room: int | None) -> Iterator[str]:
     """Say what a review found, or why it found nothing, and the commands that get on with its parent."""
     if waiting.why and waiting.wait is not ReviewBlock.REVIEW_DUE:
-        yield truncate(clean_line(waiting.why), None if columns is None else columns - 6)
+        yield truncate(clean_line(waiting.why), room)
     if waiting.skipped:
-        yield truncate(f"skipped: {', '.join(waiting.skipped)}", None if columns is None else columns - 6)
+        yield truncate(f"skipped: {', '.join(waiting.skipped)}", room)
     yield from waiting.commands
 
 

@@ -10,7 +10,4 @@ def show_status_change(output: Output, reset: StatusChange, headline: str) -> No
     output.print(headline)
     for line in render_reset(reset):
         output.print(f"  {line}")
-    if output.as_json:
-        from git_blackbird.cli.schema.plan import StatusChangeOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(StatusChangeOutput.of(reset))
+    output.data("plan:StatusChangeOutput", reset)

@@ -23,8 +23,7 @@ _LONGEST_LINE = 2000
 def show_stop(output: Output, stop: Stop, told: frozenset[RunId] = frozenset()) -> ExitCode:
     """Say why the call ended and what to do next, less the reviews told already; gives the exit code."""
     with ignore_broken_pipe():
-        for line in _why(stop, told):
-            output.print(line)
+        output.lines(_why(stop, told))
         _print_stop(output, stop)
     return stop.exit_code
 
@@ -42,16 +41,12 @@ def _why(stop: Stop, told: frozenset[RunId]) -> Iterator[str]:
 
 
 def _print_stop(output: Output, stop: Stop) -> None:
-    for line in render_next_steps(stop):
-        output.print(line)
+    output.lines(render_next_steps(stop))
     for task_id, waits in sorted(stop.blocked.items())[:_MAX_BLOCKED]:
         output.print(f"blocked: {task_id} waits for {', '.join(waits)}")
     if len(stop.blocked) > _MAX_BLOCKED:
         output.print(f"and {len(stop.blocked) - _MAX_BLOCKED} more blocked (`git blackbird list --blocked`)")
-    if output.as_json:
-        from git_blackbird.cli.schema.stops import StopEvent  # noqa: PLC0415  # only --json needs it
-
-        output.event(StopEvent.of(stop))
+    output.event("events:StopEvent", stop)
 
 
 def show_dry_run(output: Output, foreseen: DryRun) -> ExitCode:
@@ -62,14 +57,9 @@ def show_dry_run(output: Output, foreseen: DryRun) -> ExitCode:
     if not (order or foreseen.changes or foreseen.requests):
         output.print("nothing would be started")
     if stop is not None:
-        for line in _why(stop, frozenset()):
-            output.print(line)
-        for line in render_next_steps(stop):
-            output.print(line)
-    if output.as_json:
-        from git_blackbird.cli.schema.stops import DryRunOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(DryRunOutput.of(foreseen))
+        output.lines(_why(stop, frozenset()))
+        output.lines(render_next_steps(stop))
+    output.data("events:DryRunOutput", foreseen)
     return ExitCode.OK
 
 
@@ -93,10 +83,6 @@ def show_recorded(output: Output, recorded: DecisionResult) -> ExitCode:
         output.warn(text)
     for path in recorded.moved:
         output.print(f"  the worktree differs from the change in {clean_line(path)}")
-    for line in undo_lines(recorded.undo):
-        output.print(line)
-    if output.as_json:
-        from git_blackbird.cli.schema.stops import DecideOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(DecideOutput.of(recorded))
+    output.lines(undo_lines(recorded.undo))
+    output.data("events:DecideOutput", recorded)
     return ExitCode.OK

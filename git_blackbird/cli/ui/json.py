@@ -37,7 +37,7 @@ class JsonUI:
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
         """Tell what is asked."""
-        self._writer.put(event_line(QuestionsAsked.of(task, questions)))
+        self._writer.put(event_line(QuestionsAsked(task=task.id, questions=questions)))
         return None
 
     async def agree(self, question: RightsQuestion) -> bool | None:  # noqa: ARG002  # the Protocol's
