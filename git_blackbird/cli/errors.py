@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 from git_blackbird import __version__, trace
-from git_blackbird.cli.app_state import AppState
 from git_blackbird.cli.output import drop_output, flush_or_drop, print_error
+from git_blackbird.cli.stdio import AppState
 from git_blackbird.cli.syntax.registry import COMMANDS
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, UsageError
 from git_blackbird.model.base.sanitize import clean_line, strip_controls

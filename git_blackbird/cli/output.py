@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from git_blackbird.cli.stdio import OutputError
+from git_blackbird.cli.stdio import AppState, OutputError
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import BlackbirdError, ExitCode
 from git_blackbird.model.base.sanitize import strip_controls
@@ -163,3 +163,20 @@ def print_error(error: BlackbirdError, *, as_json: bool) -> None:
 def _hints(hint: str | None) -> None:
     for line in (hint or "").splitlines():
         click.echo(f"hint: {strip_controls(line)}", err=True)
+
+
+class CommandContext(NamedTuple):
+    """One call of the program: its world, where it prints, and whether a person may be asked."""
+
+    environment: Environment
+    output: Output
+    no_input: bool
+
+
+def command_context(context: click.Context, *, as_json: bool, no_input: bool) -> CommandContext:
+    """Begin the call that click is about to make."""
+    root: AppState = context.obj
+    root.as_json = as_json
+    root.begin()
+    output = Output(command=context.info_name or "", as_json=as_json, environment=root.environment)
+    return CommandContext(root.environment, output, no_input)

@@ -1,16 +1,23 @@
-"""Standard streams as they are found: closed, of an encoding that lacks letters, or a terminal."""
+"""The process as it is found: its standard streams, its Ctrl+C, and what its edge and the commands share."""
 
 import io
 import os
+import signal
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
+from types import FrameType
 from typing import IO, TYPE_CHECKING, TextIO
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.model.base.debounce import Debouncer
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+    from git_blackbird.controller.core.environment import Environment
 
 
 class OutputError(UnusableError):
@@ -107,3 +114,37 @@ def is_capable_terminal(environ: Mapping[str, str]) -> bool:
     ends = (sys.stdin, sys.stdout)
     is_terminal = all(stream is not None and stream.isatty() for stream in ends)
     return is_terminal and environ.get("TERM", "dumb") != "dumb"
+
+
+def debounce_sigint(now: Callable[[], float] = time.monotonic) -> None:
+    """Let a Ctrl+C raise KeyboardInterrupt once, so that its echo does not strike what the first one began.
+
+    Where Ctrl+C is ignored, as below ``nohup``, it stays so.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return
+    presses = Debouncer(now)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if presses.is_new():
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+
+
+class AppState:
+    """What the edge hands to the commands, and learns from them: whether errors must speak JSON.
+
+    ``begin`` is for a command to call before it does anything.
+    """
+
+    def __init__(self, make_world: "Callable[[], Environment]", begin: Callable[[], None]) -> None:
+        self._make_world = make_world
+        self.begin = begin
+        self.as_json = False
+
+    @cached_property
+    def environment(self) -> "Environment":
+        """The world, made when a command first looks at it."""
+        return self._make_world()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from git_blackbird.cli.commands.event_loop import SignalDebouncer
-from git_blackbird.cli.signals import debounce_sigint
+from git_blackbird.cli.stdio import debounce_sigint
 
 
 class Counter:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.cli.ui.ansi_sanitizer import colored_pieces
+from git_blackbird.cli.render.transcript import colored_pieces
 from tests.support import commit, git
 from tests.trial.program import PROGRAM, Trial
 

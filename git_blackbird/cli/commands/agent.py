@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import click
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.output import Output, print_error
-from git_blackbird.cli.render.tables import Cell, render_section, render_table
+from git_blackbird.cli.output import CommandContext, Output, print_error
+from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
 from git_blackbird.cli.render.warnings import warn_problems
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer, view_agent, view_agents
@@ -98,7 +97,7 @@ def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
 def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
     state = _state_cell(view, "cannot start")
     yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
-    yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(view, choice)], None)
+    yield from render_facts(_facts(view, choice))
     if view.can_start:
         yield from render_section("can", render_table(list(_abilities(view)), None))
     yield from render_section("configured", render_table(list(map(_setting_row, view.settings)), None))

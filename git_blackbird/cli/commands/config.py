@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import Cell, render_table
 from git_blackbird.cli.render.warnings import warn_problems
 from git_blackbird.controller.config.edit import ConfigChange, Scope, require_key, unset_key, write_key

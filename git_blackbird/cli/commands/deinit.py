@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.setup.uninstall import (

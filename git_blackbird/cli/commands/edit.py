@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.editor import WantsAgain, edit_in_editor

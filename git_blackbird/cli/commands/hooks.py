@@ -2,8 +2,7 @@
 
 import sys
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.setup.hooks import (
     Action,

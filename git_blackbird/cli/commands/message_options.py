@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import UsageError
 
 
-class Message(NamedTuple):
+class MessageOptions(NamedTuple):
     """What ``-m``, ``-F`` and ``-e`` gave; the editor is opened when the words are read."""
 
     words: str | None

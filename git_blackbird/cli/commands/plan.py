@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.render.status_change import show_status_change
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_config, init_plan, plan_file_faults
 from git_blackbird.errors import ExitCode

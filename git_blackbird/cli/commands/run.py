@@ -3,11 +3,10 @@
 from collections.abc import Callable
 
 from git_blackbird.cli.commands.event_loop import run_loop
-from git_blackbird.cli.commands.message_options import Message
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.render.status_change import show_status_change
-from git_blackbird.cli.render.stops import show_dry_run, show_recorded, show_stop
-from git_blackbird.cli.ui.select import ReviewTracker, build_ui
+from git_blackbird.cli.commands.message_options import MessageOptions
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.stops import show_dry_run, show_recorded, show_status_change, show_stop
+from git_blackbird.cli.ui.select import build_ui
 from git_blackbird.controller.core.guards import find_pending
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
@@ -71,7 +70,7 @@ def resume(
     reviews: str | None,
     stream: bool,
 ) -> ExitCode:
-    told = Message.given(call, message, message_file, in_editor=in_editor)
+    told = MessageOptions.given(call, message, message_file, in_editor=in_editor)
     if below and (told.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     answered = parse_answer_options(answers)
@@ -98,7 +97,7 @@ def restart(
     agent: str | None,
     stream: bool,
 ) -> ExitCode:
-    told = Message.given(call, message, message_file, in_editor=in_editor)
+    told = MessageOptions.given(call, message, message_file, in_editor=in_editor)
     workspace = _open(call, flag_overrides(agent=agent, stop=stop, reviews=reviews))
     words = told.read(workspace, task_id)
     return run_loop_command(
@@ -125,7 +124,7 @@ def decide(
     in_editor: bool,
     **wanted: bool,
 ) -> ExitCode:
-    told = Message.given(call, message, message_file, in_editor=in_editor)
+    told = MessageOptions.given(call, message, message_file, in_editor=in_editor)
     states = [_DECISIONS[name] for name, is_wanted in wanted.items() if is_wanted]
     if len(states) != 1:
         what = "no decision given" if not states else "more than one decision given"
@@ -173,6 +172,5 @@ def run_loop_command(
             call.output.warn(str(problem), problem.hint)
     wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
     with build_ui(call, workspace, stream=wants_stream) as ui:
-        told = ReviewTracker(ui)
-        stop = run_loop(workspace, call.output.command, *prepare(told))
-    return show_stop(call.output, stop, told.runs)
+        stop = run_loop(workspace, call.output.command, *prepare(ui))
+    return show_stop(call.output, stop, ui.shown_reviews)

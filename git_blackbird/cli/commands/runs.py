@@ -3,9 +3,10 @@
 import json
 import sys
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
 from git_blackbird.cli.render.runs import run_lines, runs_of_all_table, runs_table
+from git_blackbird.cli.render.transcript import colored_pieces
 from git_blackbird.cli.render.warnings import (
     warn_faults,
     warn_problems,
@@ -13,7 +14,6 @@ from git_blackbird.cli.render.warnings import (
     warn_unconfirmed,
 )
 from git_blackbird.cli.syntax.show import NEWEST
-from git_blackbird.cli.ui.ansi_sanitizer import colored_pieces
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.errors import ExitCode, UsageError
@@ -153,10 +153,8 @@ def _show_mode(
         return _accept(call, workspace, task_id, run_id)
     history = run_queries.task_history(workspace, task_id)
     sys.stdout.flush()
-    if mode == "since request":
-        return _ended(run_queries.show_since_request(workspace, history, task_id, colored_pieces))
-    if mode == "diff":
-        return _show_diff(workspace, history, task_id, run_id)
+    if mode in {"diff", "since request"}:
+        return _show_diff(workspace, history, task_id, run_id, since_request=mode == "since request")
     from git_blackbird.cli.commands.logs import SHOWS  # noqa: PLC0415  # only this pays for loading the agents
 
     SHOWS[mode](call, workspace, run_queries.find_run(workspace, history, task_id, run_id))
@@ -174,15 +172,16 @@ def _accept(call: CommandContext, workspace: Workspace, task_id: str, run_id: st
     return ExitCode.OK
 
 
-def _show_diff(workspace: Workspace, history: History, task_id: str, run_id: str | None) -> ExitCode:
-    if run_id is None:
-        code = run_queries.show_change(workspace, history, task_id, colored_pieces)
+def _show_diff(
+    workspace: Workspace, history: History, task_id: str, run_id: str | None, *, since_request: bool
+) -> ExitCode:
+    from git_blackbird.controller.queries import diff  # noqa: PLC0415  # loads pygit2
+
+    if since_request:
+        code = diff.show_since_request(workspace, history, task_id, colored_pieces)
+    elif run_id is None:
+        code = diff.show_change(workspace, history, task_id, colored_pieces)
     else:
-        code = run_queries.show_run_diff(
-            workspace, run_queries.find_run(workspace, history, task_id, run_id), colored_pieces
-        )
-    return _ended(code)
-
-
-def _ended(code: int) -> ExitCode:
+        run = run_queries.find_run(workspace, history, task_id, run_id)
+        code = diff.show_run_diff(workspace, run, colored_pieces)
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

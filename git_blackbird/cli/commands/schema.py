@@ -2,7 +2,7 @@
 
 import json
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.syntax.completion import SCHEMAS, schema_names
 from git_blackbird.errors import ExitCode, UsageError
 

@@ -1,13 +1,10 @@
 """Commands that only read: status, list. They load neither asyncio nor pygit2."""
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.render.porcelain import list_records, print_records, record_end_of, status_records
 from git_blackbird.cli.render.status import status_lines
-from git_blackbird.cli.render.styles import label_cell
-from git_blackbird.cli.render.tables import Cell, render_table
+from git_blackbird.cli.render.tables import Cell, label_cell, render_table
 from git_blackbird.cli.render.warnings import warn_faults, warn_problems, warn_unconfirmed
-from git_blackbird.cli.render.worktrees import worktree_lines
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.status import (
@@ -38,7 +35,7 @@ def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode
     overview = build_overview(workspace)
     if record_end is None:
         elsewhere = list(runs_elsewhere(workspace))
-        call.output.lines((*status_lines(overview, call.output), *worktree_lines(elsewhere)))
+        call.output.lines(status_lines(overview, elsewhere, call.output))
         call.output.data("status:StatusOutput", overview, other_worktrees=elsewhere)
     else:
         print_records(call.output, status_records(overview), record_end)

@@ -2,7 +2,7 @@
 
 import gc
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import ExitCode

@@ -1,6 +1,6 @@
 """How a call's end is shown, and what would be or was done."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from git_blackbird.cli.output import Output, ignore_broken_pipe
 from git_blackbird.controller.decisions.record import DecisionResult
@@ -8,11 +8,12 @@ from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import render_decided, render_next_steps
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
-from git_blackbird.messages.display.status_change import undo_lines
+from git_blackbird.messages.display.status_change import render_reset, undo_lines
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.views.status_change import StatusChange
 from git_blackbird.model.views.stop import Stop
 
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
@@ -20,19 +21,19 @@ _MAX_BLOCKED = 8
 _LONGEST_LINE = 2000
 
 
-def show_stop(output: Output, stop: Stop, told: frozenset[RunId] = frozenset()) -> ExitCode:
-    """Say why the call ended and what to do next, less the reviews told already; gives the exit code."""
+def show_stop(output: Output, stop: Stop, shown: Collection[RunId] = ()) -> ExitCode:
+    """Say why the call ended and what to do next, less the reviews shown already; gives the exit code."""
     with ignore_broken_pipe():
-        output.lines(_why(stop, told))
+        output.lines(_why(stop, shown))
         _print_stop(output, stop)
     return stop.exit_code
 
 
-def _why(stop: Stop, told: frozenset[RunId]) -> Iterator[str]:
+def _why(stop: Stop, shown: Collection[RunId]) -> Iterator[str]:
     if not stop.held:
         yield from (clean_line(line, _LONGEST_LINE) for line in stop.text.splitlines())
     for one in stop.held:
-        if one.run_id not in told:
+        if one.run_id not in shown:
             yield from (
                 render_failing(one.task_id, one.resume, one.feedback)
                 if one.fault is None
@@ -57,7 +58,7 @@ def show_dry_run(output: Output, foreseen: DryRun) -> ExitCode:
     if not (order or foreseen.changes or foreseen.requests):
         output.print("nothing would be started")
     if stop is not None:
-        output.lines(_why(stop, frozenset()))
+        output.lines(_why(stop, ()))
         output.lines(render_next_steps(stop))
     output.data("events:DryRunOutput", foreseen)
     return ExitCode.OK
@@ -86,3 +87,11 @@ def show_recorded(output: Output, recorded: DecisionResult) -> ExitCode:
     output.lines(undo_lines(recorded.undo))
     output.data("events:DecideOutput", recorded)
     return ExitCode.OK
+
+
+def show_status_change(output: Output, reset: StatusChange, headline: str) -> None:
+    """Say what was set, what that overtook, and what is not undone."""
+    output.print(headline)
+    for line in render_reset(reset):
+        output.print(f"  {line}")
+    output.data("plan:StatusChangeOutput", reset)

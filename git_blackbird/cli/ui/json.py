@@ -4,25 +4,25 @@ from collections.abc import Mapping
 
 from git_blackbird.cli.output import event_line
 from git_blackbird.cli.schema.events import CheckpointReached, Dropped, QuestionsAsked, event_of
+from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.model.entities.agent_rights import RightsQuestion
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunOutput, RunProgress
 
 
-class JsonUI:
+class JsonUI(BaseUI):
     """Tells everything and asks nothing: what is due is told, and the call stops there."""
 
     def __init__(self, writer: Writer, *, wants_output: bool) -> None:
-        self.wants_output = wants_output
+        super().__init__(wants_output=wants_output)
         self._writer = writer
         self._dropped = 0
 
-    def notify(self, event: Event) -> None:
+    def show(self, event: Event) -> None:
         """Print the event; output and progress are counted instead while the reader does not keep up."""
         line = event_line(event_of(event))
         if isinstance(event, RunOutput | RunProgress) and self._writer.is_behind:
@@ -38,10 +38,6 @@ class JsonUI:
     ) -> Mapping[str, str] | Unanswered | None:
         """Tell what is asked."""
         self._writer.put(event_line(QuestionsAsked(task=task.id, questions=questions)))
-        return None
-
-    async def agree(self, question: RightsQuestion) -> bool | None:  # noqa: ARG002  # the Protocol's
-        """Ask nobody; a notice says it."""
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:

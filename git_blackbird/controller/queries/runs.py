@@ -1,23 +1,20 @@
-"""What ``runs`` shows: lists, one run, its saved streams, its diff. Takes no lock and writes nothing."""
+"""What ``runs`` shows: lists, one run, its saved streams."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_blackbird.controller.core.processes import is_alive
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import (
     NO_HISTORY,
     History,
     RecordError,
-    requested_change,
-    runs_in_change,
 )
 from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import Run, RunStatus
@@ -25,10 +22,6 @@ from git_blackbird.model.rules.review_rounds import reviews_about
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.logs import LogReader
 from git_blackbird.storage.recent_records import load_recent, unknown_files
-
-if TYPE_CHECKING:
-    # Only a diff pays for loading it.
-    from git_blackbird.git.worktree.changes import Filter
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
@@ -188,55 +181,3 @@ def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:
         return False
     page(workspace.repo, pager, pieces)
     return True
-
-
-def show_run_diff(workspace: Workspace, run: Run, harmless: "Filter") -> int:
-    """Show what one run changed, through git's own pager; gives git's exit status.
-
-    ``harmless`` cleans it for a terminal. Raises RequestError when its snapshots are not there.
-    """
-    if run.tree_pair is None:
-        raise RequestError(f"run {run.id} has no pair of snapshots to compare")
-    return _show(workspace, run.tree_pair, harmless)
-
-
-def show_change(workspace: Workspace, history: History, task_id: str, harmless: "Filter") -> int:
-    """Show the change a decision would be about: all runs of a task since it was last approved.
-
-    Raises RequestError when there is no run with snapshots.
-    """
-    return _show_runs(workspace, history, task_id, runs_in_change(history), harmless)
-
-
-def show_since_request(workspace: Workspace, history: History, task_id: str, harmless: "Filter") -> int:
-    """Show what a task's runs changed since a person last requested changes.
-
-    Raises RequestError when no request was carried out, or when there is no run with snapshots.
-    """
-    requested = requested_change(runs_in_change(history))
-    if requested is None:
-        require_usable(TaskId(task_id), history)
-        raise RequestError(
-            f"no change request was carried out on {task_id} since it was last done",
-            hint=task_command("runs", task_id, " --diff", remark="shows its whole change"),
-        )
-    return _show_runs(workspace, history, task_id, requested.runs, harmless)
-
-
-def _show_runs(
-    workspace: Workspace, history: History, task_id: str, runs: Sequence[Run], harmless: "Filter"
-) -> int:
-    from git_blackbird.controller.runs.outside_moves import own_legs  # noqa: PLC0415  # only a diff pays for it
-    from git_blackbird.git.worktree.changes import compose_change  # noqa: PLC0415
-
-    legs = own_legs(workspace, runs)
-    if not legs:
-        require_usable(TaskId(task_id), history)
-        raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")
-    return _show(workspace, compose_change(workspace.repo, legs), harmless)
-
-
-def _show(workspace: Workspace, pair: TreePair, harmless: "Filter") -> int:
-    from git_blackbird.controller.queries.diff import page_diff  # noqa: PLC0415  # only a diff pays for it
-
-    return page_diff(workspace, pair, harmless)
