@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird.cli.commands.event_loop import run_loop
+from git_blackbird.cli.commands.run import run_loop
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_status_change, show_stop
 from git_blackbird.cli.stdio import AppState

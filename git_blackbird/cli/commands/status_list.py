@@ -1,10 +1,13 @@
-"""Commands that only read: status, list. They load neither asyncio nor pygit2."""
+"""Commands that show where the plan stands: status, list, tui. The first two load no asyncio or pygit2."""
+
+import gc
 
 from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.render.porcelain import list_records, print_records, record_end_of, status_records
 from git_blackbird.cli.render.status import status_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_table
 from git_blackbird.cli.render.warnings import warn_faults, warn_problems, warn_unconfirmed
+from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.status import (
@@ -16,6 +19,7 @@ from git_blackbird.controller.queries.status import (
     tree_of_tasks,
 )
 from git_blackbird.errors import ExitCode
+from git_blackbird.model.base.gc import gc_paused
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Status, Task
 
@@ -43,6 +47,26 @@ def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode
     warn_unconfirmed(call.output, overview.unconfirmed)
     warn_problems(call.output, workspace)
     return ExitCode.OK
+
+
+def tui(call: CommandContext) -> ExitCode:
+    if call.output.as_json or call.no_input or not is_capable_terminal(call.environment.environ):
+        return show_status(call)
+    with gc_paused():
+        from git_blackbird.controller.queries.watcher import WorktreeWatcher  # noqa: PLC0415  # readers need it not
+
+        # What is wrong with the repository or the plan is said before the screen is taken.
+        watch = WorktreeWatcher(call.environment)
+        watch.plan()
+        from git_blackbird.tui.app import BlackbirdApp  # noqa: PLC0415  # only who opens it pays for it
+
+        # All of that stays: the search for garbage need not halt the screen for it.
+        gc.freeze()
+    app = BlackbirdApp(call.environment, watch)
+    app.run()
+    if app.fault is not None:
+        raise app.fault
+    return ExitCode(app.return_code or 0)
 
 
 def list_command(
