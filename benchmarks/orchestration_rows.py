@@ -79,6 +79,7 @@ def _execute(bench: Bench, tasks: int) -> Executed:
     (repo / "blackbird.plan.json").write_bytes(render_plan(Plan(plan)))
     bench.git(repo, "config", "blackbird.agent", "command")
     bench.git(repo, "config", "blackbird.command.run", "true")
+    bench.git(repo, "config", "blackbird.execution.acceptNoChange", "true")
     took = run_process((bench.program, "execute", "--no-input"), bench.environ, repo)
     records = sorted((repo / ".blackbird" / "runs").glob("*/*.json"))
     assert len(records) == tasks, len(records)

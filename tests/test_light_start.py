@@ -76,6 +76,11 @@ def test_completion_is_light(planned: Path, line: str) -> None:
     assert libraries & HEAVY == set()
 
 
+def test_the_process_that_makes_commits_is_light(planned: Path) -> None:
+    _, libraries = loaded(planned, "-c", "import git_blackbird.git.commit.worker")
+    assert libraries & HEAVY == set()
+
+
 def test_the_hook_is_light(planned: Path) -> None:
     said, libraries = loaded(planned, *HOOK)
     assert said == ""

@@ -13,6 +13,7 @@ import pytest
 
 from git_blackbird import trace
 from git_blackbird.cli.errors import report_bug
+from tests import preloaded
 from tests.controller.support import agree_to_agent, configure, leaf, open_at, put_plan
 from tests.support import commit, wait_until
 
@@ -30,7 +31,7 @@ def planned(repo: Path) -> Path:
 
 
 def call(repo: Path, *args: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return preloaded.run(
         [sys.executable, "-m", "git_blackbird", *args],
         cwd=repo,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **variables},

@@ -143,7 +143,7 @@ def ignore_broken_pipe() -> Iterator[None]:
 
 def wants_color(environment: Environment, *, is_tty: bool) -> bool:
     """Ask git whether colour is wanted; ``NO_COLOR`` says no without asking."""
-    from git_blackbird.controller.core.git_access import color_wanted  # noqa: PLC0415  # asks git: only when it matters
+    from git_blackbird.controller.core.environment import color_wanted  # noqa: PLC0415  # asks git: only when it matters
 
     return color_wanted(environment, is_tty=is_tty)
 

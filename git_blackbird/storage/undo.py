@@ -1,8 +1,8 @@
 """How to undo rejected changes, kept in the git directory, outside of any clone."""
 
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.decision import Undo
 from git_blackbird.model.entities.run import DecisionState, Run
+from git_blackbird.model.entities.undo import Undo
 from git_blackbird.storage.atomic import write_private
 from git_blackbird.storage.json_codec import load_part, render_json
 from git_blackbird.storage.paths import Paths

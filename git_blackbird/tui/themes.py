@@ -11,7 +11,7 @@ from textual.filter import LineFilter
 from textual.reactive import Reactive
 from textual.theme import Theme
 
-from git_blackbird.controller.core.git_access import color_wanted
+from git_blackbird.controller.core.environment import color_wanted
 from git_blackbird.controller.core.workspace import Workspace
 
 DARK = Theme(

@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import preloaded
+from tests.preloaded import PROGRAM
 from tests.support import commit, git
-from tests.trial.program import PATIENCE_SECONDS, PROGRAM, ROOT, Trial
+from tests.trial.program import PATIENCE_SECONDS, ROOT, Trial
 
 linux_only = pytest.mark.skipif(
     sys.platform != "linux", reason="/dev/full and small file systems are Linux's"
@@ -40,7 +42,7 @@ class Call:
     def __call__(
         self, *args: str, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
     ) -> tuple[int, str, str]:
-        done = subprocess.run(
+        done = preloaded.run(
             [*PROGRAM, *args],
             cwd=self.cwd,
             env={**os.environ, "PYTHONPATH": str(ROOT), **self.variables},
@@ -237,6 +239,7 @@ def filled(place: Path) -> Iterator[None]:
 def test_an_early_interrupt_ends_without_a_word_of_ours(
     trial: Trial, args: tuple[str, ...], milliseconds: int
 ) -> None:
+    # A cold start: what is struck is how the program is loaded.
     process = subprocess.Popen(
         [*PROGRAM, *args],
         cwd=trial.repo,

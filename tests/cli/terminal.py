@@ -1,7 +1,10 @@
 """A terminal of 80 columns with the real program in it: what is typed, what is seen, what was sent."""
 
 import os
+import pty
 import re
+import select
+import subprocess
 import sys
 import termios
 import time
@@ -9,10 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-import pexpect
 import pyte
 
+from tests import preloaded
+
 PATIENCE_SECONDS = 30.0
+LEAVING_SECONDS = 1.0
 ROWS, COLUMNS = 60, 80
 PROGRAM = ("-m", "git_blackbird")
 _SOURCES = str(Path(__file__).parents[2])
@@ -35,25 +40,29 @@ class Terminal:
         self.sent = b""
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
-        self._child = pexpect.spawn(
-            sys.executable,
-            [*PROGRAM, *args],
-            cwd=str(cwd),
-            env=program_environ(environ),
-            dimensions=(ROWS, COLUMNS),
+        self._end, theirs = pty.openpty()
+        termios.tcsetwinsize(self._end, (ROWS, COLUMNS))
+        command = [sys.executable, *PROGRAM, *args]
+        self._program = preloaded.OnTerminal(
+            command, cwd=cwd, env=program_environ(environ), stdin=theirs, stdout=theirs, stderr=theirs
         )
-        self._child.delaybeforesend = None
+        os.close(theirs)
         self.mode_before = self.mode()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._child.close(force=True)
+        self._hang_up()
+        try:
+            self._program.wait(LEAVING_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._program.kill()
+            self._program.wait()
 
     @property
     def pid(self) -> int:
-        return int(self._child.pid)
+        return self._program.pid
 
     @property
     def text(self) -> str:
@@ -67,7 +76,7 @@ class Terminal:
 
     def type(self, *keys: str) -> None:
         for key in keys:
-            self._child.send(key)
+            os.write(self._end, key.encode())
 
     def wait_for(self, text: str, *, times: int = 1) -> None:
         """Wait until the text was sent so many times."""
@@ -96,28 +105,31 @@ class Terminal:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while self._take():
             assert time.monotonic() < deadline, f"it does not end:\n{self.text}"
-        self._child.wait()
-        self._child.ptyproc.delayafterclose = 0
-        if self._child.exitstatus is None:
-            return 128 + int(self._child.signalstatus)
-        return int(self._child.exitstatus)
+        code = self._program.wait()
+        return code if code >= 0 else 128 - code
 
     def hang_up(self) -> None:
         """Close the terminal, as closing its window does, and wait for the program's end."""
-        self._child.ptyproc.fileobj.close()
-        self._child.ptyproc.wait()
+        self._hang_up()
+        self._program.wait()
+
+    def _hang_up(self) -> None:
+        if self._end >= 0:
+            os.close(self._end)
+            self._end = -1
 
     def mode(self) -> list[Any]:
         """How the terminal is set."""
-        return termios.tcgetattr(self._child.child_fd)
+        return termios.tcgetattr(self._end)
 
     def _take(self) -> bool:
         """Take what comes; False at the program's end."""
+        has_ended = self._program.poll() is not None
+        if not select.select([self._end], [], [], 0.0 if has_ended else 0.1)[0]:
+            return not has_ended
         try:
-            data = self._child.read_nonblocking(65536, 0.1)
-        except pexpect.TIMEOUT:
-            return True
-        except pexpect.EOF:
+            data = os.read(self._end, 65536)
+        except OSError:  # nobody has the other end any more
             return False
         self.sent += data
         self._stream.feed(data)

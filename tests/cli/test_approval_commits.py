@@ -16,6 +16,7 @@ from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
 from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
 from git_blackbird.model.views.events import Decided
+from tests import preloaded
 from tests.cli.golden_harness import Program, program
 from tests.cli.terminal import (
     CTRL_C,
@@ -50,7 +51,7 @@ def hook(repo: Path, name: str, script: str) -> None:
 
 
 def run(repo: Path, *args: str, told: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return preloaded.run(
         [sys.executable, *PROGRAM, *args],
         cwd=repo,
         env=program_environ(),

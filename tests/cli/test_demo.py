@@ -12,6 +12,7 @@ from git_blackbird.model.entities.findings import FollowUp
 from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.rules.review_rounds import BY_REVIEWERS, merged_of
+from tests import preloaded
 from tests.cli.golden_harness import Program, program
 from tests.cli.review_order import in_order
 from tests.cli.terminal import CTRL_S, ENTER, PATIENCE_SECONDS, PROGRAM, Terminal, program_environ
@@ -24,7 +25,7 @@ LEAVES = ("check", "greet", "guide-faq", "guide-usage", "release")
 
 
 def run(cwd: Path, *args: str, **environ: str | None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return preloaded.run(
         [sys.executable, *PROGRAM, *args],
         cwd=cwd,
         env=program_environ(environ),

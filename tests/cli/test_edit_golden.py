@@ -1,7 +1,6 @@
 """Every message of the commands that change tasks, as files to read."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from git_blackbird.agents.process.signals import identity
 from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState, RunStatus
+from tests import preloaded
 from tests.cli.golden_harness import Program, program, save, store_at
 from tests.cli.plans import run, task
 from tests.cli.terminal import PROGRAM, program_environ
@@ -213,7 +213,7 @@ def test_w17_many_editors_lose_nothing(repo: Path) -> None:
         ["delete", "t7"],
     ]
     started = [
-        subprocess.Popen([sys.executable, *PROGRAM, *args], cwd=repo, env=program_environ())
+        preloaded.Popen([sys.executable, *PROGRAM, *args], cwd=repo, env=program_environ())
         for args in commands
     ]
     assert [one.wait() for one in started] == [0] * len(commands)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.model.entities.run import DecisionState, RunStatus
+from tests import preloaded
 from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, program_environ
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
 from tests.support import commit
@@ -29,7 +30,7 @@ def demo_repo(repo: Path) -> Path:
 
 
 def run(repo: Path, *args: str, told: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return preloaded.run(
         [sys.executable, *PROGRAM, *args],
         cwd=repo,
         env=program_environ(),
@@ -239,7 +240,7 @@ def test_w24_the_end_of_input_leaves_the_decision_open(demo_repo: Path, told: st
 def test_w24_input_that_never_ends_and_never_chooses_is_nobody(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
     with subprocess.Popen(["yes", "perhaps"], stdout=subprocess.PIPE) as endless:
-        done = subprocess.run(
+        done = preloaded.run(
             [sys.executable, *PROGRAM, "execute"],
             cwd=demo_repo,
             env=program_environ(),
@@ -269,7 +270,7 @@ def test_no_input_asks_nothing_even_if_there_is_input(demo_repo: Path) -> None:
 
 def test_a_decision_from_elsewhere_ends_a_question_that_waits_for_input(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
-    with subprocess.Popen(
+    with preloaded.Popen(
         [sys.executable, *PROGRAM, "execute"],
         cwd=demo_repo,
         env=program_environ(),
@@ -395,7 +396,7 @@ def test_a_screen_that_does_not_keep_up_holds_up_no_agent_and_is_told_what_it_mi
     script = "cat >/dev/null; yes 0123456789abcdef | head -c 20000000; touch made"
     configure(repo, agent="command", command__run=script)
     put_plan(repo, leaf("a"))
-    with subprocess.Popen(
+    with preloaded.Popen(
         [sys.executable, *PROGRAM, "execute", "--stream"],
         cwd=repo,
         env=program_environ(),
@@ -422,7 +423,7 @@ def wait_until_done(repo: Path, task_id: str) -> None:
 
 def test_a_reader_that_goes_away_does_not_end_the_work(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
-    with subprocess.Popen(
+    with preloaded.Popen(
         [sys.executable, *PROGRAM, "execute", "--no-stop"],
         cwd=demo_repo,
         env=program_environ(),
@@ -441,7 +442,7 @@ def test_a_reader_that_goes_away_does_not_end_the_work(demo_repo: Path) -> None:
 
 def test_an_interrupted_question_waits_for_no_input(demo_repo: Path) -> None:
     put_plan(demo_repo, leaf("a", GREETING))
-    with subprocess.Popen(
+    with preloaded.Popen(
         [sys.executable, *PROGRAM, "execute"],
         cwd=demo_repo,
         env=program_environ(),

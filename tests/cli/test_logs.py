@@ -16,6 +16,7 @@ from git_blackbird.controller.queries.transcripts import MAX_EARLIER
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.agent_io import Usage
 from git_blackbird.model.entities.run import RunStatus, TruncatedBytes
+from tests import preloaded
 from tests.cli.golden_harness import Program, program, save, store_at
 from tests.cli.plans import FIRST_RUN, run, task
 from tests.cli.terminal import PROGRAM, Terminal, program_environ
@@ -204,7 +205,7 @@ def test_a_live_run_is_followed_step_by_step(repo: Path) -> None:
     with subprocess.Popen(["sleep", "600"]) as agent:
         save(repo, [task("t1")], [run("t1", status=RunStatus.RUNNING, **live(agent))])
         log(repo, lines(step("reads", "a.py")), "noise\n")
-        with subprocess.Popen(
+        with preloaded.Popen(
             [sys.executable, *PROGRAM, "runs", "t1", "--follow"],
             cwd=repo,
             env=program_environ(),
@@ -284,7 +285,7 @@ def test_no_letter_ends_a_command_whatever_the_locale(repo: Path, encoding: str)
     save(repo, [task("t1", "schön → 漢")], [run("t1")])
     log(repo, lines(step("says", "schön → 漢")))
     for args in (["runs", "t1", "--log"], ["runs", "t1", "--follow"], ["list", "--all"]):
-        done = subprocess.run(
+        done = preloaded.run(
             [sys.executable, *PROGRAM, *args],
             cwd=repo,
             env=program_environ({"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}),

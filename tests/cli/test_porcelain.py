@@ -1,7 +1,6 @@
 """``--porcelain`` and ``-z``: what scripts are given (docs/porcelain.md)."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from git_blackbird.agents.process.signals import identity
 from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState, RunStatus
+from tests import preloaded
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
 from tests.cli.terminal import PROGRAM, program_environ
@@ -75,7 +75,7 @@ def test_records_in_lines(program: Program, busy: Path) -> None:
 
 
 def printed(repo: Path, *args: str) -> bytes:
-    done = subprocess.run(
+    done = preloaded.run(
         [sys.executable, *PROGRAM, *args], cwd=repo, env=program_environ(), capture_output=True, check=False
     )
     assert done.returncode == 0

@@ -18,6 +18,7 @@ from git_blackbird.agents.process.signals import identity
 from git_blackbird.model.entities.run import RunStatus, TruncatedBytes
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.recent_records import load_recent
+from tests import preloaded
 from tests.cli.golden_harness import FIRST_MOMENT, Program, program, save, store_at
 from tests.cli.plans import FIRST_RUN, run, task
 from tests.support import commit, write
@@ -40,10 +41,9 @@ sys.exit(code)
 
 
 def start(repo: Path, *args: str) -> subprocess.Popen[str]:
-    code = "from git_blackbird.cli.main import run; run()"
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *args],
+    return preloaded.Popen(
+        [*preloaded.PROGRAM, *args],
         cwd=repo,
         env=environ,
         stdout=subprocess.PIPE,

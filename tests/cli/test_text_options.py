@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import preloaded
 from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, program_environ
 from tests.controller.support import configure, leaf, put_plan
 from tests.support import commit
@@ -38,7 +39,7 @@ def test_bytes_that_are_no_text_are_refused_by_the_options_name(
     planned: Path, command: tuple[str, ...], option: str
 ) -> None:
     before = (planned / "blackbird.plan.json").read_bytes()
-    done = subprocess.run(
+    done = preloaded.run(
         [sys.executable, *PROGRAM, *command, option, BROKEN],
         cwd=planned,
         env=program_environ({"PYTHONUTF8": "1"}),
@@ -56,5 +57,5 @@ def test_bytes_that_are_no_text_are_refused_by_the_options_name(
 
 def test_other_text_is_kept_as_it_is(planned: Path) -> None:
     told = [sys.executable, *PROGRAM, "edit", "a", "--prompt", "  café \U0001f600\n"]
-    subprocess.run(told, cwd=planned, env=program_environ(), check=True, timeout=PATIENCE_SECONDS)
+    preloaded.run(told, cwd=planned, env=program_environ(), check=True, timeout=PATIENCE_SECONDS)
     assert '"  café \U0001f600\\n"' in (planned / "blackbird.plan.json").read_text(encoding="utf-8")

@@ -31,6 +31,7 @@ from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, Com
 from git_blackbird.model.views.events import Decided, Notice
 from git_blackbird.model.views.stop import StopReason
 from git_blackbird.storage.locks import approval_in_progress
+from tests import preloaded
 from tests.cli.terminal import PROGRAM, program_environ
 from tests.controller.support import (
     APPROVE,
@@ -469,7 +470,7 @@ def test_while_hooks_run_nobody_waits_and_nobody_decides_otherwise(waiting: Path
             "run": run.id,
         }
         command = [sys.executable, *PROGRAM, "status"]
-        shown = subprocess.run(
+        shown = preloaded.run(
             command, cwd=waiting, env=program_environ(), capture_output=True, text=True, check=True
         ).stdout
         assert "\nrunning\n  a  approved: its change is being committed\n" in shown
@@ -538,7 +539,7 @@ def held(waiting: Path, tmp_path: Path) -> Iterator[Path]:
 
 def decide_apart(repo: Path, held: Path, *, start_new_session: bool = False) -> "subprocess.Popen[str]":
     """Start ``decide --approve`` and wait until the hook of its commit is at work."""
-    process = subprocess.Popen(
+    process = preloaded.Popen(
         [sys.executable, *PROGRAM, "decide", "a", "--approve"],
         cwd=repo,
         env=program_environ(),
@@ -642,7 +643,7 @@ def killed(waiting: Path, tmp_path: Path) -> Callable[[str], str]:
     def kill(name: str) -> str:
         held = tmp_path / "held"
         hook(waiting, name, f"touch {held}; sleep 600")
-        process = subprocess.Popen(
+        process = preloaded.Popen(
             [sys.executable, *PROGRAM, "decide", "a", "--approve"],
             cwd=waiting,
             env=program_environ(),
@@ -668,7 +669,7 @@ def killed(waiting: Path, tmp_path: Path) -> Callable[[str], str]:
 def cut_off_lines(repo: Path) -> list[str]:
     """What ``status`` says of a cut-off approval, and that looking changes nothing."""
     before = {path: path.stat().st_mtime_ns for path in (repo / ".git/blackbird").iterdir()}
-    said = subprocess.run(
+    said = preloaded.run(
         [sys.executable, *PROGRAM, "status"],
         cwd=repo,
         env=program_environ(),

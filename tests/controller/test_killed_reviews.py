@@ -13,6 +13,7 @@ from git_blackbird.agents.process import signals
 from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
+from tests import preloaded
 from tests.controller.support import Person, configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
 
@@ -41,7 +42,7 @@ def ends(repo: Path) -> list[tuple[RunStatus, TerminalReason | None]]:
 def kill_while_both_review(repo: Path, *command: str) -> list[Run]:
     """Return the records of the two reviewers, who are still at work; the next ones will not wait."""
     put_plan(repo, leaf("a", f"{CLEAR}\nspec-sleep 600\ncode-sleep 600"))
-    program = subprocess.Popen(
+    program = preloaded.Popen(
         [sys.executable, "-m", "git_blackbird", *command],
         cwd=repo,
         env={**os.environ, "PYTHONPATH": str(Path.cwd())},

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.model.entities.cli_hints import EXECUTE, CallOptions, task_command
+from tests import preloaded
 from tests.cli.terminal import PROGRAM, program_environ
 from tests.controller.support import configure, leaf, put_plan
 from tests.support import commit
@@ -23,7 +24,7 @@ def planned(repo: Path) -> Path:
 
 def run(repo: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, *PROGRAM, *args]
-    return subprocess.run(
+    return preloaded.run(
         argv, cwd=repo, env=program_environ(), input=stdin, capture_output=True, text=True, check=False
     )
 

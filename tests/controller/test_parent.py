@@ -907,3 +907,39 @@ def test_without_the_gate_a_parent_is_done_beside_a_skipped_child(demo: Path) ->
     execute(demo)
     assert [status(demo, task) for task in "pz"] == [Status.DONE] * 2
     assert reviews(demo) == []
+
+
+CLAUDE_WITH_A_FAILING_REVIEW = r"""#!/bin/sh
+case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
+cat >/dev/null
+verdict='{"passed": false, "resumeTaskIds": ["a"], "feedbackForResume": "add a second line"}'
+says='"is_error":false,"result":"done"'
+case "$*" in
+  *--json-schema*) says=$says',"structured_output":'$verdict;;
+  *) [ ! -e "${0%/*}/logged-out" ] || says='"is_error":true,"result":"Not logged in. Please run /login"'
+     while [ "$1" != --session-id ] && [ "$1" != --resume ]; do shift; done;;
+esac
+printf '{"type":"system","subtype":"init","session_id":"%s"}\n' "$2"
+printf '{"type":"result","subtype":"success",%s,"session_id":"%s",' "$says" "$2"
+printf '"usage":{"input_tokens":1,"output_tokens":0}}\n'
+"""
+
+
+def test_feedback_that_an_unavailable_agent_did_not_hear_is_still_owed(demo: Path) -> None:
+    put_plan(demo, parent_of("p", ["a"]), leaf("a", parent="p"))
+    fake = demo.parent / "claude"
+    fake.write_text(CLAUDE_WITH_A_FAILING_REVIEW)
+    fake.chmod(0o755)
+    configure(demo, agent="claude", claude__path=str(fake), execution__acceptNoChange="true")
+    assert execute(demo).reason is REQUIRED
+    assert owed(demo) == {"a": "add a second line"}
+    (demo.parent / "logged-out").touch()
+    assert resume_all(demo, "p").reason is StopReason.AGENT_UNAVAILABLE
+    assert (status(demo, "a"), owed(demo)) == (Status.DONE, {"a": "add a second line"})
+    (demo.parent / "logged-out").unlink()
+    assert resume_all(demo, "p").reason is REQUIRED
+    assert [run.prompt is not None and "add a second line" in run.prompt for run in runs_of(demo, "a")] == [
+        False,
+        True,
+        True,
+    ]

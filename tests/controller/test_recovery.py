@@ -15,6 +15,7 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.views.stop import StopReason
+from tests import preloaded
 from tests.controller.support import (
     Person,
     configure,
@@ -38,7 +39,7 @@ def cut_off(repo: Path) -> Path:
     script = f'cat >/dev/null; test -n "$BLACKBIRD_RESUME$(grep two a.txt)" || {{ {first}; }}'
     configure(repo, agent="command", command__run=script)
     configure(repo, execution__stopGraceSeconds="0", execution__acceptNoChange="true")
-    program = subprocess.Popen(
+    program = preloaded.Popen(
         [sys.executable, "-m", "git_blackbird", "execute"],
         cwd=repo,
         env={**os.environ, "PYTHONPATH": str(Path.cwd())},
@@ -136,7 +137,7 @@ def test_a_worktree_that_was_moved_keeps_what_works_in_it(cut_off: Path, tmp_pat
 
 def test_readers_report_what_was_cut_off_and_change_nothing(cut_off: Path) -> None:
     before = {path: path.read_bytes() for path in cut_off.glob(".blackbird/runs/*/*.json")}
-    said = subprocess.run(
+    said = preloaded.run(
         [sys.executable, "-m", "git_blackbird", "status"],
         cwd=cut_off,
         env={**os.environ, "PYTHONPATH": str(Path.cwd())},

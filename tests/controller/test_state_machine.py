@@ -186,15 +186,13 @@ def heard(state: PlanState, task_id: TaskId, review: str) -> bool:
 
 def texts_in(value: object) -> Iterator[str]:
     """Every text in a JSON value, as it was before it was written down."""
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for one in value.values():
-                yield from texts_in(one)
-        case list() | tuple():
-            for one in value:
-                yield from texts_in(one)
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from texts_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_in(item)
 
 
 def leave_as_go_does(repo: Path) -> None:

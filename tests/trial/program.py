@@ -3,16 +3,15 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests import preloaded
 from tests.support import git
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = (sys.executable, "-m", "git_blackbird")
 PATIENCE_SECONDS = 120.0
 Record = dict[str, Any]
 
@@ -28,8 +27,8 @@ class Trial:
         return {**os.environ, "PYTHONPATH": str(ROOT), **self.environ}
 
     def start(self, *args: str, cwd: Path | None = None) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*PROGRAM, *args],
+        return preloaded.Popen(
+            [*preloaded.PROGRAM, *args],
             cwd=cwd or self.repo,
             env=self.all_variables(),
             stdin=subprocess.PIPE,

@@ -3,15 +3,16 @@
 import os
 import pty
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.cli.render.transcript import colored_pieces
+from tests import preloaded
+from tests.preloaded import PROGRAM
 from tests.support import commit, git
-from tests.trial.program import PROGRAM, Trial
+from tests.trial.program import Trial
 
 EVIL = (
     b"\x1b]0;PWNED\x07\x1b[2J\x1b[31mred\x1b]52;c;UFdORUQ=\x07\x1bP+q544e\x1b\\ \xc2\x9b31m"
@@ -49,7 +50,7 @@ def sent(trial: Trial, *args: str) -> bytes:
     """All that a command sends to a terminal."""
     ours, theirs = pty.openpty()
     changed = {"TERM": "xterm-256color", "PAGER": "cat", "NO_COLOR": ""}
-    process = subprocess.Popen(
+    process = preloaded.Popen(
         [*PROGRAM, *args],
         cwd=trial.repo,
         env={**trial.all_variables(), **changed},

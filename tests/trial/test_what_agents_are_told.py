@@ -1,13 +1,14 @@
 """What a command is told, and what is kept and shown of what it prints."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests import preloaded
+from tests.preloaded import PROGRAM
 from tests.support import commit, git, write
-from tests.trial.program import PATIENCE_SECONDS, PROGRAM, Trial
+from tests.trial.program import PATIENCE_SECONDS, Trial
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_a_record_says_that_it_has_only_the_end_of_a_stream(trial: Trial) -> Non
 @pytest.mark.parametrize("name", ["BLACKBIRD_AGENT_STREAM", ""])
 def test_each_stream_of_the_agent_goes_to_its_own(trial: Trial, name: str) -> None:
     trial.command("echo to $((1)) && echo to $((2)) >&2")
-    done = subprocess.run(
+    done = preloaded.run(
         [*PROGRAM, "execute", "--no-input", *([] if name else ["--stream"])],
         cwd=trial.repo,
         env=trial.all_variables() | ({name: "1"} if name else {}),

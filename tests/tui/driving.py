@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from git_blackbird.controller.core.environment import Environment, system_environment
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.tui.app import BlackbirdApp
+from tests import preloaded
 from tests.cli.terminal import program_environ
 
 PATIENCE_SECONDS = 30.0
@@ -28,7 +29,7 @@ def started(repo: Path, *args: str) -> "subprocess.Popen[bytes]":
     """Start the program as another process."""
     command = [sys.executable, "-m", "git_blackbird", *args]
     nowhere = subprocess.DEVNULL
-    return subprocess.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
+    return preloaded.Popen(command, cwd=repo, env=program_environ(), stdout=nowhere, stderr=nowhere)
 
 
 class QuickApp(BlackbirdApp):

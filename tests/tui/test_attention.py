@@ -1,7 +1,6 @@
 """The banner shows the same items as ``status``."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.tui.app import BlackbirdApp
+from tests import preloaded
 from tests.cli.terminal import program_environ
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of
 from tests.model.building import STAMP, plan_of, run, task
@@ -121,7 +121,7 @@ def put_every_kind(repo: Path) -> None:
 def told(repo: Path, *args: str) -> str:
     command = [sys.executable, "-m", "git_blackbird", *args]
     environ = program_environ({"COLUMNS": "200"})
-    return subprocess.run(command, cwd=repo, env=environ, capture_output=True, text=True, check=True).stdout
+    return preloaded.run(command, cwd=repo, env=environ, capture_output=True, text=True, check=True).stdout
 
 
 def test_both_name_the_same_in_the_same_words(repo: Path) -> None:

@@ -12,10 +12,20 @@ from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import RunStatus, TerminalReason
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.tui.app import BlackbirdApp
-from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
+from tests.controller.support import (
+    agree_to_agent,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    put_plan,
+    runs_of,
+    status,
+)
 from tests.tui.driving import drive, environment_at, is_over, screen_text, see, started, wait_for, works
 
 SLOW = "say Working on it.\nsleep 60"
+STUBBORN = "trap '' INT TERM HUP; echo Working on it.; while :; do sleep 1; done"
 
 
 def holder(repo: Path) -> str | None:
@@ -96,7 +106,10 @@ def test_leaving_during_a_run_pauses_it_and_leaves_no_agent_behind(planned: Path
 
 
 def test_a_second_ctrl_c_leaves(planned: Path) -> None:
-    put_plan(planned, leaf("alpha", SLOW))
+    # The agent does not end at the first: else there might be nothing left for the second.
+    configure(planned, agent="command", command__run=STUBBORN, execution__stopGraceSeconds="600")
+    agree_to_agent(planned)
+    put_plan(planned, leaf("alpha"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")

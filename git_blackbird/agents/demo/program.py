@@ -39,7 +39,6 @@ or ``code-``, and answers with its XML:
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -159,6 +158,8 @@ class DemoSession:
             self._fail(rest)
 
     def _commit(self, rest: str) -> None:
+        import subprocess  # noqa: PLC0415  # few commit, and all the others start sooner
+
         emit("progress", kind="runs", text=f"git commit -m {rest}")
         for command in (["add", "-A", "--", ".", ":(exclude).blackbird"], ["commit", "-q", "-m", rest]):
             done = subprocess.run(["git", *command], check=False, capture_output=True, text=True)  # noqa: S607

@@ -15,8 +15,8 @@ from git_blackbird.messages.display.runs import format_moment
 from git_blackbird.messages.display.status_change import undo_lines
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.decision import NO_UNDO
 from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.rules.review_rounds import merged_or_none
 
@@ -40,7 +40,7 @@ def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterat
     if not task.is_over:
         yield from render_section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
     yield from render_section("due", _due(view, output.columns))
-    yield from render_section("rejected change", undo_lines(view.undo or NO_UNDO))
+    yield from render_section("rejected change", undo_lines(view.undo or Undo()))
     yield from render_section("sent with the next start", _words(view))
     yield from render_section("runs", _runs(view, output))
     yield from render_section("reviews", _reviews(view))

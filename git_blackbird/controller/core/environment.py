@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.core.config import color_wanted as git_color_wanted
 from git_blackbird.model.base.timestamps import format_timestamp
 
 
@@ -62,3 +63,10 @@ def system_environment() -> Environment:
 
 def _bits_of(data: bytes, bits: int) -> int:
     return int.from_bytes(data) & ((1 << bits) - 1)
+
+
+def color_wanted(environment: Environment, *, is_tty: bool) -> bool:
+    """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""
+    if environment.environ.get("NO_COLOR"):
+        return False
+    return git_color_wanted(environment.cwd, environment.environ, is_tty=is_tty)

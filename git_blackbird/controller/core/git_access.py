@@ -1,9 +1,7 @@
 """Snapshots as the configuration bounds them."""
 
-from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.git.core.config import color_wanted as git_color_wanted
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import open_libgit2
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
@@ -37,10 +35,3 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
         max_untracked_bytes=workspace.settings.number("snapshot.maxUntrackedBytes"),
     )
     return take_snapshot(workspace.repo, limits=limits, hidden=HIDDEN, since=since)
-
-
-def color_wanted(environment: Environment, *, is_tty: bool) -> bool:
-    """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""
-    if environment.environ.get("NO_COLOR"):
-        return False
-    return git_color_wanted(environment.cwd, environment.environ, is_tty=is_tty)

@@ -1,6 +1,6 @@
 """Deriving the plan's statuses from the records and saving what differs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -43,7 +43,8 @@ def _save(workspace: Workspace, transaction: Transaction, state: PlanState) -> S
     settled, wanted = derive_plan(state.plan, state.histories, workspace.transition(state.histories))
     if settled is state.plan:
         return StatusUpdate(state, {})
-    save_plan_and_feedback(transaction, state, settled)
+    delivered = [task_id for task_id in wanted if not state.history(task_id).is_undelivered]
+    save_plan_and_feedback(transaction, state, settled, delivered)
     moved = {task_id: (state.plan.tasks[task_id].status, status) for task_id, status in wanted.items()}
     return StatusUpdate(replace(state, plan=settled, saved_feedback=transaction.saved_feedback()), moved)
 
@@ -57,15 +58,17 @@ def derive_plan(
     return apply_gates(followed, moment), wanted
 
 
-def save_plan_and_feedback(transaction: Transaction, state: PlanState, after: Plan) -> None:
-    """Save what ``state`` became, where leaves may be ``done`` now: they have heard what reviews left owed.
+def save_plan_and_feedback(
+    transaction: Transaction, state: PlanState, after: Plan, delivered: Iterable[TaskId]
+) -> None:
+    """Save what ``state`` became; the ``delivered`` leaves that are ``done`` now have heard their feedback.
 
     Each file is marked first, so that it is known after a crash whether the plan was saved. Raises SaveError.
     """
     owed = state.feedback
     heard = [
         task_id
-        for task_id in sorted(owed)
+        for task_id in sorted(owed.keys() & set(delivered))
         if task_id in after.tasks
         and state.plan.tasks[task_id].status != Status.DONE == after.tasks[task_id].status
     ]

@@ -1,17 +1,13 @@
-"""Stopping at records that cannot be used: the task they stop, each file, and the way out."""
+"""Refusing to go on beside records that cannot be used: the task they stop, each file, and the way out."""
 
 from collections.abc import Sequence
 
-from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History, RecordError
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.unreadable import unreadable_below
-from git_blackbird.model.views.events import Level, Notice
-from git_blackbird.model.views.stop import Stop, StopReason
 
 
 class UnreadableRecordError(UnusableError):
@@ -27,28 +23,6 @@ def stopped_text(task_id: TaskId, faults: Sequence[RecordError]) -> str:
     what = "a record that cannot" if len(faults) == 1 else "records that cannot"
     listed = "; ".join(f"{fault.path}: {fault.what}" for fault in faults)
     return f"{task_id} is stopped by {what} be used: {listed}"
-
-
-def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
-    """Say how a call ends that is about tasks which such records stop; None where it is about none."""
-    stopped = {task_id: one for task_id, one in state.unreadable.items() if call.covers(task_id)}
-    if not stopped:
-        return None
-    return Stop(
-        StopReason.UNREADABLE_RECORD,
-        "\n".join(stopped_text(task_id, faults) for task_id, faults in stopped.items()),
-        tuple(fault.hint for faults in stopped.values() for fault in faults),
-        next(iter(stopped)),
-    )
-
-
-def name_stopped(ui: UserInterface, state: PlanState, stop: Stop) -> None:
-    """Name each record that stops a task and that the end of a call does not name."""
-    for task_id, faults in state.unreadable.items():
-        for fault in faults:
-            if fault.hint not in stop.next_steps:
-                text = stopped_text(task_id, (fault,))
-                ui.notify(Notice(Level.WARNING, text, fault.hint, task_id))
 
 
 def require_usable(task_id: TaskId, history: History) -> None:

@@ -31,16 +31,16 @@ from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index_lock import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run
-from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.cli_hints import EXECUTE, approve_without_commit, task_command
+from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
 from git_blackbird.model.entities.commits import render_commit_message
 from git_blackbird.model.entities.plan import Status, Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.model.views.events import Level, Notice
-from git_blackbird.storage.locks import approval_in_progress, approval_lock
+from git_blackbird.storage.locks import approval_lock
 from git_blackbird.storage.pending_approval import (
     PendingApproval,
     drop_pending_approval,
@@ -289,36 +289,3 @@ def is_committing() -> bool:
 def interrupt_commit() -> None:
     """Do what Ctrl+C does at a terminal: the decision stays pending, unless git has made the commit."""
     ALONG.interrupt()
-
-
-@dataclass(frozen=True)
-class InterruptedApproval:
-    """An interrupted approval; ``command`` finishes it.
-
-    ``commit`` is what HEAD has of it, None where nothing was committed; the index may not follow it, and
-    with ``is_recorded`` that is all that is left to do.
-    """
-
-    task_id: TaskId
-    run_id: RunId
-    commit: str | None
-    is_recorded: bool
-    command: str
-
-
-def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | None:
-    """Return the approval of which a part is still to be done and nobody is at work on it; writes nothing."""
-    note = load_pending_approval(workspace.paths)
-    if note is None or approval_in_progress(workspace.paths) is not None:
-        return None
-    from git_blackbird.git.worktree.log import commit_of_run  # noqa: PLC0415  # hardly ever there is one
-
-    oid = commit_of_run(workspace.repo, note.run_id, note.parent)
-    run = workspace.store.records.history(note.task_id).find(note.run_id)
-    is_pending = run is not None and run.is_pending
-    if oid is None and not is_pending:
-        return None
-    commits = workspace.settings.text("execution.commit") == "approved"
-    again = task_command("decide", note.task_id, " --approve")
-    command = again if is_pending and commits else EXECUTE
-    return InterruptedApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)

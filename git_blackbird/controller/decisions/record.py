@@ -1,6 +1,6 @@
 """Recording a decision: under the store lock, from anywhere, once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from git_blackbird import trace
 from git_blackbird.controller.core.drafts import drop_arrived
@@ -33,7 +33,7 @@ from git_blackbird.messages.outgoing.suggestion import bound_output, render_sugg
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.decision import NO_UNDO, Decision, Undo
+from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Status, Task
 from git_blackbird.model.entities.run import (
@@ -44,6 +44,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     TerminalReason,
 )
+from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.rules.review_rounds import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
@@ -61,7 +62,7 @@ class DecisionResult:
 
     run: Run
     moved: tuple[str, ...] = ()
-    undo: Undo = NO_UNDO
+    undo: Undo = field(default_factory=Undo)
     commit: ApprovalCommit | None = None
     undo_fault: str | None = None
     other_branch: OtherBranch | None = None

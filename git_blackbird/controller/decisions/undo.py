@@ -11,8 +11,8 @@ from git_blackbird.git.worktree.changes import changed_paths, diverged_paths, en
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.refs import keep_undo_trees
 from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.decision import KeptPath, Undo, revert_command, script_command
 from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.undo import KeptPath, Undo, revert_command, script_command
 from git_blackbird.storage.undo import save_undo
 
 _EDITED = "edited since the run ended"

@@ -6,11 +6,10 @@ from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import require_reviewers
-from git_blackbird.controller.core.unreadable import unreadable_stop
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.actions.ask_paused import paused_stop
 from git_blackbird.controller.engine.actions.parent_review_required import parent_review_stop
-from git_blackbird.controller.engine.stops import undeliverable_stop
+from git_blackbird.controller.engine.stops import undeliverable_stop, unreadable_stop
 from git_blackbird.controller.runs.readying import require_ready
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan, Status, Task

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from git_blackbird.controller.core.ui import UserInterface
-from git_blackbird.controller.core.unreadable import name_stopped
+from git_blackbird.controller.core.unreadable import stopped_text
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
 from git_blackbird.controller.engine.consent import NotAgreedError
@@ -43,6 +43,28 @@ def notify_waiting(workspace: Workspace, ui: UserInterface, scope: CallScope, st
             command = with_options(item.command, workspace.call_options)
             ui.notify(Notice(Level.INFO, text, command, item.task.id))
     name_stopped(ui, state, stop)
+
+
+def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
+    """Say how a call ends that is about tasks which such records stop; None where it is about none."""
+    stopped = {task_id: one for task_id, one in state.unreadable.items() if call.covers(task_id)}
+    if not stopped:
+        return None
+    return Stop(
+        StopReason.UNREADABLE_RECORD,
+        "\n".join(stopped_text(task_id, faults) for task_id, faults in stopped.items()),
+        tuple(fault.hint for faults in stopped.values() for fault in faults),
+        next(iter(stopped)),
+    )
+
+
+def name_stopped(ui: UserInterface, state: PlanState, stop: Stop) -> None:
+    """Name each record that stops a task and that the end of a call does not name."""
+    for task_id, faults in state.unreadable.items():
+        for fault in faults:
+            if fault.hint not in stop.next_steps:
+                text = stopped_text(task_id, (fault,))
+                ui.notify(Notice(Level.WARNING, text, fault.hint, task_id))
 
 
 def not_started_stop(error: AgentUnavailableError | NotAgreedError) -> Stop:

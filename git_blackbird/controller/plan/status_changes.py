@@ -106,7 +106,7 @@ def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Sta
     before = state.plan
     review = state.feedback.get(task.id) if status is Status.DONE else None
     after = apply_statuses(before, {task.id: status}, workspace.transition(state.histories))
-    save_plan_and_feedback(transaction, state, after)
+    save_plan_and_feedback(transaction, state, after, [task.id])
     save_statuses(workspace, transaction)
     leaves_done = before.tasks[task.id].status == Status.DONE != status
     return StatusChange(

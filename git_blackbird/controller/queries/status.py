@@ -9,16 +9,19 @@ from typing import NamedTuple
 from git_blackbird.controller.core.processes import processes_at_work
 from git_blackbird.controller.core.status_sync import derive_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.decisions.approval_commit import InterruptedApproval, find_interrupted_approval
+from git_blackbird.controller.queries.interrupted_approval import (
+    InterruptedApproval,
+    find_interrupted_approval,
+)
 from git_blackbird.controller.queries.parent_reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.settings import ConfigProblem
-from git_blackbird.model.entities.decision import Undo
 from git_blackbird.model.entities.history import History, PendingMessages, RecordError
 from git_blackbird.model.entities.plan import Plan, Status, Task
 from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
 from git_blackbird.model.rules.attention import (
     PendingItem,

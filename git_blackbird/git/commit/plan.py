@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.git.core.process import revisions
 from git_blackbird.git.core.repository import Head, Repository, head
@@ -11,7 +11,9 @@ from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import IndexState, private_index, read_index_state
 from git_blackbird.git.worktree.log import find_commit
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.change import TreePair
+
+if TYPE_CHECKING:
+    from git_blackbird.model.entities.change import TreePair
 
 
 class _Operation(NamedTuple):
@@ -63,7 +65,7 @@ class CommitPlan:
     has_moved_on: bool = False
 
 
-def plan_commit(repo: Repository, pair: TreePair, worktree: str, began: str | None = None) -> CommitPlan:
+def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | None = None) -> CommitPlan:
     """Plan a commit of the change ``pair``; writes only objects.
 
     ``worktree`` is a fresh snapshot, ``began`` the commit at HEAD when work on the change began. Raises
@@ -106,7 +108,7 @@ class CommitBuilder:
     """Compare HEAD, the index and the worktree with the change, path by path."""
 
     trees: TreeStore
-    pair: TreePair
+    pair: "TreePair"
     base_tree: str
     worktree: str
     staged: IndexState

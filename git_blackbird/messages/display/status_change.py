@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.decision import Undo
 from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.views.status_change import StatusChange
 
 

@@ -1,12 +1,15 @@
 """Commits: their message and trailers, the runs that list them, and their origin (DESIGN.md 10)."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run
+
+# The process that makes commits needs no models, which take longer to load than all else in it.
+if TYPE_CHECKING:
+    from git_blackbird.model.entities.plan import Task
+    from git_blackbird.model.entities.run import Run
 
 TASK_TRAILER = "Blackbird-Task"
 RUN_TRAILER = "Blackbird-Run"
@@ -27,7 +30,7 @@ class RunCommit(NamedTuple):
     ``reachable`` says whether HEAD or a reference leads to it: an amended or rebased one is unreachable.
     """
 
-    run: Run
+    run: "Run"
     oid: str
     subject: str | None
     in_history: bool
@@ -38,7 +41,7 @@ class CommitSource(NamedTuple):
 
     task_id: str | None
     run_id: str | None
-    run: Run | None
+    run: "Run | None"
 
 
 class Evidence(StrEnum):
@@ -62,7 +65,7 @@ class CommitProvenance(NamedTuple):
     instead: tuple[RunCommit, ...] = ()
 
 
-def render_commit_message(task: Task, run_id: RunId) -> str:
+def render_commit_message(task: "Task", run_id: RunId) -> str:
     """Return the message of an approval's commit: the title on one line, then the trailers."""
     title = " ".join(strip_controls(task.title).split()) or task.id
     return f"{title}\n\n{TASK_TRAILER}: {task.id}\n{run_trailer(run_id)}\n"

@@ -16,7 +16,9 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import (
     APPROVALS,
+    SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_STATUS,
+    SUPERSEDED_BY_UNAVAILABLE,
     DecisionState,
     ReviewState,
     Run,
@@ -25,6 +27,7 @@ from git_blackbird.model.entities.run import (
 )
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
+_UNDELIVERED = frozenset({SUPERSEDED_BY_LOST_SESSION, SUPERSEDED_BY_UNAVAILABLE})
 
 
 class RecordError(NamedTuple):
@@ -93,6 +96,11 @@ class History:
         """The last run that counts: neither a review nor superseded."""
         counting = (run for run in reversed(self.runs) if not run.is_review)
         return next((run for run in counting if run.superseded_at is None), None)
+
+    @property
+    def is_undelivered(self) -> bool:
+        """Whether the newest run reached no agent, so that nobody has heard what it was to say."""
+        return self.newest is not None and self.newest.superseded_by in _UNDELIVERED
 
     @property
     def is_under_review(self) -> bool:

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from git_blackbird.controller.core.unreadable import unreadable_stop
 from git_blackbird.controller.engine.engine import Engine
-from git_blackbird.controller.engine.stops import refused_session_text
+from git_blackbird.controller.engine.stops import refused_session_text, unreadable_stop
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
 from git_blackbird.model.entities.plan import Status

@@ -1,0 +1,191 @@
+"""``subprocess.run`` and ``Popen`` for the program: it is forked from an interpreter that has loaded it.
+
+What is started is a process of its own in every way (``tests/preloader.py``), for a tenth of the time. All
+other commands are started as ever, and so is the program where it needs another interpreter: with a function
+to be called before it, with other variables for Python or the locale, or with BLACKBIRD_COLD_START.
+"""
+
+import atexit
+import fcntl
+import inspect
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = (sys.executable, "-m", "git_blackbird")
+# The length of a request; the id of a process, and its exit code.
+LENGTH = struct.Struct("!I")
+NUMBER = struct.Struct("!i")
+_IS_COLD = bool(os.environ.get("BLACKBIRD_COLD_START"))
+_FOR_THE_INTERPRETER = ("PYTHON", "LC_", "LANG", "LD_", "DYLD_")
+# These a new process has by default, whoever starts it.
+_RESTORED = {signal.SIGPIPE, signal.SIGXFSZ}
+_NAMES = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)  # type: ignore[attr-defined]
+_one_at_a_time = threading.Lock()
+T = TypeVar("T")
+
+
+def _interpreter_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in environ.items() if text and name.startswith(_FOR_THE_INTERPRETER)}
+
+
+_ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT)}
+_ENVIRON.pop("PYTHONDONTWRITEBYTECODE", None)
+_VARIABLES = _interpreter_variables(_ENVIRON)
+
+
+@cache
+def _server() -> socket.socket:
+    """Return the socket that takes requests, of a server that this process starts once."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        command = (sys.executable, "-m", "tests.preloader", str(theirs.fileno()))
+        server = subprocess.Popen(
+            command, env=_ENVIRON, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
+        )
+    atexit.register(server.wait)
+    atexit.register(ours.close)
+    return ours
+
+
+def _request(wanted: Mapping[str, object], descriptors: Sequence[int]) -> None:
+    body = json.dumps(wanted).encode()
+    with _one_at_a_time:
+        socket.send_fds(_server(), [LENGTH.pack(len(body))], descriptors)
+        _server().sendall(body)
+
+
+class Popen(subprocess.Popen[Any]):
+    """A ``subprocess.Popen``, of a forked program where it can be one."""
+
+    is_on_terminal = False
+    _told: socket.socket | None = None
+
+    def _execute_child(self, *args: Any) -> None:
+        """Start the program: the one place in which ``subprocess`` does so."""
+        named = dict(zip(_NAMES, (self, *args), strict=True))
+        given = os.environ if named["env"] is None else named["env"]
+        environ = {os.fsdecode(name): os.fsdecode(text) for name, text in given.items()}
+        words = [os.fsdecode(word) for word in named["args"]]
+        is_ours = tuple(words[: len(PROGRAM)]) == PROGRAM and not named["preexec_fn"]
+        if _IS_COLD or not is_ours or _interpreter_variables(environ) != _VARIABLES:
+            if self.is_on_terminal:
+                named |= {"preexec_fn": _take_terminal, "start_new_session": True}
+            super()._execute_child(*list(named.values())[1:])  # type: ignore[misc]
+            return
+        wanted = {
+            "args": words[len(PROGRAM) :],
+            "cwd": os.fsdecode(named["cwd"] or Path.cwd()),
+            "environ": environ,
+            "umask": _umask(),
+            "ignored": _ignored_signals(),
+            "is_session": named["start_new_session"] or self.is_on_terminal,
+            "is_terminal": self.is_on_terminal,
+            "process_group": named["process_group"],
+        }
+        streams = [
+            number if pipe == -1 else pipe
+            for number, pipe in enumerate((named["p2cread"], named["c2pwrite"], named["errwrite"]))
+        ]
+        self._told, theirs = socket.socketpair()
+        with theirs:
+            _request(wanted, [*streams, theirs.fileno()])
+        self.pid = self._number()
+        self._child_created = True
+        self._close_pipe_fds(  # type: ignore[attr-defined]
+            *(named[name] for name in ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite"))
+        )
+
+    def _number(self) -> int:
+        assert self._told is not None
+        told = self._told.recv(NUMBER.size, socket.MSG_WAITALL)
+        assert told, "the server of preloaded programs has ended"
+        number: int = NUMBER.unpack(told)[0]
+        return number
+
+    def poll(self) -> int | None:
+        return super().poll() if self._told is None else self._ended(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self._told is None:
+            return super().wait(timeout)
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return code
+
+    def _ended(self, timeout: float | None) -> int | None:
+        """Return the exit code, once it is there; None where it is not within these seconds."""
+        assert self._told is not None
+        if self.returncode is None and select.select([self._told], [], [], timeout)[0]:
+            self.returncode = self._number()
+            self._told.close()
+        return self.returncode
+
+
+class OnTerminal(Popen):
+    """A program whose standard input is its controlling terminal."""
+
+    is_on_terminal = True
+
+
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _ignored_signals() -> list[int]:
+    every = signal.valid_signals() - _RESTORED
+    return [number for number in every if signal.getsignal(number) == signal.SIG_IGN]
+
+
+def _typed_as(model: T) -> Callable[[Callable[..., Any]], T]:
+    """Give a function the signature of another."""
+
+    def typed(function: Callable[..., Any]) -> T:
+        return cast("T", function)
+
+    return typed
+
+
+@_typed_as(subprocess.run)
+def run(
+    args: Any,
+    *,
+    input: Any = None,  # noqa: A002  # its name is given
+    capture_output: bool = False,
+    timeout: float | None = None,
+    check: bool = False,
+    **more: Any,
+) -> subprocess.CompletedProcess[Any]:
+    """Run a command as ``subprocess.run`` does."""
+    if input is not None:
+        more["stdin"] = subprocess.PIPE
+    if capture_output:
+        more |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with Popen(args, **more) as process:
+        try:
+            out, err = process.communicate(input, timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    if check and process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, args, out, err)
+    return subprocess.CompletedProcess(args, process.returncode, out, err)

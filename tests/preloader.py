@@ -1,0 +1,195 @@
+"""Forks the program from an interpreter that has loaded it: ``python -m tests.preloader DESCRIPTOR``.
+
+To load the program takes ten times as long as most of what it then does. A fork is a process of its own, with
+its own arguments, environment, folder, streams, signals and terminal; only its imports are behind it. The
+descriptor is one end of a socket from which requests come (``tests/preloaded.py``); the server ends when the
+other end is closed.
+"""
+
+import atexit
+import contextlib
+import fcntl
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import selectors
+import signal
+import socket
+import sys
+import termios
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pygit2
+from pygit2.enums import ConfigLevel
+
+import git_blackbird
+from git_blackbird.cli.main import run
+from tests.preloaded import LENGTH, NUMBER
+
+# Standard input, output and error, and the socket on which its id and its end are told.
+DESCRIPTORS = 4
+# The screen is heavy, and few open it. The others do their work when they are imported.
+_LEFT_OUT = ("git_blackbird.tui", "git_blackbird.__main__", "git_blackbird.hook")
+_STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+
+
+@dataclass
+class Request:
+    """One program to be started, and its descriptors."""
+
+    wanted: dict[str, Any]
+    descriptors: list[int]
+
+
+@dataclass
+class Server:
+    """The socket of requests, and the programs that run, each with the socket on which its end is told."""
+
+    channel: socket.socket
+    running: dict[int, socket.socket] = field(default_factory=dict)
+
+    def serve(self) -> Request | None:
+        """Serve requests until there are no more; in the fork, return the request that it is for."""
+        waker, wakened = socket.socketpair()
+        waker.setblocking(False)
+        wakened.setblocking(False)
+        signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.channel, selectors.EVENT_READ)
+            selector.register(wakened, selectors.EVENT_READ)
+            while True:
+                ready = {key.fileobj for key, _ in selector.select()}
+                if wakened in ready:
+                    with contextlib.suppress(BlockingIOError):
+                        wakened.recv(4096)
+                    self._tell_of_ended()
+                if self.channel in ready:
+                    request = receive(self.channel)
+                    if request is None:
+                        sys.exit()
+                    if self._is_fork(request):
+                        signal.set_wakeup_fd(-1)
+                        return request
+
+    def _is_fork(self, request: Request) -> bool:
+        *streams, told = request.descriptors
+        pid = os.fork()
+        if pid == 0:
+            return True
+        for descriptor in streams:
+            os.close(descriptor)
+        self.running[pid] = socket.socket(fileno=told)
+        return False
+
+    def _tell_of_ended(self) -> None:
+        for pid in list(self.running):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                with (
+                    self.running.pop(pid) as told,
+                    contextlib.suppress(OSError),
+                ):  # nobody waits for it any more
+                    told.sendall(NUMBER.pack(os.waitstatus_to_exitcode(status)))
+
+
+def receive(channel: socket.socket) -> Request | None:
+    """Read a request; None when there are no more."""
+    head, descriptors, _, _ = socket.recv_fds(channel, LENGTH.size, DESCRIPTORS)
+    if not head:
+        return None
+    (length,) = LENGTH.unpack(head)
+    with channel.makefile("rb", buffering=0) as stream:
+        body = b""
+        while len(body) < length:
+            body += stream.read(length - len(body))
+    return Request(json.loads(body), descriptors)
+
+
+def load_program() -> None:
+    for module in pkgutil.walk_packages(git_blackbird.__path__, "git_blackbird."):
+        if not module.name.startswith(_LEFT_OUT):
+            importlib.import_module(module.name)
+
+
+def become(request: Request) -> None:
+    """Make this process what a new one would be that was started so."""
+    wanted = request.wanted
+    if wanted["is_session"] or wanted["is_terminal"]:
+        os.setsid()
+    if wanted["process_group"] >= 0:
+        os.setpgid(0, wanted["process_group"])
+    *streams, told = request.descriptors
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
+    # As with other new processes, who started it hears of it when it is in its group or session.
+    os.write(told, NUMBER.pack(os.getpid()))
+    os.closerange(len(_STREAMS), os.sysconf("SC_OPEN_MAX"))
+    if wanted["is_terminal"]:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    os.chdir(wanted["cwd"])
+    os.umask(wanted["umask"])
+    os.environ.clear()
+    os.environ.update(wanted["environ"])
+    time.tzset()
+    sys.argv[:] = [str(Path(git_blackbird.__file__).with_name("__main__.py")), *wanted["args"]]
+    sys.path[0] = wanted["cwd"]
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in wanted["ignored"]:
+        signal.signal(number, signal.SIG_IGN)
+    _open_streams()
+    for level in (ConfigLevel.SYSTEM, ConfigLevel.GLOBAL, ConfigLevel.XDG):
+        # Looked up in the environment again.
+        pygit2.settings.search_path[level] = None  # type: ignore[assignment]
+
+
+def _open_streams() -> None:
+    for number, (name, mode) in enumerate(_STREAMS):
+        before = getattr(sys, name)
+        stream = io.TextIOWrapper(
+            open(number, f"{mode}b", closefd=False),  # noqa: SIM115  # open as long as the process is
+            encoding=before.encoding,
+            errors=before.errors,
+            line_buffering=name == "stderr" or os.isatty(number),
+            write_through=before.write_through,
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def end(code: object) -> NoReturn:
+    """End as the interpreter does, but take no module apart: that takes longer than most commands."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else 1)
+
+
+def main() -> None:
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    load_program()
+    gc.collect()
+    gc.freeze()
+    request = Server(channel).serve()
+    if request is None:
+        return
+    become(request)
+    try:
+        run()
+    except SystemExit as ending:
+        end(ending.code or 0)
+
+
+if __name__ == "__main__":
+    main()
