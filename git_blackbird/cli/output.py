@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from git_blackbird.cli.stdio import AppState, OutputError
-from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.environment import Environment, color_wanted
 from git_blackbird.errors import BlackbirdError, ExitCode
 from git_blackbird.model.base.sanitize import strip_controls
 
 if TYPE_CHECKING:
     from git_blackbird.cli.schema.base import EventOutput
+    from git_blackbird.controller.core.workspace import Workspace
+    from git_blackbird.model.entities.history import RecordError
+    from git_blackbird.model.entities.provenance import UnconfirmedRecord
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
@@ -37,7 +40,7 @@ class Output:
     @cached_property
     def colored(self) -> bool:
         """Whether standard output takes colour, as ``color.blackbird`` and ``color.ui`` say."""
-        return wants_color(self.environment, is_tty=sys.stdout.isatty())
+        return color_wanted(self.environment, is_tty=sys.stdout.isatty())
 
     @cached_property
     def columns(self) -> int | None:
@@ -141,13 +144,6 @@ def ignore_broken_pipe() -> Iterator[None]:
         drop_output()
 
 
-def wants_color(environment: Environment, *, is_tty: bool) -> bool:
-    """Ask git whether colour is wanted; ``NO_COLOR`` says no without asking."""
-    from git_blackbird.controller.core.environment import color_wanted  # noqa: PLC0415  # asks git: only when it matters
-
-    return color_wanted(environment, is_tty=is_tty)
-
-
 def print_error(error: BlackbirdError, *, as_json: bool) -> None:
     """Say what went wrong on standard error, and to programs on standard output too."""
     word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
@@ -180,3 +176,29 @@ def command_context(context: click.Context, *, as_json: bool, no_input: bool) ->
     root.begin()
     output = Output(command=context.info_name or "", as_json=as_json, environment=root.environment)
     return CommandContext(root.environment, output, no_input)
+
+
+def warn_faults(output: Output, faults: "Iterable[RecordError]") -> None:
+    """Name every file among the records that cannot be read."""
+    for fault in faults:
+        output.warn(f"unreadable record: {fault.path}: {fault.what}", fault.hint)
+
+
+def warn_unconfirmed(output: Output, records: "Iterable[UnconfirmedRecord]") -> None:
+    """Name every file among the records that counts for nothing until a person says so."""
+    for one in records:
+        output.warn(f"record ignored: {one.path}: {one.what}", one.command)
+
+
+def warn_strays(output: Output, strays: Iterable[str]) -> None:
+    """Name every file among the records that is none."""
+    for path in strays:
+        output.warn(
+            f"not a record: {path}", "the Go program cannot read a folder with such a file; move it away"
+        )
+
+
+def warn_problems(output: Output, workspace: "Workspace") -> None:
+    """Name what is wrong in the configuration; only commands that start or decide stop at it."""
+    for problem in workspace.problems:
+        output.warn(str(problem), problem.hint)

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import click
 
-from git_blackbird.cli.output import CommandContext, Output, print_error
+from git_blackbird.cli.output import CommandContext, Output, print_error, warn_problems
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
-from git_blackbird.cli.render.warnings import warn_problems
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer, view_agent, view_agents
 from git_blackbird.errors import AgentUnavailableError, ExitCode

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.output import CommandContext, warn_problems
 from git_blackbird.cli.render.tables import Cell, render_table
-from git_blackbird.cli.render.warnings import warn_problems
 from git_blackbird.controller.config.edit import ConfigChange, Scope, require_key, unset_key, write_key
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError

@@ -3,14 +3,14 @@
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.cli.commands.run import run_loop
+from git_blackbird.cli.commands.status_list import show_status
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_status_change, show_stop
-from git_blackbird.cli.stdio import AppState
-from git_blackbird.cli.syntax.registry import cli
 from git_blackbird.cli.syntax.setup import DEMO_FOLDER
 from git_blackbird.cli.ui.json import JsonUI
 from git_blackbird.cli.ui.plain import PlainUI
@@ -116,13 +116,8 @@ def _rehearsed(call: CommandContext, workspace: Workspace) -> Iterator[ScriptedU
 
 def _show_status(call: CommandContext) -> None:
     call.output.print("\n$ git blackbird status")
-    args = ["status", *(["--json"] if call.output.as_json else [])]
-    cli.main(
-        args=args,
-        prog_name="git blackbird",
-        standalone_mode=False,
-        obj=AppState(lambda: call.environment, lambda: None),
-    )
+    output = replace(call.output, command="status", environment=call.environment)
+    show_status(call._replace(output=output))
 
 
 def _point_on(call: CommandContext, shown: Path, workspace: Workspace) -> None:

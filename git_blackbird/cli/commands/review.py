@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.output import CommandContext, warn_faults, warn_problems
 from git_blackbird.cli.render.reviews import change_review_lines, review_lines
-from git_blackbird.cli.render.warnings import warn_faults, warn_problems
 from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError

@@ -3,16 +3,16 @@
 import json
 import sys
 
-from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
-from git_blackbird.cli.render.runs import run_lines, runs_of_all_table, runs_table
-from git_blackbird.cli.render.transcript import colored_pieces
-from git_blackbird.cli.render.warnings import (
+from git_blackbird.cli.output import (
+    CommandContext,
     warn_faults,
     warn_problems,
     warn_strays,
     warn_unconfirmed,
 )
+from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
+from git_blackbird.cli.render.runs import run_lines, runs_table
+from git_blackbird.cli.render.transcript import colored_pieces
 from git_blackbird.cli.syntax.show import NEWEST
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries import runs as run_queries
@@ -45,18 +45,13 @@ def runs(
     if record_end is not None and (run_id is not None or mode is not None):
         raise UsageError("--porcelain goes with a list of runs, not with one run")
     workspace = open_workspace(call.environment)
-    if record_end is not None:
-        _print_records(call, workspace, task_id, limit, record_end)
-    elif task_id is None:
-        _list_all(call, workspace, limit or NEWEST)
-    elif mode is not None:
-        if since_request:
-            mode = "since request"
-        return _show_mode(call, workspace, task_id, run_id, _RAW_MODES[mode] if raw else mode)
-    elif run_id is not None:
+    if task_id is not None and mode is not None:
+        wanted = "since request" if since_request else _RAW_MODES[mode] if raw else mode
+        return _show_mode(call, workspace, task_id, run_id, wanted)
+    if task_id is not None and run_id is not None:
         _show_one(call, workspace, task_id, run_id)
     else:
-        _list_task(call, workspace, task_id, limit)
+        _list(call, workspace, task_id, limit, record_end)
     warn_problems(call.output, workspace)
     return ExitCode.OK
 
@@ -72,40 +67,23 @@ def _check_usage(
         raise UsageError("--limit goes with a list of runs, not with one run")
 
 
-def _print_records(
-    call: CommandContext, workspace: Workspace, task_id: str | None, limit: int | None, record_end: str
+def _list(
+    call: CommandContext, workspace: Workspace, task_id: str | None, limit: int | None, record_end: str | None
 ) -> None:
     if task_id is None:
-        found = run_queries.newest_runs(workspace, limit or NEWEST)
+        found, none = run_queries.newest_runs(workspace, limit or NEWEST), "no runs yet"
     else:
         found = run_queries.runs_of_task(workspace, task_id, limit)
-    print_records(call.output, run_records(found.runs), record_end)
-    _warn(call, found)
-
-
-def _list_all(call: CommandContext, workspace: Workspace, limit: int) -> None:
-    found = run_queries.newest_runs(workspace, limit)
-    now = call.environment.timestamp()
-    call.output.lines(runs_of_all_table(found.runs, now, call.output.columns) or ["no runs yet"])
-    _say_rows(call, found)
-
-
-def _list_task(call: CommandContext, workspace: Workspace, task_id: str, limit: int | None) -> None:
-    found = run_queries.runs_of_task(workspace, task_id, limit)
-    now = call.environment.timestamp()
-    none = [f"no runs found for {strip_controls(task_id)}"]
-    call.output.lines(runs_table(found.runs, now, call.output.columns) or none)
-    if found.more:
-        call.output.print(f"and {found.more} older")
-    _say_rows(call, found)
-
-
-def _say_rows(call: CommandContext, found: run_queries.RunList) -> None:
-    call.output.data("runs:RunsOutput", found)
-    _warn(call, found)
-
-
-def _warn(call: CommandContext, found: run_queries.RunList) -> None:
+        none = f"no runs found for {strip_controls(task_id)}"
+    if record_end is None:
+        now, columns = call.environment.timestamp(), call.output.columns
+        table = runs_table(found.runs, now, columns, of_all_tasks=task_id is None)
+        call.output.lines(table or [none])
+        if found.more:
+            call.output.print(f"and {found.more} older")
+        call.output.data("runs:RunsOutput", found)
+    else:
+        print_records(call.output, run_records(found.runs), record_end)
     warn_faults(call.output, found.faults)
     warn_unconfirmed(call.output, found.unconfirmed)
     warn_strays(call.output, found.strays)

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.output import CommandContext, warn_faults, warn_problems, warn_unconfirmed
 from git_blackbird.cli.render.commits import commit_lines, origin_lines
 from git_blackbird.cli.render.show import show_lines
 from git_blackbird.cli.render.status import worktree_lines
-from git_blackbird.cli.render.warnings import warn_faults, warn_problems, warn_unconfirmed
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere

@@ -2,11 +2,10 @@
 
 import gc
 
-from git_blackbird.cli.output import CommandContext, Output
+from git_blackbird.cli.output import CommandContext, Output, warn_faults, warn_problems, warn_unconfirmed
 from git_blackbird.cli.render.porcelain import list_records, print_records, record_end_of, status_records
 from git_blackbird.cli.render.status import status_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_table
-from git_blackbird.cli.render.warnings import warn_faults, warn_problems, warn_unconfirmed
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere

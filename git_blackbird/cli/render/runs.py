@@ -37,16 +37,24 @@ def painted_verdict(run: Run) -> Iterator[str]:
 
 MAX_TEXT_LINES = 30
 _HEADINGS = ("Run ID", "Type", "Started", "Took", "Status", "Exit", "Cost", "Decision")
-_HEADINGS_OF_ALL = ("Run ID", "Task", "Started", "Took", "Status", "Cost", "Decision")
 _TASK_COLUMN = 1
 
 
-def runs_table(runs: Sequence[Run], now: str, columns: int | None) -> list[str]:
-    """Write the runs of one task."""
+def runs_table(
+    runs: Sequence[Run], now: str, columns: int | None, *, of_all_tasks: bool = False
+) -> list[str]:
+    """Write the runs of one task, or of all."""
     if not runs:
         return []
     rows = [tuple(Cell(text, bold=True) for text in _HEADINGS), *(_row(run, now) for run in runs)]
-    return render_table(rows, columns)
+    if not of_all_tasks:
+        return render_table(rows, columns)
+    tasks = [Cell("Task", bold=True), *(Cell(clean_line(run.task_id)) for run in runs)]
+    rows = [
+        (first, task, started, took, status, cost, decision)
+        for task, (first, _, started, took, status, _, cost, decision) in zip(tasks, rows, strict=True)
+    ]
+    return render_table(rows, columns, flexible=_TASK_COLUMN)
 
 
 def _row(run: Run, now: str) -> tuple[Cell, ...]:
@@ -60,23 +68,6 @@ def _row(run: Run, now: str) -> tuple[Cell, ...]:
         Cell(format_cost(run.cost_usd)),
         Cell(format_decision(run)),
     )
-
-
-def runs_of_all_table(runs: Sequence[Run], now: str, columns: int | None) -> list[str]:
-    """Write runs of any task."""
-    if not runs:
-        return []
-    headings = tuple(Cell(text, bold=True) for text in _HEADINGS_OF_ALL)
-    rows = [
-        headings,
-        *(_row_of_all(run, now) for run in runs),
-    ]
-    return render_table(rows, columns, flexible=_TASK_COLUMN)
-
-
-def _row_of_all(run: Run, now: str) -> tuple[Cell, ...]:
-    first, _, started, took, status, _, cost, decision = _row(run, now)
-    return (first, Cell(clean_line(run.task_id)), started, took, status, cost, decision)
 
 
 def run_lines(

@@ -1,9 +1,9 @@
 """What ``runs`` shows: lists, one run, its saved streams."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from git_blackbird.controller.core.processes import is_alive
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
@@ -25,7 +25,8 @@ from git_blackbird.storage.recent_records import load_recent, unknown_files
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
-LOOK_SECONDS = 0.2
+_LOOK_SECONDS = 0.2
+Piece = TypeVar("Piece")
 
 
 class RunList(NamedTuple):
@@ -149,16 +150,20 @@ class FollowedOutput:
 
 def follow(workspace: Workspace, run: Run) -> Iterator[tuple[str, bytes]]:
     """Return what a live run prints until its record is closed or nobody is left to close it."""
-    output = FollowedOutput(workspace, run)
+    return until_closed(workspace, run, FollowedOutput(workspace, run).arrived)
+
+
+def until_closed(workspace: Workspace, run: Run, arrived: Callable[[], Iterable[Piece]]) -> Iterator[Piece]:
+    """Return what arrives of a run until its record is closed or nobody is left to close it."""
     over = False
     while not over:
-        over = not is_at_work(workspace, run)
-        yield from output.arrived()
+        over = not _is_at_work(workspace, run)
+        yield from arrived()
         if not over:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(_LOOK_SECONDS)
 
 
-def is_at_work(workspace: Workspace, run: Run) -> bool:
+def _is_at_work(workspace: Workspace, run: Run) -> bool:
     """Whether more can come of a run: its record is open, and its agent or who runs it is there."""
     if reread(workspace, run).status != RunStatus.RUNNING:
         return False
