@@ -51,7 +51,7 @@ def _folder() -> str:
 
 
 def _save(report: str) -> str:
-    """Save the report whole or not at all, and give its place. Raises OSError."""
+    """Save the report whole or not at all, and return its path. Raises OSError."""
     descriptor, name = tempfile.mkstemp(prefix="git-blackbird-bug-", suffix=".txt")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
@@ -64,7 +64,7 @@ def _save(report: str) -> str:
 
 
 def exit_code_for(error: BaseException, args: Sequence[str], root: AppState) -> int:
-    """Say what happened and give the exit code."""
+    """Report what happened and return the exit code."""
     code = _tell(as_system_fault(error) or error, args, root)
     flush_or_drop()
     return int(code)

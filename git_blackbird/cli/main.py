@@ -83,7 +83,7 @@ def _begin() -> None:
 def main(
     args: "Sequence[str]", make_world: "Callable[[], Environment]", begin: "Callable[[], None]" = _begin
 ) -> int:
-    """Run one command line and give its exit code; every error ends here.
+    """Run one command line and return its exit code; every error ends here.
 
     ``begin`` is called when the command is loaded, and has something to lose from then on.
     """

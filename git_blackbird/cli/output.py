@@ -44,7 +44,7 @@ class Output:
 
     @cached_property
     def columns(self) -> int | None:
-        """How wide a line may be: ``COLUMNS``, the terminal's width, or None where nobody counts."""
+        """How wide a line may be: ``COLUMNS``, the terminal's width, or None if unlimited."""
         told = self.environment.environ.get("COLUMNS", "")
         if told.isdecimal() and int(told) > 0:
             return int(told)
@@ -60,7 +60,7 @@ class Output:
             click.echo(text, color=self.colored)
 
     def write(self, text: str) -> None:
-        """Print text as it is, at once: output of agents that was made harmless before."""
+        """Print sanitized output of agents at once."""
         if text:
             click.echo(text, nl=False)
             sys.stdout.flush()

@@ -28,7 +28,7 @@ class OutputError(UnusableError):
 
 
 class _StandardOutput(io.FileIO):
-    """Says what it is when it cannot be written; a reader who left is a BrokenPipeError as ever."""
+    """Raise OutputError if nothing can be written, and BrokenPipeError as usual if the reader has left."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write some of the data. Raises OutputError, BrokenPipeError."""
@@ -41,7 +41,7 @@ class _StandardOutput(io.FileIO):
 
 
 class _StandardError(io.FileIO):
-    """Takes what nobody can be told: that something cannot be said must not end what is being done."""
+    """Drop what cannot be written: a message that cannot be printed must not end the command."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write some of the data, or let it go."""
@@ -52,7 +52,7 @@ class _StandardError(io.FileIO):
 
 
 def write_some(descriptor: int, data: "ReadableBuffer") -> int:
-    """Write some of the data, also to what somebody made non-blocking; gives how many bytes."""
+    """Write some of the data, also to a non-blocking descriptor; return the number of bytes."""
     while True:
         try:
             return os.write(descriptor, data)

@@ -83,7 +83,7 @@ def _resume(task_id: TaskId) -> _DemoStep:
 
 
 def _perform(call: CommandContext, workspace: Workspace, step: _DemoStep) -> Stop:
-    """Do what a command does, before a face that answers by itself."""
+    """Do what a command does, with answers from the script."""
     call.output.print(f"$ {step.command}")
     with _rehearsed(call, workspace) as ui:
         stop = run_loop(workspace, "demo", *step.prepare(workspace, ui))
@@ -92,7 +92,7 @@ def _perform(call: CommandContext, workspace: Workspace, step: _DemoStep) -> Sto
 
 
 def _next_step(call: CommandContext, workspace: Workspace, stop: Stop) -> _DemoStep | None:
-    """Return what gets on from here; a task whose failure ended the call is reset."""
+    """Return the next step; a task whose failure ended the call is reset."""
     if stop.held and stop.held[0].resume:
         return _resume(stop.held[0].resume[0])
     if stop.reason is StopReason.FAILED and stop.task_id is not None:

@@ -28,7 +28,7 @@ from git_blackbird.model.entities.plan import Status
 
 
 def confirm_reedit(call: CommandContext) -> WantsAgain:
-    """Ask on a terminal; where nobody is, the answer is no."""
+    """Ask on a terminal; elsewhere the answer is no."""
     ends = (sys.stdin, sys.stderr)
     is_terminal = all(stream is not None and stream.isatty() for stream in ends)
     if call.output.as_json or call.no_input or not is_terminal:

@@ -48,7 +48,7 @@ def hooks(call: CommandContext, action: str) -> ExitCode:
 
 
 def offer_hook(call: CommandContext) -> Result | None:
-    """Ask on a terminal whether the hook shall be installed; None where nobody wants it or is here."""
+    """Offer the hook on a terminal; None if it is not wanted, or nobody can be asked."""
     if call.no_input or call.output.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     if call.environment.is_agent:

@@ -34,7 +34,7 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
 
 
 def _install_hook(call: CommandContext, *, wanted: bool | None) -> "Action | None":
-    """Install the hook where that is wanted, or agreed to when it is offered; gives what was done."""
+    """Install the hook if that is wanted, or accepted when offered; return what was done."""
     if wanted is False:
         return None
     from git_blackbird.cli.commands.hooks import install_hook_and_report, offer_hook  # noqa: PLC0415  # often not wanted

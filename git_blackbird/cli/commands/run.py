@@ -254,7 +254,7 @@ def run_loop_command(
     *,
     stream: bool,
 ) -> ExitCode:
-    """Run a loop before the face that fits the call, and say how it ended."""
+    """Run a loop with the user interface of the call, and print how it ended."""
     for problem in workspace.problems:
         if not problem.fatal:
             call.output.warn(str(problem), problem.hint)

@@ -12,7 +12,6 @@ from git_blackbird.cli.output import (
 )
 from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
 from git_blackbird.cli.render.runs import run_lines, runs_table
-from git_blackbird.cli.render.transcript import colored_pieces
 from git_blackbird.cli.syntax.show import NEWEST
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries import runs as run_queries
@@ -104,7 +103,7 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
 
 
 def told_text(run: Run) -> str:
-    """Return what a run's agent was told, less what every agent is told, and the project snapshot."""
+    """Return a run's prompt, less the system prompt and the project snapshot."""
     if run.prompt is not None:
         return run.prompt
     if isinstance(told := run.context.get("review"), dict):
@@ -153,7 +152,8 @@ def _accept(call: CommandContext, workspace: Workspace, task_id: str, run_id: st
 def _show_diff(
     workspace: Workspace, history: History, task_id: str, run_id: str | None, *, since_request: bool
 ) -> ExitCode:
-    from git_blackbird.controller.queries import diff  # noqa: PLC0415  # loads pygit2
+    from git_blackbird.cli.render.transcript import colored_pieces  # noqa: PLC0415  # no list needs either
+    from git_blackbird.controller.queries import diff  # noqa: PLC0415
 
     if since_request:
         code = diff.show_since_request(workspace, history, task_id, colored_pieces)

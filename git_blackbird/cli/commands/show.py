@@ -1,4 +1,4 @@
-"""``show``: one task, what its agent would be told, or where a commit comes from."""
+"""``show``: one task, the prompt of its agent, or where a commit comes from."""
 
 from dataclasses import replace
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.controller.queries.required import due_groups
 from git_blackbird.model.base.sanitize import quoted_field
 from git_blackbird.model.entities.cli_hints import runnable
 from git_blackbird.model.entities.plan import Status, Task
@@ -83,6 +82,8 @@ def run_records(runs: Iterable[Run]) -> Iterator[Record]:
 
 def status_records(overview: "StatusReport") -> Iterator[Record]:
     """Return where the plan stands; the first field of each record says what it is about."""
+    from git_blackbird.controller.queries.required import due_groups  # noqa: PLC0415  # a list of runs has none
+
     for status in Status:
         yield "count", status.value, overview.counts[status]
     yield from _working_records(overview)

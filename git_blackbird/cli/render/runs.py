@@ -73,7 +73,7 @@ def _row(run: Run, now: str) -> tuple[Cell, ...]:
 def run_lines(
     run: Run, output: Output, told: str, logs: Mapping[str, str], commits: Sequence[str]
 ) -> Iterator[str]:
-    """Write one run: what it was told, did, changed, committed, cost, and what became of it.
+    """Write one run: its prompt, result, changes, commits, cost and decision.
 
     ``commits`` are lines already.
     """

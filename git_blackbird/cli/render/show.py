@@ -1,4 +1,4 @@
-"""How one task is shown: what it is, why it is or is not ready, its runs in short, what is owed."""
+"""One task in full: its fields, whether it is ready and why, its latest runs, and what is due."""
 
 from collections.abc import Iterator, Sequence
 

@@ -168,7 +168,7 @@ def _pending_lines(owed: PendingItem, room: int | None) -> Iterator[str]:
 
 
 def review_wait_lines(waiting: BlockedParentView, room: int | None) -> Iterator[str]:
-    """Say what a review found, or why it found nothing, and the commands that get on with its parent."""
+    """Say what a review found, or why it found nothing, and the next commands for its parent."""
     if waiting.why and waiting.wait is not ReviewBlock.REVIEW_DUE:
         yield truncate(clean_line(waiting.why), room)
     if waiting.skipped:

@@ -22,7 +22,7 @@ _LONGEST_LINE = 2000
 
 
 def show_stop(output: Output, stop: Stop, shown: Collection[RunId] = ()) -> ExitCode:
-    """Say why the call ended and what to do next, less the reviews shown already; gives the exit code."""
+    """Say why the call ended and what to do next, less the reviews shown already; return the exit code."""
     with ignore_broken_pipe():
         output.lines(_why(stop, shown))
         _print_stop(output, stop)

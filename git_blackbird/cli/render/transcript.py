@@ -1,4 +1,4 @@
-"""What an agent does as blocks of text, step by step, and coloured output of git made harmless."""
+"""What an agent does as blocks of text, step by step, and sanitized coloured output of git."""
 
 import re
 from collections.abc import Iterator
@@ -138,7 +138,7 @@ class AnsiSanitizer(StreamSanitizer):
 
 
 def colored_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Make coloured output harmless for a terminal."""
+    """Sanitize coloured output for a terminal."""
     stream = AnsiSanitizer()
     for data in pieces:
         yield stream.feed(data).encode()

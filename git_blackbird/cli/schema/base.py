@@ -104,7 +104,7 @@ class View(BaseModel):
         return self.model_dump(mode="json")
 
 
-class CommandOutput(View):
+class DataOutput(View):
     """The ``data`` of the line that a command prints; ``schema_name`` is the name of its schema."""
 
     schema_name: ClassVar[str]

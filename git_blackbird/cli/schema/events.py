@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from git_blackbird.cli.schema.base import (
-    CommandOutput,
     Commands,
+    DataOutput,
     EventOutput,
     ParentReviewView,
     StepView,
@@ -260,7 +260,7 @@ def _reviewed(foreseen: DryRun) -> list[TaskId]:
     return [task.id for task in foreseen.order if task.children]
 
 
-class DryRunOutput(CommandOutput, schema_name="execute-dry-run"):
+class DryRunOutput(DataOutput, schema_name="execute-dry-run"):
     """What an `execute` would do if every task succeeded and every review passed."""
 
     would_resume: tuple[TaskId, ...] = field(
@@ -279,7 +279,7 @@ class DryRunOutput(CommandOutput, schema_name="execute-dry-run"):
     )
 
 
-class DecideOutput(CommandOutput, schema_name="decide"):
+class DecideOutput(DataOutput, schema_name="decide"):
     """What a decision led to."""
 
     task: TaskId = field("The task.", "run.task_id")

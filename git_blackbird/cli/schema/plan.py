@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from git_blackbird.cli.schema.base import CommandOutput, PathText, View, field
+from git_blackbird.cli.schema.base import DataOutput, PathText, View, field
 from git_blackbird.controller.plan.move import MoveResult
 from git_blackbird.controller.plan.task_edits import EditResult
 from git_blackbird.controller.setup.hooks import Action
@@ -30,7 +30,7 @@ def _deadlock(done: EditResult | MoveResult) -> tuple[TaskId, ...]:
     return done.deadlock or ()
 
 
-class InitOutput(CommandOutput, schema_name="init"):
+class InitOutput(DataOutput, schema_name="init"):
     """What `init` created."""
 
     plan: PathText = field("The path of the plan file.")
@@ -47,20 +47,20 @@ class PlanFault(View):
     fix: str = field("How to correct it.")
 
 
-class ValidateOutput(CommandOutput, schema_name="validate"):
+class ValidateOutput(DataOutput, schema_name="validate"):
     """Whether the plan is valid."""
 
     valid: bool = field("Whether there is no fault.")
     faults: tuple[PlanFault, ...] = field("Every error in the file.")
 
 
-class AddOutput(CommandOutput, schema_name="add"):
+class AddOutput(DataOutput, schema_name="add"):
     """What `add` added."""
 
     id: TaskId = field("The id of the new task.")
 
 
-class EditOutput(CommandOutput, schema_name="edit"):
+class EditOutput(DataOutput, schema_name="edit"):
     """What `edit` changed."""
 
     task: TaskId = field("The task.", "task_id")
@@ -68,7 +68,7 @@ class EditOutput(CommandOutput, schema_name="edit"):
     deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
 
 
-class DepsOutput(CommandOutput, schema_name="deps"):
+class DepsOutput(DataOutput, schema_name="deps"):
     """What `deps` changed."""
 
     task: TaskId = field("The task.", "task_id")
@@ -78,7 +78,7 @@ class DepsOutput(CommandOutput, schema_name="deps"):
     deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
 
 
-class MoveOutput(CommandOutput, schema_name="move"):
+class MoveOutput(DataOutput, schema_name="move"):
     """Where a task was moved."""
 
     task: TaskId = field("The task.", "task_id")
@@ -95,7 +95,7 @@ class MoveOutput(CommandOutput, schema_name="move"):
     deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
 
 
-class DeleteOutput(CommandOutput, schema_name="delete"):
+class DeleteOutput(DataOutput, schema_name="delete"):
     """What `delete` deleted."""
 
     deleted: tuple[TaskId, ...] = field("The tasks that were deleted.", "task_ids")
@@ -105,7 +105,7 @@ class DeleteOutput(CommandOutput, schema_name="delete"):
     changed: tuple[TaskId, ...] = field("Tasks whose status changed with it.", "followed", using=tuple)
 
 
-class StatusChangeOutput(CommandOutput, schema_name="set-status"):
+class StatusChangeOutput(DataOutput, schema_name="set-status"):
     """What a status set by hand, or a retry, led to."""
 
     task: TaskId = field("The task.", "task_id")
@@ -147,7 +147,7 @@ def _listed(rows: Iterable[tuple[int, Task, str]]) -> list[ListedTask]:
     return [ListedTask.of(task, depth=depth, label=label) for depth, task, label in rows]
 
 
-class ListOutput(CommandOutput, schema_name="list"):
+class ListOutput(DataOutput, schema_name="list"):
     """The tasks that `list` found."""
 
     tasks: tuple[ListedTask, ...] = field("The tasks, in plan order.", using=_listed)

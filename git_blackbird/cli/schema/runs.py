@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from git_blackbird.cli.schema.base import (
-    CommandOutput,
     Commands,
     CommitView,
+    DataOutput,
     ParentReviewView,
     RunInWorktree,
     RunView,
@@ -39,7 +39,7 @@ def _newest_first(runs: tuple[Run, ...]) -> tuple[Run, ...]:
     return runs[::-1]
 
 
-class RunsOutput(CommandOutput, schema_name="runs"):
+class RunsOutput(DataOutput, schema_name="runs"):
     """Runs, newest first; those of one task each before the reviews of its change."""
 
     runs: tuple[RunView, ...] = field("The runs.")
@@ -49,7 +49,7 @@ class RunsOutput(CommandOutput, schema_name="runs"):
     strays: tuple[str, ...] = field("Paths of files among the records that are none.")
 
 
-class OneRunOutput(CommandOutput, schema_name="runs-one"):
+class OneRunOutput(DataOutput, schema_name="runs-one"):
     """One run in full."""
 
     run: RunView = field("The run in short.")
@@ -89,7 +89,7 @@ def _task(view: TaskView) -> PlannedTask:
     return PlannedTask.of(view.task, label=view.label)
 
 
-class ShowOutput(CommandOutput, schema_name="show"):
+class ShowOutput(DataOutput, schema_name="show"):
     """One task, and why it is or is not ready."""
 
     task: PlannedTask = field("The task.", using=_task)
@@ -114,7 +114,7 @@ class ShowOutput(CommandOutput, schema_name="show"):
     other_worktrees: tuple[RunInWorktree, ...] = field("Its runs in other worktrees.")
 
 
-class ShowPromptOutput(CommandOutput, schema_name="show-prompt"):
+class ShowPromptOutput(DataOutput, schema_name="show-prompt"):
     """What the agent of a task would be told now."""
 
     task: TaskId = field("The task.")
@@ -134,7 +134,7 @@ class CommitMaker(View):
     record: RunView | None = field("The run in short; null where its record is gone.", "run")
 
 
-class ShowCommitOutput(CommandOutput, schema_name="show-commit"):
+class ShowCommitOutput(DataOutput, schema_name="show-commit"):
     """Which tasks and runs made a commit."""
 
     commit: str = field("Its full id.", "commit.oid")
@@ -173,7 +173,7 @@ class PendingFeedback(StepView, _FeedbackFields):
     """Feedback of a parent review that an agent must still be told, and the command that sends it."""
 
 
-class ParentReviewOutput(CommandOutput, schema_name="review-parent"):
+class ParentReviewOutput(DataOutput, schema_name="review-parent"):
     """How the review of a parent stands."""
 
     task: TaskId = field("The parent.", "parent.id")
@@ -206,7 +206,7 @@ def _missing(view: ChangeReviewView) -> tuple[str, ...]:
     return () if view.merged is None else missing_texts(view.merged, view.about)
 
 
-class ChangeReviewOutput(CommandOutput, schema_name="review-change"):
+class ChangeReviewOutput(DataOutput, schema_name="review-change"):
     """How the reviews of a leaf's change stand."""
 
     task: TaskId = field("The task.", "task.id")
@@ -226,7 +226,7 @@ class ChangeReviewOutput(CommandOutput, schema_name="review-change"):
     next_steps: Commands = field(_NEXT_STEPS, using=change_steps)
 
 
-class DismissOutput(CommandOutput, schema_name="review-dismiss"):
+class DismissOutput(DataOutput, schema_name="review-dismiss"):
     """What dismissing a parent's review led to."""
 
     task: TaskId = field("The parent.", "parent.id")

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from git_blackbird.cli.schema.base import CommandOutput, PathText, View, field, is_none
+from git_blackbird.cli.schema.base import DataOutput, PathText, View, field, is_none
 from git_blackbird.controller.setup.hooks import Action, HookState
 from git_blackbird.controller.setup.uninstall import Component
 from git_blackbird.model.config.keys import Value, ValueType
@@ -73,13 +73,13 @@ class LayeredSetting(SettingView):
         return {**super().read(value.applied, {*given, "layers"}), "layers": _layer_values(value)}
 
 
-class ConfigOutput(CommandOutput, schema_name="config-show"):
+class ConfigOutput(DataOutput, schema_name="config-show"):
     """Keys with their values and origins."""
 
     settings: tuple[LayeredSetting, ...] = field("The keys.")
 
 
-class ConfigChangeOutput(CommandOutput, schema_name="config-set"):
+class ConfigChangeOutput(DataOutput, schema_name="config-set"):
     """What was written, or removed."""
 
     key: str = field("The key.")
@@ -117,7 +117,7 @@ class AgentReport(View):
     settings: tuple[SettingView, ...] = field("Its keys.")
 
 
-class AgentOutput(AgentReport, CommandOutput, schema_name="agent-one"):
+class AgentOutput(AgentReport, DataOutput, schema_name="agent-one"):
     """One agent; the exit code is 8 when it cannot start."""
 
 
@@ -131,7 +131,7 @@ class ReviewerView(View):
     read_only: bool = field("Whether it is held read-only in the worktree.")
 
 
-class AgentsOutput(CommandOutput, schema_name="agent"):
+class AgentsOutput(DataOutput, schema_name="agent"):
     """Every agent, and which is chosen."""
 
     chosen: str = field("The agent for new runs.", "choice.value")
@@ -141,7 +141,7 @@ class AgentsOutput(CommandOutput, schema_name="agent"):
     reviewers: tuple[ReviewerView, ...] = field("Who reviews changes; empty where reviews are off.")
 
 
-class HooksOutput(CommandOutput, schema_name="hooks"):
+class HooksOutput(DataOutput, schema_name="hooks"):
     """How the post-commit hook stands."""
 
     outcome: Action | None = field("What `install` or `uninstall` did.", default=None, exclude_if=is_none)
@@ -162,20 +162,20 @@ class RemovedPart(View):
     what: str = field("What there was of it.", "text")
 
 
-class DeinitOutput(CommandOutput, schema_name="deinit"):
+class DeinitOutput(DataOutput, schema_name="deinit"):
     """What was removed from the repository."""
 
     removed: tuple[RemovedPart, ...] = field("The parts.")
 
 
-class CompletionOutput(CommandOutput, schema_name="completion"):
+class CompletionOutput(DataOutput, schema_name="completion"):
     """The completion script of a shell."""
 
     shell: str = field("The shell.")
     script: str = field("The script.")
 
 
-class SchemaOutput(CommandOutput, schema_name="schema"):
+class SchemaOutput(DataOutput, schema_name="schema"):
     """A JSON Schema, or the names of all."""
 
     names: tuple[str, ...] = field("The names.")

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from git_blackbird.cli.schema.base import (
-    CommandOutput,
     Commands,
+    DataOutput,
     RunInWorktree,
     StepView,
     UnconfirmedView,
@@ -217,7 +217,7 @@ def _blocked(report: StatusReport) -> dict[TaskId, tuple[TaskId, ...]]:
     return dict(sorted(report.blocked.items()))
 
 
-class StatusOutput(CommandOutput, schema_name="status"):
+class StatusOutput(DataOutput, schema_name="status"):
     """Where the plan stands, what runs, and what is due."""
 
     leaves: int = field("How many leaves the plan has.")

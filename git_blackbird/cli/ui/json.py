@@ -1,4 +1,4 @@
-"""A face for programs: one line of JSON per event. Programs answer with commands of their own."""
+"""The user interface for programs: one line of JSON per event; they answer with further commands."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from git_blackbird.model.views.events import Event, RunOutput, RunProgress
 
 
 class JsonUI(BaseUI):
-    """Tells everything and asks nothing: what is due is told, and the call stops there."""
+    """Print everything and ask nothing: the call stops where a decision or an answer is due."""
 
     def __init__(self, writer: Writer, *, wants_output: bool) -> None:
         super().__init__(wants_output=wants_output)
@@ -36,11 +36,11 @@ class JsonUI(BaseUI):
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        """Tell what is asked."""
+        """Print what is asked."""
         self._writer.put(event_line(QuestionsAsked(task=task.id, questions=questions)))
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
-        """Tell what is to be decided."""
+        """Print what is to be decided."""
         self._writer.put(event_line(CheckpointReached.of(checkpoint)))
         return None

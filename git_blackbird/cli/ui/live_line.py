@@ -64,7 +64,7 @@ class LiveDisplay(Writer):
         self.perform(lambda: self._console.print(renderable))
 
     def follow(self, activity: LiveActivity) -> None:
-        """Show this, with the time going on, until told otherwise.
+        """Show this activity, with its running time, until the next one or ``rest``.
 
         What is told faster than the line is drawn is not seen.
         """

@@ -1,4 +1,4 @@
-"""A face of plain lines: for pipes, for simple terminals, and for when nobody is here."""
+"""The user interface of plain lines: for pipes, simple terminals, and unattended calls."""
 
 from collections.abc import Mapping
 

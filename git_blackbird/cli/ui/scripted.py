@@ -1,4 +1,4 @@
-"""The face of ``demo --auto``: it answers by itself, and shows the command a person would type."""
+"""The user interface of ``demo --auto``: it answers by itself, and shows the command for each answer."""
 
 import shlex
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from git_blackbird.model.views.events import Event, ReviewsEnded
 class ScriptedUI(BaseUI):
     """Requests changes once, rejects what failed, approves the rest, takes the first of all options.
 
-    ``shown`` is the face that shows what happens; it is never asked.
+    ``shown`` shows what happens; its answers are not used.
     """
 
     def __init__(self, shown: UserInterface, writer: Writer, *, as_json: bool) -> None:
@@ -31,7 +31,7 @@ class ScriptedUI(BaseUI):
         self._as_json = as_json
 
     def show(self, event: Event) -> None:
-        """Show what happens; reviews that a checkpoint shows next are told in one line."""
+        """Show what happens; reviews that a checkpoint shows next take one line."""
         if isinstance(event, ReviewsEnded) and event.run.is_pending and not self._as_json:
             self._say(render_verdicts(event))
         else:

@@ -1,4 +1,4 @@
-"""Which face a call wears: nobody here, plain lines, a terminal, or a program's events."""
+"""Select the user interface of a call: plain lines, a terminal, or events for programs."""
 
 import contextlib
 import sys
@@ -13,7 +13,7 @@ from git_blackbird.controller.core.workspace import Workspace
 
 @contextlib.contextmanager
 def build_ui(call: CommandContext, workspace: Workspace, *, stream: bool) -> Iterator[BaseUI]:
-    """Return the face that fits how the program was called, and leave the terminal as it was."""
+    """Yield the user interface that fits the call, and leave the terminal as it was."""
     if call.output.as_json:
         from git_blackbird.cli.ui.json import JsonUI  # noqa: PLC0415  # one of three is needed
 

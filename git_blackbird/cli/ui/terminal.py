@@ -1,4 +1,4 @@
-"""The face of a terminal: a line that moves while agents run, a panel and a list when a person is needed."""
+"""The user interface of a terminal: a status line while agents run, panels and lists for questions."""
 
 import asyncio
 import signal

@@ -24,12 +24,12 @@ def full_diff(workspace: Workspace, pair: TreePair) -> str:
 
 
 def page_diff(workspace: Workspace, pair: TreePair, harmless: Filter) -> int:
-    """Show the whole diff, on a terminal through ``harmless`` and the pager; gives git's exit status."""
+    """Show the whole diff, on a terminal through ``harmless`` and the pager; return git's exit status."""
     return show_diff(workspace.repo, pair, harmless)
 
 
 def show_run_diff(workspace: Workspace, run: Run, harmless: Filter) -> int:
-    """Show what one run changed, through git's own pager; gives git's exit status.
+    """Show what one run changed, through git's own pager; return git's exit status.
 
     ``harmless`` cleans it for a terminal. Raises RequestError when its snapshots are not there.
     """

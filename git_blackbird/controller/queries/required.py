@@ -1,4 +1,4 @@
-"""What waits for a person, in order, in the words that every face has for it."""
+"""Everything due, in order and in the words that every interface uses."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -89,7 +89,7 @@ def _parent_review(waiting: BlockedParentView) -> DueItem:
 
 
 def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
-    """Return all that waits for a person; what the next execute does of itself waits for nobody."""
+    """Return what waits for a person; what the next execute does by itself is left out."""
     for items in due_groups(overview).values():
         yield from (
             AttentionItem(item.task.id, item.what, item.why or "", item.command)
