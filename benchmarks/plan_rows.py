@@ -9,8 +9,9 @@ from benchmarks.bench import Bench, say
 from benchmarks.measuring import Row, compare, in_turns, run_call, run_process
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.entities.plan import Plan, Status, Task
+from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
+from git_blackbird.model.entities.status import Status
 from git_blackbird.storage.plan_file import parse_plan, render_plan
 from git_blackbird.storage.records import render_record
 

@@ -14,7 +14,8 @@ from benchmarks.screen import Screen
 from benchmarks.snapshot_rows import FILES, QUICK_FILES
 from git_blackbird.model.base.path_search import PathIndex
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.entities.plan import Plan, Status, new_task
+from git_blackbird.model.entities.plan import Plan, new_task
+from git_blackbird.model.entities.status import Status
 from git_blackbird.storage.plan_file import render_plan
 from git_blackbird.storage.records import render_record
 

@@ -26,8 +26,7 @@ from git_blackbird.agents.schemas import render_schema
 from git_blackbird.agents.text import exit_text, last_line, one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import parse_questions
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
-from git_blackbird.model.entities.agent_rights import Rights
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
 
 SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
 RESUME_VARIABLE = "BLACKBIRD_RESUME"

@@ -1,4 +1,4 @@
-"""The environment of an agent, without variables of git or of an outer agent."""
+"""The environment of an agent, without variables of an outer agent."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,26 +11,6 @@ TASK_ID_VARIABLE = "BLACKBIRD_TASK_ID"
 RUN_FOLDER_PREFIX = "git-blackbird-"
 TMP_FOLDER = "tmp"
 
-# The output of `git rev-parse --local-env-vars`: an agent that inherits one of these works on another
-# repository or index than the one it is in.
-GIT_LOCAL_VARIABLES = (
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_GRAFT_FILE",
-    "GIT_INDEX_FILE",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_PREFIX",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_COMMON_DIR",
-)
 # Set by an agent for the tools of its session. Its user's settings, such as CLAUDE_CONFIG_DIR,
 # CLAUDE_CODE_USE_BEDROCK or CODEX_HOME, are not included: they stay.
 OUTER_SESSION_VARIABLES = frozenset(
@@ -76,8 +56,9 @@ def without_outer_session(environ: Mapping[str, str]) -> dict[str, str]:
 def child_environ(
     environ: Mapping[str, str], *, task_id: str, run_id: str, tmp_dir: Path, extra: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the environment of one run; ``extra`` are the variables of the agent's launch."""
-    scrubbed = without_outer_session(environ)
-    remaining = {name: value for name, value in scrubbed.items() if name not in GIT_LOCAL_VARIABLES}
+    """Return the environment of one run; ``extra`` are the variables of the agent's launch.
+
+    ``environ`` has none of git's variables that tie a process to a repository or an index.
+    """
     ours = {TASK_ID_VARIABLE: task_id, RUN_ID_VARIABLE: run_id, "TMPDIR": str(tmp_dir)}
-    return remaining | ours | dict(extra)
+    return without_outer_session(environ) | ours | dict(extra)

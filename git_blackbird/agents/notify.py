@@ -1,14 +1,36 @@
-"""Start the user's notification command without waiting for it."""
+"""Start the user's notification command without waiting for it.
 
+The command runs below a process of its own, for which this file is the program (standard library only): its
+time limit holds even if the process that started it has ended.
+"""
+
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from git_blackbird.agents.notify_worker import NO_FOLDER, TIMED_OUT
-
-_PROGRAM = Path(__file__).with_name("notify_worker.py")
+TIMED_OUT = 124
+NO_FOLDER = 123
 _SIGNALLED = 128
+
+
+def main(command: str, folder: str, seconds: str) -> int:
+    """Run a command through sh with a time limit; return its exit status, as a shell would report it."""
+    try:
+        process = subprocess.Popen(["/bin/sh", "-c", command], cwd=folder, start_new_session=True)
+    except OSError:
+        return NO_FOLDER
+    try:
+        code = process.wait(float(seconds))
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return TIMED_OUT
+    return code if code >= 0 else 128 - code
 
 
 class NotifyProcess:
@@ -56,7 +78,7 @@ def start_notification(
     """
     try:
         process = subprocess.Popen(
-            [sys.executable, "-I", str(_PROGRAM), command, str(cwd), f"{seconds:g}"],
+            [sys.executable, "-I", __file__, command, str(cwd), f"{seconds:g}"],
             env=dict(environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -66,3 +88,7 @@ def start_notification(
     except (OSError, ValueError):
         process = None
     return NotifyProcess(process, cwd, seconds)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

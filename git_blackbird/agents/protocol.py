@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
-from git_blackbird.model.entities.agent_io import AgentResult, Progress
-from git_blackbird.model.entities.agent_rights import Rights
+from git_blackbird.model.entities.agent_io import AgentResult, Progress, Rights
 
 JsonObject = dict[str, Any]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")

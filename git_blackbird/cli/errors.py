@@ -18,7 +18,7 @@ from git_blackbird.cli.stdio import AppState
 from git_blackbird.cli.syntax.registry import COMMANDS
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, UsageError
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.base.system_errors import NO_MEMORY, NO_THREAD, refusal_hint
+from git_blackbird.model.base.system import NO_MEMORY, NO_THREAD, refusal_hint
 
 
 def report_bug(error: Exception, args: Sequence[str]) -> int:

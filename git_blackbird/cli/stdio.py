@@ -12,7 +12,7 @@ from types import FrameType
 from typing import IO, TYPE_CHECKING, TextIO
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.debounce import Debouncer
+from git_blackbird.model.base.system import Debouncer
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting, flatten
-from git_blackbird.storage.atomic import replace_durably
-from git_blackbird.storage.files import load_bytes, load_inside
+from git_blackbird.storage.files import load_bytes, load_inside, replace_durably
 from git_blackbird.storage.json_codec import JsonError, dump_json, load_bounded_json
 
 GO_AGENTS = ("claude", "codex")

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.storage.atomic import SaveError, replace_durably, write_private
-from git_blackbird.storage.files import load_bytes
+from git_blackbird.storage.files import SaveError, load_bytes, replace_durably, write_private
 from git_blackbird.storage.paths import Paths
 
 MAX_BYTES = 1024 * 1024

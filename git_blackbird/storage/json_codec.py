@@ -5,12 +5,12 @@ import json
 import math
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from git_blackbird.model.base.record import Record
-from git_blackbird.model.base.validation_errors import first_error
+from git_blackbird.model.base.record import Record, first_error
 
 P = TypeVar("P", bound=Record)
 
@@ -80,6 +80,14 @@ def load_part(kind: type[P], data: bytes) -> P:
             return kind.from_value(value)
     except ValidationError as error:
         raise ValueError(first_error(error)) from None
+
+
+def load_note(kind: type[P], path: Path) -> P | None:
+    """Return the value of a file of our own; None if it is missing or cannot be read."""
+    try:
+        return load_part(kind, path.read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def _inside(value: Any) -> Any:

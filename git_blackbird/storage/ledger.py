@@ -25,8 +25,7 @@ from git_blackbird.model.entities.provenance import (
     WatchedRun,
     accept_command,
 )
-from git_blackbird.storage.atomic import SaveError, replace_durably
-from git_blackbird.storage.files import load_inside
+from git_blackbird.storage.files import SaveError, load_inside, replace_durably
 from git_blackbird.storage.paths import Paths
 
 # File system clocks have ticks of up to two seconds: what changed just before is checked again.

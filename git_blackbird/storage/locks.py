@@ -13,7 +13,7 @@ from typing import NamedTuple
 from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.system_errors import is_exhausted, refusal_hint
+from git_blackbird.model.base.system import is_exhausted, refusal_hint
 from git_blackbird.storage.paths import Paths
 
 STORE_PATIENCE_SECONDS = 30.0

@@ -4,8 +4,6 @@ import contextlib
 import os
 import stat
 import time
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -20,7 +18,6 @@ _IGNORED = "runs/\nparent-review-feedback/\ntmp/\n"
 _EVERYTHING = b"*\n"
 
 
-@dataclass(frozen=True)
 class Paths:
     """The paths of one worktree.
 
@@ -28,83 +25,37 @@ class Paths:
     and is never cloned.
     """
 
-    state_root: Path
-    private: Path
+    def __init__(self, state_root: Path, private: Path) -> None:
+        self.state_root = state_root
+        self.plan = state_root / PLAN_NAME
+        self.state = state_root / STATE_NAME
+        # Temporary files of atomic writes.
+        self.tmp = self.state / "tmp"
+        self.runs = self.state / "runs"
+        # Pending feedback of parent reviews for leaves.
+        self.feedback = self.state / "parent-review-feedback"
+        self.config = self.state / "config.json"
+        # The Go program's agent choice.
+        self.agent_choice = self.state / "agent.json"
 
-    @cached_property
-    def plan(self) -> Path:
-        """The plan file."""
-        return self.state_root / PLAN_NAME
-
-    @cached_property
-    def state(self) -> Path:
-        """The folder ``.blackbird``."""
-        return self.state_root / STATE_NAME
-
-    @cached_property
-    def tmp(self) -> Path:
-        """Temporary files of atomic writes."""
-        return self.state / "tmp"
-
-    @cached_property
-    def runs(self) -> Path:
-        """The folder of all run records."""
-        return self.state / "runs"
-
-    @cached_property
-    def feedback(self) -> Path:
-        """The folder of pending feedback of parent reviews for leaves."""
-        return self.state / "parent-review-feedback"
-
-    @cached_property
-    def config(self) -> Path:
-        """The project's configuration file."""
-        return self.state / "config.json"
-
-    @cached_property
-    def agent_choice(self) -> Path:
-        """The Go program's agent choice."""
-        return self.state / "agent.json"
-
-    @cached_property
-    def known_plan(self) -> Path:
-        """The plan as last saved by this program, while an agent works."""
-        return self.private / "plan-known.json"
-
-    @cached_property
-    def known_place(self) -> Path:
-        """The target of the plan file then, if it was a link; a text."""
-        return self.private / "plan-known.place"
-
-    @cached_property
-    def known_config(self) -> Path:
-        """The configuration from before the present agent began."""
-        return self.private / "config-known.json"
-
-    @cached_property
-    def pending_approval(self) -> Path:
-        """What an unfinished approval is about to commit."""
-        return self.private / "approval.json"
-
-    @property
-    def agreements(self) -> Path:
-        """What a person answered about the rights of agents."""
-        return self.private / "agreements.json"
-
-    @property
-    def known_records(self) -> Path:
-        """The digests of all record files when a run last began."""
-        return self.private / "records-known.json"
-
-    @property
-    def written_records(self) -> Path:
-        """What our commands wrote to record files while a run is at work; one line each."""
-        return self.private / "records-written"
-
-    @property
-    def unconfirmed_records(self) -> Path:
-        """The record files that are ignored until a person confirms them."""
-        return self.private / "records-unconfirmed.json"
+        self.private = private
+        # While an agent works: the plan as last saved by this program, and its target if it was a link.
+        self.known_plan = private / "plan-known.json"
+        self.known_place = private / "plan-known.place"
+        # The configuration from before the present agent began.
+        self.known_config = private / "config-known.json"
+        # What an unfinished approval is about to commit.
+        self.pending_approval = private / "approval.json"
+        # What a person answered about the rights of agents.
+        self.agreements = private / "agreements.json"
+        # The digests of all record files when a run last began; what our commands wrote to them since, one
+        # line each; and the files that are ignored until a person confirms them.
+        self.known_records = private / "records-known.json"
+        self.written_records = private / "records-written"
+        self.unconfirmed_records = private / "records-unconfirmed.json"
+        # Unfinished task forms, and texts for agents, one folder for each task.
+        self.drafts = private / "drafts"
+        self.text_drafts = self.drafts / "texts"
 
     def undo_note(self, run_id: RunId) -> Path:
         """Return the file that describes how to undo the rejected change of a run."""
@@ -113,16 +64,6 @@ class Paths:
     def undo_script(self, run_id: RunId) -> Path:
         """Return the script that undoes the part of it in the worktree."""
         return self.private / "undo" / f"{run_id}.sh"
-
-    @property
-    def drafts(self) -> Path:
-        """Unfinished task forms."""
-        return self.private / "drafts"
-
-    @property
-    def text_drafts(self) -> Path:
-        """Drafts of texts for agents, one folder per task."""
-        return self.drafts / "texts"
 
     def task_drafts(self, task_id: TaskId) -> Path:
         """Return the folder of drafts for one task's agent.

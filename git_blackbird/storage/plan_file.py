@@ -8,10 +8,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.gc import gc_paused
+from git_blackbird.model.base.record import describe
 from git_blackbird.model.base.sanitize import quoted
-from git_blackbird.model.base.validation_errors import describe
-from git_blackbird.model.entities.plan import Plan, PlanFile, Status
+from git_blackbird.model.base.system import gc_paused
+from git_blackbird.model.entities.plan import Plan, PlanFile
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.validation import PlanError, plan_faults
 from git_blackbird.storage.json_codec import JsonError, dump_json, escaped_as_go, load_bounded_json, load_json
 

@@ -1,16 +1,17 @@
-"""Run records: one JSON file for each run, read tolerantly, written as a whole."""
+"""Run records, one JSON file for each run, and the newest of all tasks without reading the others."""
 
+import heapq
 import os
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.gc import gc_paused
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.system import gc_paused, is_exhausted
 from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.provenance import UnconfirmedRecord
@@ -25,6 +26,13 @@ _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"}
 # Two writes within one tick of the file system's clock leave the same time on a folder.
 _TICK_NANOSECONDS = 100_000_000
 _COARSE_TICK_NANOSECONDS = 2_100_000_000
+_ENDING = ".json"
+_STAMP_DIGITS = 12
+_OWN_LENGTH = 16 + len(_ENDING)
+_MILLISECOND = 1_000_000
+_DAY = 86_400_000
+# Ids with an earlier time than this program can have run at are not ours.
+_FIRST_DAY = 1_735_689_600_000
 
 
 def noop() -> None:
@@ -35,20 +43,14 @@ Found = Run | RecordError | UnconfirmedRecord
 """The result of reading one record file."""
 
 
-class CachedHistory(NamedTuple):
-    """A history, and when the folders of its task last changed."""
-
-    changed: int
-    history: History
-
-
 class RunStore:
     """The run records of one worktree, read again only after a change of a folder."""
 
     def __init__(self, paths: Paths, ledger: Ledger | None = None) -> None:
         self._paths = paths
         self._ledger = ledger or Ledger(paths)
-        self._kept: dict[TaskId, CachedHistory] = {}
+        # With the time of the last change of the folder.
+        self._cached: dict[TaskId, tuple[int, History]] = {}
 
     def tasks(self) -> list[TaskId]:
         """Return every task that has a folder of records."""
@@ -62,7 +64,7 @@ class RunStore:
                 named = [
                     (TaskId(entry.name), _changed(entry))
                     for entry in entries
-                    if entry.name in self._kept or _is_named(entry)
+                    if entry.name in self._cached or _is_named(entry)
                 ]
         except (FileNotFoundError, NotADirectoryError):
             return []
@@ -72,26 +74,16 @@ class RunStore:
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; invalid files are listed in ``faults``."""
-        try:
-            changed = self._paths.task_runs(task_id).stat().st_mtime_ns
-        except OSError:
-            changed = 0
-        return self._history(task_id, changed)
+        return self._history(task_id, _changed(self._paths.task_runs(task_id)))
 
     def _history(self, task_id: TaskId, changed: int) -> History:
         """Return the history of a folder whose last change was seen before now."""
-        cached = self._kept.get(task_id)
-        if cached is not None and cached.changed == changed:
-            return self._with_reviews(task_id, cached.history)
-        folder = self._paths.task_runs(task_id)
-        try:
-            history = self._read_folder(folder, task_id)
-        except (FileNotFoundError, NotADirectoryError):
-            return NO_HISTORY
-        except OSError as error:
-            return History(faults=(RecordError(str(folder), _reason(error)),))
-        if changed and _is_settled(changed):
-            self._kept[task_id] = CachedHistory(changed, history)
+        cached = self._cached.get(task_id)
+        if cached is not None and cached[0] == changed:
+            return self._with_reviews(task_id, cached[1])
+        history = self._load_folder(self._paths.task_runs(task_id), task_id)
+        if changed and not history.faults and _is_settled(changed):
+            self._cached[task_id] = changed, history
         return self._with_reviews(task_id, history)
 
     def _with_reviews(self, task_id: TaskId, history: History) -> History:
@@ -121,7 +113,9 @@ class RunStore:
 
     def reviews(self, task_id: TaskId) -> History:
         """Return the spec and code reviews of one task's changes."""
-        folder = self._paths.task_reviews(task_id)
+        return self._load_folder(self._paths.task_reviews(task_id), task_id)
+
+    def _load_folder(self, folder: Path, task_id: TaskId) -> History:
         try:
             return self._read_folder(folder, task_id)
         except (FileNotFoundError, NotADirectoryError):
@@ -139,20 +133,32 @@ class RunStore:
                 _parsed(ledger, folder / name, task_id, lambda path: load_entry(top, path, descriptor))
                 for name in names
             ]
-        return History(
-            tuple(sorted((entry for entry in found if isinstance(entry, Run)), key=lambda run: run.sort_key)),
-            tuple(entry for entry in found if isinstance(entry, RecordError)),
-            tuple(entry for entry in found if isinstance(entry, UnconfirmedRecord)),
-        )
+        runs, faults, unconfirmed = _by_kind(found)
+        return History(tuple(sorted(runs, key=lambda run: run.sort_key)), tuple(faults), tuple(unconfirmed))
+
+
+def _by_kind(found: Iterable[Found]) -> tuple[list[Run], list[RecordError], list[UnconfirmedRecord]]:
+    runs: list[Run] = []
+    faults: list[RecordError] = []
+    unconfirmed: list[UnconfirmedRecord] = []
+    for entry in found:
+        if isinstance(entry, Run):
+            runs.append(entry)
+        elif isinstance(entry, RecordError):
+            faults.append(entry)
+        else:
+            unconfirmed.append(entry)
+    return runs, faults, unconfirmed
 
 
 def _is_named(folder: "os.DirEntry[str]") -> bool:
     return task_id_fault(folder.name) is None
 
 
-def _changed(folder: "os.DirEntry[str]") -> int:
+def _changed(place: "Path | os.DirEntry[str]") -> int:
+    """Return when a folder or file last changed; 0 if that is unknown."""
     try:
-        return folder.stat().st_mtime_ns
+        return place.stat().st_mtime_ns
     except OSError:
         return 0
 
@@ -220,3 +226,102 @@ def render_record(run: Run) -> bytes:
 def _without_nothing(fields: dict[str, Any], part: Record) -> dict[str, Any]:
     shown = _ALWAYS | (part.model_extra or {}).keys()
     return {name: value for name, value in fields.items() if value not in _NOTHING or name in shown}
+
+
+class RecentRecords(NamedTuple):
+    """The newest runs, newest first, and the files among them that cannot be used."""
+
+    runs: list[Run]
+    faults: list[RecordError]
+    unconfirmed: list[UnconfirmedRecord]
+
+
+class _Candidate(NamedTuple):
+    """A record's start in milliseconds, as the hex digits that our ids begin with; its name and folder."""
+
+    stamp: str
+    name: str
+    folder: str
+
+
+def load_recent(paths: Paths, limit: int, now: int) -> RecentRecords:
+    """Read the ``limit`` newest records, newest first; ``now`` is in nanoseconds since 1970.
+
+    Folders are read in the order of their last change, until one changed before the oldest record found so
+    far: it contains nothing newer.
+    """
+    own_ids = (_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
+    best: list[_Candidate] = []
+    least = ""
+    for changed, folder in _folders(paths):
+        if _stamp(changed // _MILLISECOND) < least:
+            break
+        newer = [candidate for candidate in _candidates(folder, own_ids) if candidate.stamp >= least]
+        if newer:
+            best = heapq.nlargest(limit, [*best, *newer])
+            least = best[-1].stamp if len(best) == limit else ""
+    ledger = Ledger(paths)
+    ledger.refresh()
+    found = [
+        load_record(ledger, Path(candidate.folder, candidate.name), TaskId(Path(candidate.folder).name))
+        for candidate in best
+    ]
+    runs, faults, unconfirmed = _by_kind(found)
+    runs.sort(key=lambda run: run.sort_key, reverse=True)
+    return RecentRecords(runs, faults, unconfirmed)
+
+
+def _stamp(milliseconds: int) -> str:
+    return f"{max(milliseconds, 0):012x}"
+
+
+def _folders(paths: Paths) -> list[tuple[int, str]]:
+    try:
+        with os.scandir(paths.runs) as entries:
+            found = [
+                (entry.stat().st_mtime_ns, entry.path)
+                for entry in entries
+                if task_id_fault(entry.name) is None and entry.is_dir(follow_symlinks=False)
+            ]
+    except OSError as error:
+        if is_exhausted(error):
+            raise
+        return []
+    return sorted(found, reverse=True)
+
+
+def _candidates(folder: str, own_ids: tuple[str, str]) -> Iterator[_Candidate]:
+    """Return the records of one folder; the start of each is in its id, or else the time of its file.
+
+    Ids of the Go program are random and contain no time. An unreadable folder is reported when its task is
+    read.
+    """
+    first, last = own_ids
+    try:
+        names = os.listdir(folder)
+    except OSError as error:
+        if is_exhausted(error):
+            raise
+        return
+    for name in names:
+        if not name.endswith(_ENDING):
+            continue
+        stamp = name[:_STAMP_DIGITS]
+        if not (first <= stamp <= last and len(name) == _OWN_LENGTH):
+            stamp = _stamp(_changed(Path(folder, name)) // _MILLISECOND)
+        yield _Candidate(stamp, name, folder)
+
+
+def unknown_files(paths: Paths, task_id: TaskId) -> list[str]:
+    """List the files in a task's folder whose names are not those of records."""
+    folder = paths.task_runs(task_id)
+    try:
+        with os.scandir(folder) as entries:
+            strays = [
+                entry.path
+                for entry in entries
+                if not entry.name.endswith(".json") and entry.is_file(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+    return sorted(strays)

@@ -8,15 +8,22 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.entities.history import History, SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.storage.atomic import SaveError, move_aside, sweep_temporaries, write_atomic, write_private
 from git_blackbird.storage.feedback import FeedbackStore
-from git_blackbird.storage.files import OutsideError, load_inside
+from git_blackbird.storage.files import (
+    OutsideError,
+    SaveError,
+    load_inside,
+    move_aside,
+    sweep_temporaries,
+    write_atomic,
+    write_private,
+)
 from git_blackbird.storage.ledger import Ledger, WatchEnd
 from git_blackbird.storage.locks import (
     STORE_PATIENCE_SECONDS,

@@ -32,12 +32,7 @@ class Action(NamedTuple):
 
 ACTIONS = (
     Action(
-        "e",
-        "execute",
-        "Execute",
-        "do what is due, until someone must decide",
-        "execute",
-        is_of_task=False,
+        "e", "execute", "Execute", "do what is due, until someone must decide", "execute", is_of_task=False
     ),
     Action("x", "execute_task", "Run", "run this task alone", "execute"),
     Action("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
@@ -57,12 +52,7 @@ ACTIONS = (
         is_of_task=False,
         is_shown=False,
     ),
-    Action(
-        "ctrl+c",
-        "pause",
-        "Pause",
-        "pause what runs; again, or when nothing runs, quit",
-    ),
+    Action("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
     Action(
         "ctrl+z",
         "suspend_process",

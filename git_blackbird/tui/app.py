@@ -21,7 +21,6 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ACTIONS, BY_KEY
-from git_blackbird.tui.availability import Availability
 from git_blackbird.tui.context import Prepare
 from git_blackbird.tui.input_guard import PAUSE_KEY
 from git_blackbird.tui.loop_thread import Runner
@@ -69,7 +68,6 @@ class BlackbirdApp(GracefulShutdown):
         super().__init__(environment, watcher)
         self.runner = Runner(self)
         self._poller = Poller(self)
-        self._availability = Availability(self)
         self.apply_theme(watcher.workspace)
 
     @cached_property
@@ -178,10 +176,6 @@ class BlackbirdApp(GracefulShutdown):
         keys = super().choosing_keys
         return keys | BY_KEY.keys() if self._is_at_plan else keys
 
-    def is_possible(self, action: str) -> bool:
-        """Whether an action can be done now."""
-        return self._availability.is_possible(action)
-
     def start(self, command: str, prepare: Prepare) -> None:
         """Start the loop of a command."""
         self.runner.start(command, prepare)
@@ -198,7 +192,7 @@ class BlackbirdApp(GracefulShutdown):
     def action_execute_task(self) -> None:
         """Run the current task."""
         if (task := self.current) is not None:
-            self.commands.execute_task(task)
+            self.commands.execute(task.id)
 
     def action_resume(self) -> None:
         """Resume the current task's session, or open its decision if one is pending."""
@@ -215,7 +209,8 @@ class BlackbirdApp(GracefulShutdown):
 
     def action_decide(self) -> None:
         """Open the checkpoint of the current task."""
-        self._open_for_current(self.commands.decide)
+        if (task := self.current) is not None:
+            self.open_modal(self.commands.decide(task.id))
 
     def action_tell(self) -> None:
         """Write a message to the current task's agent."""

@@ -3,98 +3,113 @@
 import asyncio
 from collections.abc import Callable
 
-from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.core.locks import running_command
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.decisions.checkpoint import pending_checkpoint
+from git_blackbird.controller.decisions.external_change import race_external_change
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.engine.review_commands import (
+    dismiss_review,
+    dismissal_obstacle,
+    review_loop,
+    review_obstacle,
+)
 from git_blackbird.controller.engine.run_commands import (
     ResumeRequest,
     execute_loop,
+    require_messageable,
     restart_loop,
     resume_all_loop,
     resume_loop,
 )
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
+from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.controller.queries.runs import runs_of_task
 from git_blackbird.controller.queries.status import CHANGE_REVIEW
-from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.status_change import render_reset
+from git_blackbird.messages.display.events import render_event
+from git_blackbird.messages.display.runs import render_reset, undo_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import AGENT_NAMES
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews, Retry
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import DecisionState, Run
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS
-from git_blackbird.model.views.status_change import StatusChange
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Decided
+from git_blackbird.model.views.stop import StatusChange
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.decisions import decide, send_message, show_review
-from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.help import HelpScreen
+from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem
+from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.screens.review import (
+    ChangeReviewScreen,
+    Obstacles,
+    ParentReviewScreen,
+    ReviewAction,
+    ReviewScreen,
+)
 from git_blackbird.tui.screens.runs import RunsScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
 
 
 class Commands:
-    """Carries out the actions of one application, which shows what cannot be done."""
+    """Carries out the actions of one application, which shows the BlackbirdError of each."""
 
     def __init__(self, app: AppContext) -> None:
         self._app = app
 
-    def execute(self) -> None:
-        """Run the next tasks of the plan."""
-        self._app.start("execute", lambda workspace, ui: execute_loop(workspace, ui, (), None))
-
-    def execute_task(self, task: Task) -> None:
-        """Run one task."""
-        self._app.start("execute", lambda workspace, ui: execute_loop(workspace, ui, (task.id,), None))
+    def execute(self, *only: TaskId) -> None:
+        """Run the next tasks of the plan, or only these."""
+        self._app.start("execute", lambda workspace, ui: execute_loop(workspace, ui, only, None))
 
     def resume(self, task: Task) -> None:
         """Resume a task's session; for a parent, those of all tasks that its review flagged."""
         if task.children:
-            self._app.start("resume", lambda workspace, ui: resume_all_loop(workspace, ui, task.id))
+            self._resume_all(task.id)
         else:
-            request = ResumeRequest(task.id)
-            self._app.start("resume", lambda workspace, ui: resume_loop(workspace, ui, request))
+            self._resume(task.id)
+
+    def _resume(self, task_id: TaskId, message: str | None = None) -> None:
+        request = ResumeRequest(task_id, message)
+        self._app.start("resume", lambda workspace, ui: resume_loop(workspace, ui, request))
+
+    def _resume_all(self, parent_id: TaskId) -> None:
+        self._app.start("resume", lambda workspace, ui: resume_all_loop(workspace, ui, parent_id))
+
+    def _restart(self, task_id: TaskId) -> None:
+        self._app.start("restart", lambda workspace, ui: restart_loop(workspace, ui, task_id, None))
+
+    def _review(self, task_id: TaskId) -> None:
+        self._app.start("review run", lambda workspace, ui: review_loop(workspace, ui, task_id))
 
     async def restart(self, task: Task) -> None:
         """Start a task in a new session, if a person confirms to give up a waiting run."""
         if await self._confirm(task, "Restart in a new session"):
-            self._app.start("restart", lambda workspace, ui: restart_loop(workspace, ui, task.id, None))
-
-    async def decide(self, task: Task) -> None:
-        """Open a task's checkpoint."""
-        await decide(self._app, task.id)
-
-    async def show_review(self, task_id: TaskId) -> None:
-        """Show the reviews of a task, and what can be done about them."""
-        await show_review(self._app, task_id)
-
-    async def send_message(self, task: Task) -> None:
-        """Write a message to a task's agent, and resume its session."""
-        await send_message(self._app, task.id)
-
-    async def runs(self, task: Task) -> None:
-        """Show the runs of a task."""
-        try:
-            workspace = await self._open()
-            runs = await asyncio.to_thread(runs_of_task, workspace, task.id, None)
-        except BlackbirdError as error:
-            self._app.show_error(error)
-        else:
-            await self._app.ask(RunsScreen(workspace, task.id, runs))
+            self._restart(task.id)
 
     async def retry(self, task: Task) -> None:
         """Set a task back to todo, if a person confirms to give up a waiting run."""
         if await self._confirm(task, "Retry"):
             await self._change(lambda workspace: reset_task(workspace, task.id))
 
+    async def set_status(self, task: Task) -> None:
+        """Set a status by hand."""
+        items = [MenuItem(status, status.value) for status in Status]
+        title = f"Status of {clean_line(task.id)}"
+        status = await self._app.ask(ChoiceModal(title, items, list(Status).index(task.status)))
+        if status is not None and await self._confirm(task, f"Set to {status}"):
+            await self._change(lambda workspace: set_status(workspace, task.id, status))
+
     async def _confirm(self, task: Task, action: str) -> bool:
         """Ask before superseding a run that waits for a person: a key is easily pressed by mistake."""
         waiting = self._waiting_run(task)
         if waiting is None:
             return True
-        title = f"{clean_line(task.id)}: {waiting}"
-        items: list[MenuItem[bool]] = [
-            MenuItem(False, "Leave it"),
-            MenuItem(True, f"{action}: that run is superseded"),
-        ]
-        return await self._app.ask(ChoiceModal[bool](title, items)) is True
+        items = [MenuItem(False, "Leave it"), MenuItem(True, f"{action}: that run is superseded")]
+        return await self._app.ask(ChoiceModal[bool](f"{clean_line(task.id)}: {waiting}", items)) is True
 
     def _waiting_run(self, task: Task) -> str | None:
         """Return what a run of the task waits for; None if no run waits."""
@@ -104,31 +119,115 @@ class Commands:
             return OWED_WORDS[view.pending.kind].format(run=view.pending.run.id)
         return CHANGE_REVIEW if view is not None and view.to_review is not None else None
 
-    async def set_status(self, task: Task) -> None:
-        """Set a status by hand."""
-        items = [MenuItem(status, status.value) for status in Status]
-        title = f"Status of {clean_line(task.id)}"
-        modal = ChoiceModal(title, items, list(Status).index(task.status))
-        status = await self._app.ask(modal)
-        if status is not None and await self._confirm(task, f"Set to {status}"):
-            await self._change(lambda workspace: set_status(workspace, task.id, status))
-
     async def _change(self, change: Callable[[Workspace], StatusChange]) -> None:
         """Change a status in a thread: another process may hold the lock of the store."""
         try:
+            reset = await asyncio.to_thread(change, await self._open())
+        finally:
+            self._app.poll()
+        lines = (f"{reset.task_id} is now {reset.status}", *render_reset(reset))
+        self._app.log_and_notify("\n".join(lines), is_good=True)
+
+    async def decide(self, task_id: TaskId) -> None:
+        """Show a task's checkpoint, record the decision, and carry on as it says unless agents run."""
+        try:
             workspace = await self._open()
-            workspace.require_settings()
-            reset = await asyncio.to_thread(change, workspace)
-        except BlackbirdError as error:
-            self._app.show_error(error)
-        else:
-            lines = (f"{reset.task_id} is now {reset.status}", *render_reset(reset))
-            self._app.log_and_notify("\n".join(lines), is_good=True)
+            checkpoint = await asyncio.to_thread(pending_checkpoint, workspace, task_id)
+            asking = race_external_change(
+                workspace, lambda: ask_decision(self._app, workspace, checkpoint), checkpoint.run
+            )
+            match checkpoint.with_shown(await asking):
+                case Decision() as decision:
+                    await self._record(workspace, checkpoint.run, decision)
+                case Retry():
+                    self._restart(task_id)
+                case RerunReviews():
+                    self._review(task_id)
+                case Run() as run:
+                    # Without a decision, the run was amended or superseded, or is reviewed again.
+                    what = "changed" if run.decision_state in {None, DecisionState.PENDING} else "was decided"
+                    self._app.log_and_notify(f"{task_id} {what} from another terminal", is_good=True)
+                case None:
+                    pass
+        finally:
+            self._app.poll()
+
+    async def _record(self, workspace: Workspace, run: Run, decision: Decision) -> None:
+        """Record a decision, show it with warnings and how to undo it, and start what it asks for."""
+        app = self._app
+        app.is_commit_interrupted = False
+        recorded = await asyncio.to_thread(record_decision, workspace, run.task_id, decision, run.id)
+        app.drafts.settle(Decided(run.task_id, run.id, decision.state, elsewhere=False))
+        if recorded.decided is not None:
+            moved = (f"the worktree differs from the change in {path}" for path in recorded.moved)
+            text = render_event(recorded.decided) or ""
+            lines = (text, *recorded.warnings, *moved, *undo_lines(recorded.undo))
+            app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
+        if not app.can_execute or app.is_commit_interrupted:
+            # A command that runs agents carries on by itself.
+            return
+        if recorded.run.decision_state is DecisionState.APPROVED_CONTINUE:
+            self.execute()
+        elif recorded.run.decision_state is DecisionState.CHANGES_REQUESTED:
+            self._resume(run.task_id)
+
+    async def send_message(self, task: Task) -> None:
+        """Ask for a message and resume a task's session with it; it stays a draft until a run records it."""
+        run = await asyncio.to_thread(require_messageable, await self._open(), task.id)
+        title = (
+            f"What should change in {task.id}?"
+            if run.is_pending
+            else f"What should {task.id}'s agent be told?"
+        )
+        draft = self._app.drafts.message(task.id)
+        text = await self._app.ask(RequestScreen(title, self._app.path_lister, draft))
+        if text is not None:
+            self._resume(task.id, text)
+
+    async def show_review(self, task_id: TaskId) -> None:
+        """Show the reviews of a task, and do what a person chooses."""
+        workspace = await asyncio.to_thread(self._app.open_workspace)
+        request = await self._app.ask(await asyncio.to_thread(_review_screen, workspace, task_id))
+        if request is None:
+            return
+        match request.action:
+            case ReviewAction.RESUME:
+                self._resume(request.task_id)
+            case ReviewAction.RESTART:
+                self._restart(request.task_id)
+            case ReviewAction.RESUME_ALL:
+                self._resume_all(request.task_id)
+            case ReviewAction.REVIEW:
+                self._review(request.task_id)
+            case ReviewAction.DISMISS:
+                await self._dismiss(request.task_id)
+            case ReviewAction.DECIDE:
+                await self.decide(request.task_id)
+
+    async def _dismiss(self, parent_id: TaskId) -> None:
+        """Ask for a reason, and dismiss the review of a parent."""
+        workspace = await self._open()
+        draft = self._app.drafts.reason(parent_id)
+        title = f"Why is the review of {parent_id} dismissed?"
+        reason = await self._app.ask(RequestScreen(title, self._app.path_lister, draft))
+        if reason is not None:
+            dismissed = await asyncio.to_thread(dismiss_review, workspace, parent_id, reason)
+            draft.drop()
+            text = f"dismissed the review of {parent_id}; it is {dismissed.parent.status}"
+            dropped = ", ".join(dismissed.dropped)
+            remark = f"\nits feedback is no longer pending for: {dropped}" if dropped else ""
+            self._app.log_and_notify(text + remark, is_good=True)
         self._app.poll()
+
+    async def runs(self, task: Task) -> None:
+        """Show the runs of a task."""
+        workspace = await asyncio.to_thread(self._app.open_workspace)
+        runs = await asyncio.to_thread(runs_of_task, workspace, task.id, None)
+        await self._app.ask(RunsScreen(workspace, task.id, runs))
 
     async def choose_agent(self) -> None:
         """Choose the agent for new runs."""
-        setting = (await self._open()).settings.values["agent"]
+        setting = (await asyncio.to_thread(self._app.open_workspace)).settings.values["agent"]
         items = [
             MenuItem(name, name, setting.origin if name == setting.value else "") for name in AGENT_NAMES
         ]
@@ -141,11 +240,41 @@ class Commands:
     async def settings(self) -> None:
         """Show and change the configuration."""
         app = self._app
-        await app.push_screen(SettingsScreen(app.open_workspace), lambda _: app.poll())
+        screen = SettingsScreen(app.open_workspace, lambda: app.watcher.workspace)
+        await app.push_screen(screen, lambda _: app.poll())
 
     async def help(self, task: Task | None) -> None:
         """List all keys."""
         await self._app.push_screen(HelpScreen(None if task is None else task.id))
 
     async def _open(self) -> Workspace:
-        return await asyncio.to_thread(self._app.open_workspace)
+        """Open the worktree to change something, which its configuration must allow."""
+        workspace = await asyncio.to_thread(self._app.open_workspace)
+        workspace.require_settings()
+        return workspace
+
+
+async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkpoint) -> Reply | None:
+    """Show a checkpoint; None leaves it open. If cancelled, report the request that was being written."""
+    task_id = checkpoint.run.task_id
+    draft = app.drafts.message(task_id)
+    try:
+        return await app.ask(CheckpointScreen(workspace, checkpoint, draft, app.path_lister))
+    except asyncio.CancelledError:
+        if draft.text.strip():
+            app.show_unsent(task_id, draft.text)
+        raise
+
+
+def _review_screen(workspace: Workspace, task_id: TaskId) -> ReviewScreen:
+    """Read the reviews of a task, and why an action on them is not possible."""
+    state = workspace.plan_state()
+    task = find_task(state.plan, task_id)
+    running = running_command(workspace)
+    busy = None if running is None else f"running: {running}"
+    review = review_obstacle(state, task)
+    if task.is_leaf:
+        return ChangeReviewScreen(view_change_review(workspace, task), Obstacles(busy, review, None))
+    return ParentReviewScreen(
+        view_review(workspace, task_id), Obstacles(busy, review, dismissal_obstacle(state, task))
+    )

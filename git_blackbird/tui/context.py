@@ -10,6 +10,7 @@ from textual.driver import Driver
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.decisions.approval_commit import is_committing
 from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.ids import TaskId
@@ -28,7 +29,20 @@ if TYPE_CHECKING:
     from git_blackbird.controller.core.drafts import Drafts
     from git_blackbird.controller.core.ui import UserInterface
     from git_blackbird.controller.engine.loop import FirstStep, Loop
-    from git_blackbird.tui.widgets.path_index import PathLister
+    from git_blackbird.tui.widgets.mention_editor import PathLister
+
+_WHILE_BUSY = frozenset({"decide", "retry", "review"})
+"""These start no agent, and are possible while agents run."""
+_COMMANDS = {
+    "execute_task": ("execute",),
+    "decide": ("decide",),
+    "review": ("review show",),
+    "tell": ("resume -m",),
+    "resume": ("resume", "resume --all"),
+    "retry": ("retry",),
+    "restart": ("restart",),
+}
+"""The commands that an action stands for; one of them must accept the task under the cursor."""
 
 T = TypeVar("T")
 Prepare = Callable[[Workspace, "UserInterface"], "tuple[Loop, FirstStep]"]
@@ -64,7 +78,7 @@ class AppContext(ThemedApp, InputGuard):
     @cached_property
     def path_lister(self) -> "PathLister":
         """The paths that can be mentioned in a text."""
-        from git_blackbird.tui.widgets.path_index import PathLister  # noqa: PLC0415  # as above
+        from git_blackbird.tui.widgets.mention_editor import PathLister  # noqa: PLC0415  # as above
 
         return PathLister(self.watcher.workspace)
 
@@ -94,6 +108,29 @@ class AppContext(ThemedApp, InputGuard):
             and self.current is not None
             and self.view_state.inputs(command, self.current.id)
         )
+
+    def is_possible(self, action: str) -> bool:
+        """Whether an action can be done now, by the last state that was read."""
+        match action:
+            case "command_palette":
+                # Its actions act on the plan, which another screen would hide.
+                return self.screen is self.main
+            case "pause":
+                return self.is_busy or is_committing()
+            case "answer":
+                return bool(self.main.required)
+            case "execute":
+                return self.can_execute
+            case "runs" | "set_status":
+                return self.current is not None and (action == "runs" or not self._is_running(self.current))
+            case _:
+                commands = _COMMANDS.get(action)
+                may_start = action in _WHILE_BUSY or self.can_execute
+                return commands is None or (may_start and any(map(self.accepts_current, commands)))
+
+    def _is_running(self, task: Task) -> bool:
+        running = () if self.view_state is None else self.view_state.overview.running
+        return any(live.alive and live.run.task_id == task.id for live in running)
 
     async def ask(self, screen: Modal[T]) -> T | None:
         """Show a modal screen and return its result; if cancelled, remove it and all screens above it."""
@@ -128,10 +165,6 @@ class AppContext(ThemedApp, InputGuard):
     @abstractmethod
     def is_busy(self) -> bool:
         """Whether this application runs a loop of the controller, or is about to."""
-
-    @abstractmethod
-    def is_possible(self, action: str) -> bool:
-        """Whether an action can be done now."""
 
     @abstractmethod
     def start(self, command: str, prepare: Prepare) -> None:

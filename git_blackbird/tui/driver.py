@@ -49,12 +49,7 @@ class ResilientDriver(LinuxDriver):
     """Survives the loss of its terminal, and redraws once after it was stopped and continued."""
 
     def __init__(
-        self,
-        app: App[Any],
-        *,
-        debug: bool = False,
-        mouse: bool = True,
-        size: tuple[int, int] | None = None,
+        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._screen_app = app

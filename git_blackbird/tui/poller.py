@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.model.base.gc import gc_paused
+from git_blackbird.model.base.system import gc_paused
 from git_blackbird.tui.context import AppContext
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.decisions.approval_commit import commits_without_terminal
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
-from git_blackbird.model.base.debounce import Debouncer
+from git_blackbird.model.base.system import Debouncer
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.driver import ResilientDriver, is_terminal
 from git_blackbird.tui.loop_thread import Runner

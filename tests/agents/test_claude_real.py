@@ -12,7 +12,7 @@ import pytest
 
 from git_blackbird.agents.claude.agent import ClaudeAgent
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import Agent, AgentSettings, RunRequest
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind, Usage

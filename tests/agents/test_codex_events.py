@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.agents.codex.agent import CodexAgent
-from git_blackbird.agents.codex.events import CodexParser
-from git_blackbird.agents.codex.progress import unwrap_command
-from git_blackbird.agents.json_events import MAX_LINE_BYTES
+from git_blackbird.agents.codex.events import CodexParser, unwrap_command
+from git_blackbird.agents.event_parser import MAX_LINE_BYTES
 from git_blackbird.agents.protocol import AgentSettings
 from git_blackbird.model.entities.agent_io import (
     AgentFailure,

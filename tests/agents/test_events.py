@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.agents.claude.agent import ClaudeAgent
-from git_blackbird.agents.claude.event_types import EVENTS, System
-from git_blackbird.agents.claude.events import ClaudeParser
-from git_blackbird.agents.json_events import MAX_LINE_BYTES, JsonEvents
+from git_blackbird.agents.claude.events import EVENTS, System
+from git_blackbird.agents.claude.parser import ClaudeParser
+from git_blackbird.agents.event_parser import MAX_LINE_BYTES, JsonEvents
 from git_blackbird.agents.protocol import AgentSettings
 from git_blackbird.model.entities.agent_io import AgentResult, ProgressKind, Question, Usage
 from tests.agents.running import assign

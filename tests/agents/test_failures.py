@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.claude.events import CLAUDE_MANUAL, ClaudeParser
+from git_blackbird.agents.claude.parser import CLAUDE_MANUAL, ClaudeParser
 from git_blackbird.agents.codex.events import CodexParser
 from git_blackbird.agents.failures import error_line, unwrap
 from git_blackbird.agents.protocol import OutputParser

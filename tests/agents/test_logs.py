@@ -8,6 +8,7 @@ from git_blackbird.agents.command import CommandParser
 from git_blackbird.agents.demo.agent import DemoAgent
 from git_blackbird.agents.process.logs import (
     LogFiles,
+    LogReader,
     TailedLog,
     count_beyond,
     cut_saved,
@@ -15,7 +16,6 @@ from git_blackbird.agents.process.logs import (
     read_saved,
 )
 from git_blackbird.agents.protocol import AgentSettings
-from git_blackbird.storage.logs import LogReader
 from tests.agents.running import MEGABYTE, Stage, assign
 
 

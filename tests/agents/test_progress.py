@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.claude.events import ClaudeParser
+from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Usage
 from tests.agents.running import assign
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.protocol import Agent, RunRequest
-from git_blackbird.messages.incoming.review_answer import parse_review_answer
-from git_blackbird.messages.incoming.review_schema import build_review_schema
+from git_blackbird.messages.incoming.review_answer import build_review_schema, parse_review_answer
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import new_task
 from tests.agents.running import Stage, assign

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.claude.event_types import Message, Result, StreamEvent
-from git_blackbird.agents.claude.usage import LiveUsage, UsageTotals
+from git_blackbird.agents.claude.events import LiveUsage, Message, Result, StreamEvent, UsageTotals
 from git_blackbird.model.entities.agent_io import Usage
 
 USAGE = {

@@ -8,8 +8,8 @@ import pytest
 
 from git_blackbird.cli.syntax.registry import COMMANDS, cli
 from git_blackbird.model.config.keys import AGENT_NAMES, KEYS
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import RunStatus
+from git_blackbird.model.entities.status import Status
 from tests.cli import shells
 from tests.cli.golden_harness import save
 from tests.cli.plans import FIRST_RUN, run, task

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.status import Status
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
 

@@ -21,9 +21,8 @@ from git_blackbird.controller.queries.diff import full_diff, paths_of
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import render_path
-from git_blackbird.messages.display.stream_sanitizer import StreamSanitizer
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.base.sanitize import StreamSanitizer, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Usage
 from git_blackbird.model.entities.change import (
     FileChange,

@@ -272,7 +272,7 @@ def test_a_question_with_options_takes_another_answer(demo_repo: Path) -> None:
         terminal.type("fra")
         terminal.wait_for("fra")
         terminal.type(ESCAPE)
-        # What is typed before a prompt is there is dropped: each time, what only the next one shows is awaited.
+        # What is typed before a prompt is there is dropped: wait for what only the next one shows.
         terminal.wait_to_see("3) Other...")
         terminal.type("3", ENTER)
         terminal.wait_to_see("tongue: fra", times=2)
@@ -295,7 +295,7 @@ def test_what_is_said_besides_the_answers_goes_with_them(demo_repo: Path) -> Non
     last = last_run(demo_repo)
     assert (last.message, last.context["feedback"]) == ("and be quick", "and be quick")
     assert last.prompt is not None
-    assert last.prompt.endswith("  Ada\n\nGo on with the task.\n\nand be quick\n")
+    assert last.prompt.endswith("  Ada\n\nContinue with the task.\n\nand be quick\n")
 
 
 def test_a_question_left_open_stops_with_130(demo_repo: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.process.signals import identity
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState, RunStatus
+from git_blackbird.model.entities.status import Status
 from tests import preloaded
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task

@@ -17,7 +17,7 @@ import pytest
 from git_blackbird.agents.process.signals import identity
 from git_blackbird.model.entities.run import RunStatus, TruncatedBytes
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.recent_records import load_recent
+from git_blackbird.storage.records import load_recent
 from tests import preloaded
 from tests.cli.golden_harness import FIRST_MOMENT, Program, program, save, store_at
 from tests.cli.plans import FIRST_RUN, run, task

@@ -7,7 +7,7 @@ import pytest
 
 from git_blackbird.cli.commands.run import interrupt_once
 from git_blackbird.cli.stdio import debounce_sigint
-from git_blackbird.model.base.debounce import Debouncer
+from git_blackbird.model.base.system import Debouncer
 
 
 class Counter:

@@ -7,9 +7,7 @@ import click
 import pytest
 
 from git_blackbird.cli.syntax.command_spec import CommandSpec
-from git_blackbird.cli.syntax.plan import STATUSES
 from git_blackbird.cli.syntax.registry import COMMANDS, cli
-from git_blackbird.model.entities.plan import Status
 
 
 def spec_of(name: str) -> CommandSpec:
@@ -26,7 +24,3 @@ def test_the_code_takes_what_the_syntax_names(name: str) -> None:
     names = {param.name for param in spec.params} - {"as_json", "no_input"}
     inspect.signature(code).bind("call", **dict.fromkeys(map(str, names)))
     assert spec.name == name
-
-
-def test_the_statuses_are_those_of_the_plan() -> None:
-    assert list(STATUSES) == [status.value for status in Status]

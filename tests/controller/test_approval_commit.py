@@ -25,8 +25,8 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import LockedError, RequestError
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
 from git_blackbird.model.views.events import Decided, Notice
 from git_blackbird.model.views.stop import StopReason

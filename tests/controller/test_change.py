@@ -14,7 +14,6 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews
 from git_blackbird.model.entities.findings import FollowUp, MergedVerdict
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import (
     DecisionState,
     ReviewState,
@@ -24,6 +23,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.review_rounds import merged_of
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.stop import Stop, StopReason

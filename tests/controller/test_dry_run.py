@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.run_commands import execute_loop
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Status, Task, new_task
+from git_blackbird.model.entities.plan import Plan, Task, new_task
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import is_ready
-from git_blackbird.model.rules.plan_progress import PlanProgress
 from git_blackbird.model.rules.review_gate import ReviewGate, Transition
-from git_blackbird.model.rules.status import apply_gates, apply_statuses
+from git_blackbird.model.rules.status import PlanProgress, apply_gates, apply_statuses
 from git_blackbird.model.views.events import RunStarted
 from tests.controller.support import (
     STAMP,

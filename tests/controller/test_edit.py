@@ -15,8 +15,9 @@ from git_blackbird.controller.plan.move import DeleteRequest, Destination, delet
 from git_blackbird.controller.plan.task_edits import add_deps, edit_task, remove_deps, set_deps
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.task_fields import TaskFields
 from git_blackbird.model.rules.plan_edits import TreePosition
 from tests.cli.plans import run, task

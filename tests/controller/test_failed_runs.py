@@ -11,8 +11,8 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.model.entities.decision import Retry
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState, RunStatus
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.events import Decided
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (

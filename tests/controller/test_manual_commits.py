@@ -17,8 +17,8 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.entities.change import FileStatus
 from git_blackbird.model.entities.commits import Evidence
 from git_blackbird.model.entities.decision import Reply
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.status import derive_leaves
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.stop import StopReason

@@ -28,8 +28,9 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType, TerminalReason
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.review_gate import GateState
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (

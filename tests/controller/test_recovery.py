@@ -12,8 +12,8 @@ import pytest
 
 from git_blackbird.controller.engine.run_commands import ResumeRequest, resume_loop
 from git_blackbird.controller.queries.status import build_overview
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.stop import StopReason
 from tests import preloaded
 from tests.controller.support import (

@@ -46,8 +46,10 @@ from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.findings import FollowUp
 from git_blackbird.model.entities.history import completed_task, runs_in_change
 from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus, RunType
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     AskPaused,
@@ -58,13 +60,10 @@ from git_blackbird.model.rules.next_action import (
     ReviewParent,
     next_action,
 )
-from git_blackbird.model.rules.pending_decisions import PendingDecision
-from git_blackbird.model.rules.review_feedback import feedback_of
-from git_blackbird.model.rules.review_gate import allows_done, current_review, latest_verdict
+from git_blackbird.model.rules.review_gate import allows_done, current_review, feedback_of, latest_verdict
 from git_blackbird.model.rules.review_rounds import merged_of
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.state import PlanState, may_start
 from git_blackbird.model.rules.status import derive_leaves
-from git_blackbird.model.rules.unreadable import may_start
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from tests.controller.killing import run_killed

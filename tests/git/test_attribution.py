@@ -11,8 +11,6 @@ from tests.support import commit, git
 
 RUN = "0123456789abcdef"
 OTHER = "fedcba9876543210"
-DATE = "@1767323045 +0000"
-ADA = "Ada <ada@example.com>"
 
 
 @pytest.fixture
@@ -29,7 +27,7 @@ def note(repo: Path, owner: str, oid: str, process: int = 1, command: str = "") 
     path = Path(git(repo, "rev-parse", "--absolute-git-dir"), "blackbird", "commits")
     path.parent.mkdir(exist_ok=True)
     with path.open("a") as file:
-        file.write(f"{owner} {oid} {process}\t{DATE}\t{ADA}\t{command}\n")
+        file.write(f"{owner} {oid} {process}\t{command}\n")
 
 
 def make(repo: Path, subject: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.worktree.checkout import CheckoutError, checkout_tree
 from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.git.worktree.saved_trees import CheckoutError, checkout_tree
 from tests.git.support import ODD, escaping, found, script, tree_of, user_state
 from tests.support import commit, git, write
 
@@ -183,7 +183,7 @@ def test_many_at_once_do_not_meet(repo: Path, tmp_path: Path) -> None:
     tree = git(repo, "rev-parse", "HEAD^{tree}")
     program = (
         "import os, sys\nfrom pathlib import Path\n"
-        "from git_blackbird.git.worktree.checkout import checkout_tree\n"
+        "from git_blackbird.git.worktree.saved_trees import checkout_tree\n"
         "from git_blackbird.git.core.repository import discover\n"
         "checkout_tree(discover(Path(sys.argv[1]), os.environ), sys.argv[2], Path(sys.argv[3]))\n"
     )

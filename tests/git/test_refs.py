@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.worktree.refs import delete_our_refs, save_run_ref
+from git_blackbird.git.worktree.saved_trees import delete_our_refs, save_run_ref
 from tests.git.support import found, tree_of
 from tests.support import commit, git, run_trees, write
 

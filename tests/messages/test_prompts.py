@@ -12,7 +12,7 @@ def test_a_fresh_session_is_told_what_was_answered_before() -> None:
     }
     assert render_prompt(context) == (
         "# Task a: A\n\n"
-        "## Questions asked about this task before, and their answers\n\n"
+        "## Earlier questions about this task, and their answers\n\n"
         "- Which database?\n  sqlite\n- odd\n  yes\n"
     )
 
@@ -36,7 +36,7 @@ def test_a_fresh_session_is_told_what_the_review_of_the_parent_found_wanting() -
     }
     assert render_prompt(context) == (
         "# Task door: Door\n\n"
-        "## What the review of house asked to change in earlier work on this task\n\n"
+        "## Changes to earlier work on this task, requested by the review of house\n\n"
         "The door\n  does not close.\n\n"
         "Fix this in the existing work, and check that it is fixed.\n"
     )
@@ -49,7 +49,7 @@ def test_a_task_of_which_a_review_wants_nothing_hears_of_none() -> None:
 
 def test_a_resumed_session_is_told_what_the_review_of_the_parent_found_wanting() -> None:
     assert render_review_feedback(_feedback()) == (
-        "The work on house, of which your task is a part, was reviewed, and changes to your "
+        "The work on house, which your task is part of, was reviewed, and changes to your "
         "part were requested:\n\n"
         "The door\n  does not close.\n\n"
         "Fix this in the existing work, and check that it is fixed.\n"

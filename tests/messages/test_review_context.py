@@ -68,7 +68,7 @@ def test_a_reviewer_is_told_the_criteria_and_what_the_runs_of_the_children_did()
                 {
                     "childId": "roof",
                     "childTitle": "Task roof",
-                    "note": "No run did this task, its status was set by hand: look at the work itself.",
+                    "note": "This task has no run, its status was set by hand: look at the work itself.",
                 },
             ],
         },
@@ -110,7 +110,7 @@ def test_a_reviewer_in_prose_is_told_the_same() -> None:
         "door.txt | 1 +\n\n"
         "Files it changed:\n- door.txt\n- hinge.txt\n\n"
         "### roof: Task roof\n\n"
-        "No run did this task, its status was set by hand: look at the work itself.\n\n"
+        "This task has no run, its status was set by hand: look at the work itself.\n\n"
         '## Your last answer could not be used\n\nmissing required field "passed"\n'
     )
 
@@ -188,5 +188,5 @@ def test_changes_of_many_children_are_told_until_it_is_too_much() -> None:
     context = build_review_context(HOUSE, children)
     assert [len(child["artifactRefs"]) for child in _children(context)] == [2, 2, 1, 1]
     assert _children(context)[2]["note"] == (
-        "Its change is not told here, there is too much of it: look at the work itself."
+        "Its change is too large to be listed here: look at the work itself."
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.outgoing.review_package import (
+from git_blackbird.messages.outgoing.reviewer_prompts import (
     MAX_DIFF_BYTES,
     MAX_TASK_CHARACTERS,
     ReviewPackage,

@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from git_blackbird.messages.incoming.review_schema import (
+from git_blackbird.messages.incoming.review_answer import (
     MAX_ENUM_CHARACTERS,
     MAX_ENUM_IDS,
     build_review_schema,

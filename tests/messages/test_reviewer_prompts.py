@@ -3,8 +3,11 @@ import re
 import pytest
 
 from git_blackbird.messages.incoming.reviewer_xml import ReviewerAnswerError, parse_reviewer_answer
-from git_blackbird.messages.outgoing.review_package import DATA_RULE
-from git_blackbird.messages.outgoing.reviewer_prompts import REVIEWER_SYSTEM, render_reviewer_prompt
+from git_blackbird.messages.outgoing.reviewer_prompts import (
+    DATA_RULE,
+    REVIEWER_SYSTEM,
+    render_reviewer_prompt,
+)
 from git_blackbird.model.entities.findings import Source
 
 PACKAGE = "## The task\n\nThe package.\n"

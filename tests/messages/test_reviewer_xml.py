@@ -1,6 +1,6 @@
 import pytest
 
-from git_blackbird.messages.incoming.embedded_xml import MAX_CHARACTERS, MAX_TAGS
+from git_blackbird.messages.incoming.embedded import MAX_CHARACTERS, MAX_TAGS
 from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_TEXT_CHARACTERS,
     ReviewerAnswerError,

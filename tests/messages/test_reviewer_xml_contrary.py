@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.incoming.embedded_xml import MAX_CHARACTERS
+from git_blackbird.messages.incoming.embedded import MAX_CHARACTERS
 from git_blackbird.messages.incoming.review_answer import ReviewAnswerError, parse_review_answer
 from git_blackbird.messages.incoming.reviewer_xml import ReviewerAnswerError, parse_reviewer_answer
 from git_blackbird.messages.incoming.stated_verdicts import find_contrary

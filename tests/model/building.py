@@ -6,8 +6,9 @@ from typing import Any
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan, Status, Task, new_task
+from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
+from git_blackbird.model.entities.status import Status
 
 STAMP = "2026-01-01T00:00:00Z"
 LATER = "2026-01-02T00:00:00Z"

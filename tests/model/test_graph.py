@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.plan import Plan
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import (
     Readiness,
     ancestors,
@@ -20,8 +21,7 @@ from git_blackbird.model.plan.graph import (
     subtree_leaves,
     unmet_deps,
 )
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import blocked_tasks, ready_tasks
+from git_blackbird.model.rules.state import PlanState, blocked_tasks, ready_tasks
 from tests.model.building import ids, plan_of, task, tree
 from tests.support import examples
 

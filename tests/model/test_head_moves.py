@@ -2,7 +2,7 @@
 
 import pytest
 
-from git_blackbird.model.entities.head_moves import GitProcess, HeadMove, Mover, attribute
+from git_blackbird.model.entities.head_moves import GitProcess, HeadMove, Mover, attribute_moves
 
 RUN = "0123456789abcdef"
 SECOND = 1_000_000_000
@@ -34,42 +34,42 @@ def process(verb: str, start: float, end: float | None, *, failed: bool = False)
 )
 def test_a_move_is_the_runs_whose_command_was_at_work(message: str, verb: str) -> None:
     own, late = move(message, 10), move(message, 20)
-    assert attribute([own, late], {}, [process(verb, 9, 11)], RUN) == [Mover.RUN, Mover.OTHER]
+    assert attribute_moves([own, late], {}, [process(verb, 9, 11)], RUN) == [Mover.RUN, Mover.OTHER]
 
 
 def test_another_command_or_a_failed_one_made_nothing() -> None:
     made = move("commit: x", 10)
-    assert attribute([made], {}, [process("checkout", 9, 11)], RUN) == [Mover.OTHER]
-    assert attribute([made], {}, [process("commit", 9, 11, failed=True)], RUN) == [Mover.OTHER]
+    assert attribute_moves([made], {}, [process("checkout", 9, 11)], RUN) == [Mover.OTHER]
+    assert attribute_moves([made], {}, [process("commit", 9, 11, failed=True)], RUN) == [Mover.OTHER]
 
 
 def test_a_commit_takes_the_first_move_of_its_time_and_only_one() -> None:
     """Git refuses it where HEAD was moved before; its hooks may take long after it."""
     before, own, after = move("commit: a", 8.99), move("commit: b", 9.005), move("commit: c", 15)
-    found = attribute([before, own, after], {}, [process("commit", 9, 15)], RUN)
+    found = attribute_moves([before, own, after], {}, [process("commit", 9, 15)], RUN)
     assert found == [Mover.OTHER, Mover.RUN, Mover.OTHER]
 
 
 def test_a_commit_just_before_or_after_is_not_taken_for_the_one_between() -> None:
     own = move("commit: b", 9.005)
-    after = attribute([own, move("commit: c", 9.012)], {}, [process("commit", 9, 9.01)], RUN)
+    after = attribute_moves([own, move("commit: c", 9.012)], {}, [process("commit", 9, 9.01)], RUN)
     assert after == [Mover.RUN, Mover.OTHER]
 
 
 def test_the_clock_of_files_may_be_a_tick_behind() -> None:
-    assert attribute([move("commit: a", 8.99)], {}, [process("commit", 9, 10)], RUN) == [Mover.RUN]
+    assert attribute_moves([move("commit: a", 8.99)], {}, [process("commit", 9, 10)], RUN) == [Mover.RUN]
 
 
 def test_a_rebase_takes_all_of_its_time_and_one_without_an_end_goes_on() -> None:
     moves = [move("rebase (start): x", 10), move("rebase (pick): x", 11), move("rebase (finish): x", 12)]
-    assert attribute(moves, {}, [process("rebase", 9, None)], RUN) == [Mover.RUN] * 3
+    assert attribute_moves(moves, {}, [process("rebase", 9, None)], RUN) == [Mover.RUN] * 3
 
 
 def test_what_the_hook_noted_counts_before_the_trace() -> None:
     mine, own = move("commit: mine", 10, "a" * 40), move("commit: own", 10, "b" * 40)
     owners = {"a" * 40: "-", "b" * 40: RUN}
-    assert attribute([mine, own], owners, [process("commit", 9, 11)], RUN) == [Mover.OTHER, Mover.RUN]
-    assert attribute([mine, own], {"b" * 40: RUN}, [process("commit", 9, 11)], RUN) == [
+    assert attribute_moves([mine, own], owners, [process("commit", 9, 11)], RUN) == [Mover.OTHER, Mover.RUN]
+    assert attribute_moves([mine, own], {"b" * 40: RUN}, [process("commit", 9, 11)], RUN) == [
         Mover.OTHER,
         Mover.RUN,
     ]
@@ -77,11 +77,11 @@ def test_what_the_hook_noted_counts_before_the_trace() -> None:
 
 def test_where_nobody_looked_nothing_is_known() -> None:
     moves = [move("commit: a", 10, "a" * 40), move("checkout: moving", 11)]
-    assert attribute(moves, {"a" * 40: "-"}, None, RUN) == [Mover.OTHER, Mover.UNKNOWN]
-    assert attribute([], {}, None, RUN) == []
+    assert attribute_moves(moves, {"a" * 40: "-"}, None, RUN) == [Mover.OTHER, Mover.UNKNOWN]
+    assert attribute_moves([], {}, None, RUN) == []
 
 
 def test_a_command_that_was_told_a_date_is_known_by_its_kind() -> None:
     dated = GitProcess("checkout", AN_HOUR, AN_HOUR + SECOND, is_dated=True)
-    assert attribute([move("checkout: moving", 10)], {}, [dated], RUN) == [Mover.RUN]
-    assert attribute([move("commit: x", 10)], {}, [dated._replace(verb="commit")], RUN) == [Mover.OTHER]
+    assert attribute_moves([move("checkout: moving", 10)], {}, [dated], RUN) == [Mover.RUN]
+    assert attribute_moves([move("commit: x", 10)], {}, [dated._replace(verb="commit")], RUN) == [Mover.OTHER]

@@ -8,7 +8,7 @@ import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_RETRY,
     DecisionState,
@@ -16,7 +16,14 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     TerminalReason,
 )
-from git_blackbird.model.rules.attention import PendingKind, pending_items
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import (
+    PendingDecision,
+    PendingKind,
+    is_session_lost,
+    pending_decisions,
+    pending_items,
+)
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     AskPaused,
@@ -27,7 +34,6 @@ from git_blackbird.model.rules.next_action import (
     StartTask,
     next_action,
 )
-from git_blackbird.model.rules.pending_decisions import PendingDecision, is_session_lost, pending_decisions
 from git_blackbird.model.rules.state import PlanState
 from tests.model.building import LATER, histories, history, plan_of, run, task, tree
 

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from git_blackbird.model.entities.plan import Status, revised, with_status
+from git_blackbird.model.entities.plan import revised, with_status
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.validation import plan_faults
 from tests.model.building import LATER, STAMP, plan_of, task
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from git_blackbird.model.base.validation_errors import first_error
+from git_blackbird.model.base.record import first_error
 from git_blackbird.model.entities.change import FileStatus, Summary, Totals
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus
 

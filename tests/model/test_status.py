@@ -4,7 +4,7 @@ import pytest
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History, RecordError
-from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,
@@ -14,6 +14,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.review_gate import ReviewGate, Transition
 from git_blackbird.model.rules.status import (
     apply_gates,

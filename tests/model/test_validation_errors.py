@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from git_blackbird.model.base.validation_errors import FieldError, field_errors, first_error
+from git_blackbird.model.base.record import FieldError, field_errors, first_error
 
 
 class Part(BaseModel):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
-from git_blackbird.storage.atomic import SaveError, sweep_temporaries, write_atomic, write_private
+from git_blackbird.storage.files import SaveError, sweep_temporaries, write_atomic, write_private
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 from tests.storage.building import all_files, make_layout
@@ -111,7 +111,7 @@ def test_a_plan_that_links_to_itself_is_an_error(paths: Paths) -> None:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from git_blackbird.storage.atomic import SaveError, write_private, write_atomic
+from git_blackbird.storage.files import SaveError, write_private, write_atomic
 from git_blackbird.storage.paths import Paths
 
 layout = Paths(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -9,8 +9,7 @@ from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.run import RECORDER, Run
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.recent_records import load_recent
-from git_blackbird.storage.records import render_record
+from git_blackbird.storage.records import load_recent, render_record
 from tests.storage.building import make_layout
 
 SECOND = 1_000_000_000

@@ -15,11 +15,10 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.run import RECORDER, DecisionState, Run, RunFields, RunStatus, RunType
-from git_blackbird.storage.atomic import write_atomic
+from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.ledger import Ledger
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.recent_records import load_recent, unknown_files
-from git_blackbird.storage.records import RunStore, load_record, render_record
+from git_blackbird.storage.records import RunStore, load_recent, load_record, render_record, unknown_files
 from git_blackbird.storage.store import Store
 from tests.storage.building import STAMP, broken, make_layout
 from tests.support import examples

@@ -10,8 +10,9 @@ import pytest
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.plan import Plan, Status, Task, new_task, with_status
+from git_blackbird.model.entities.plan import Plan, Task, new_task, with_status
 from git_blackbird.model.entities.run import RECORDER, Run
+from git_blackbird.model.entities.status import Status
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import InvalidPlanError, render_plan
 from git_blackbird.storage.store import Store

@@ -52,6 +52,14 @@ def test_a_record_says_that_it_has_only_the_end_of_a_stream(trial: Trial) -> Non
     assert "end of stderr" not in said
 
 
+def test_no_variable_ties_an_agent_to_the_callers_repository(trial: Trial) -> None:
+    trial.environ |= {"GIT_DIR": str(trial.repo / ".git"), "GIT_WORK_TREE": str(trial.repo)}
+    trial.command("env | sed -n 's/^\\(GIT_[A-Z]*\\)=.*/\\1/p' | grep -E 'DIR|TREE|INDEX|CONFIG$' || true")
+    trial.expect(3, "execute", "--no-input")
+    (record,) = trial.records("a")
+    assert "stdout" not in record
+
+
 @pytest.mark.parametrize("name", ["BLACKBIRD_AGENT_STREAM", ""])
 def test_each_stream_of_the_agent_goes_to_its_own(trial: Trial, name: str) -> None:
     trial.command("echo to $((1)) && echo to $((2)) >&2")

@@ -19,8 +19,9 @@ from git_blackbird.model.entities.parent_verdict import (
     Feedback,
     completion_signature,
 )
-from git_blackbird.model.entities.plan import Plan, Status, Task, new_task
+from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
+from git_blackbird.model.entities.status import Status
 from tests.support import commit, git, write
 
 NOW = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z

@@ -12,7 +12,7 @@ from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.cli_hints import runnable
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.parent_verdict import Feedback, completion_signature
-from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import (
     DecisionState,
     ReviewState,
@@ -22,6 +22,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
+from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from tests import preloaded
 from tests.cli.terminal import program_environ

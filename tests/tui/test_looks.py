@@ -12,7 +12,7 @@ from textual.theme import Theme
 
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.themes import DARK, LIGHT
-from git_blackbird.tui.widgets.styled_lines import STYLES
+from git_blackbird.tui.widgets.line_view import STYLES
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan
 from tests.support import git
 from tests.tui.driving import drive, screen_text, wait_for

@@ -7,8 +7,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import OptionList
 
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.tui.widgets.mention_editor import MentionEditor
-from git_blackbird.tui.widgets.path_index import PathLister
+from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 from tests.support import commit, write
 from tests.tui.driving import environment_at
 

@@ -5,7 +5,7 @@ import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.controller.plan.status_changes import set_status
-from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import (
     configure,

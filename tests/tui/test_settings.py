@@ -11,9 +11,8 @@ from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.model.config.keys import KEYS
 from git_blackbird.model.config.layers import KeyLayers
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.choice import ChoiceModal
-from git_blackbird.tui.screens.setting_value import EditValueScreen
-from git_blackbird.tui.screens.settings import SettingsScreen
+from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.settings import EditValueScreen, SettingsScreen
 from git_blackbird.tui.widgets.settings_table import SettingsTable
 from tests.controller.support import configure, leaf, open_at, parent_of, put_plan, status
 from tests.support import git, write

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from git_blackbird.agents.claude.events import CLAUDE_MANUAL, ClaudeParser
+from git_blackbird.agents.claude.parser import CLAUDE_MANUAL, ClaudeParser
 from git_blackbird.agents.probe import (
     CommandOutput,
     Program,
@@ -30,7 +30,7 @@ from git_blackbird.agents.schemas import render_schema
 from git_blackbird.agents.text import one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
-from git_blackbird.model.entities.agent_rights import Rights
+from git_blackbird.model.entities.agent_io import Rights
 
 BYPASS_MODE = "bypassPermissions"
 _ROOT = 0

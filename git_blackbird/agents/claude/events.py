@@ -1,188 +1,282 @@
-"""Parse Claude Code's event stream; facts in AGENTS.md 2.2 to 2.7."""
+"""The events of Claude Code's stream, as far as they are used; facts in AGENTS.md 2.2 and 2.3."""
 
-import json
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
-from git_blackbird.agents.claude.event_types import (
-    EVENTS,
-    Event,
-    MessageEvent,
-    Result,
-    StreamEvent,
-    System,
+from pydantic import Field, JsonValue, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from git_blackbird.agents.event_parser import Line
+from git_blackbird.model.base.lenient import (
+    Amount,
+    Count,
+    Fallback,
+    Flag,
+    Lenient,
+    Part,
+    Several,
+    Text,
+    Valid,
 )
-from git_blackbird.agents.claude.progress import ClaudeProgress
-from git_blackbird.agents.claude.usage import LiveUsage, UsageTotals
-from git_blackbird.agents.event_parser import EventParser
-from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, failure_hint, match_failure
-from git_blackbird.agents.protocol import RunRequest
-from git_blackbird.agents.text import exit_text, one_line
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
-
-CLAUDE_MANUAL = ProviderHelp(
-    name="claude",
-    package="@anthropic-ai/claude-code",
-    update="claude update, or npm install -g @anthropic-ai/claude-code@latest",
-    login="log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY",
-)
-_STATUS_REFUSALS = {
-    401: AgentFailure.NOT_LOGGED_IN,
-    402: AgentFailure.USAGE_LIMIT,
-    403: AgentFailure.NOT_LOGGED_IN,
-    404: AgentFailure.UNKNOWN_MODEL,
-    413: AgentFailure.PROMPT_TOO_LONG,
-    429: AgentFailure.USAGE_LIMIT,
-}
-_ENDS = {
-    "prompt_too_long": AgentFailure.PROMPT_TOO_LONG,
-    "blocking_limit": AgentFailure.PROMPT_TOO_LONG,
-}
-_FIRST_SIGNAL_STATUS = 128
-_MAX_DENIALS = 1000
+from git_blackbird.model.entities.agent_io import Usage
 
 
-class ClaudeParser(EventParser[Event]):
-    """Collect session, results and denials, and yield the steps in between."""
+class TokenUsage(Lenient):
+    """The tokens of a message or of a conversation."""
 
-    def __init__(self, assignment: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(EVENTS, assignment, replace(CLAUDE_MANUAL, args=args))
-        self._wants_object = assignment.schema is not None
-        # A reviewer's session is not saved, so it has no requested name.
-        self._asked = None if assignment.read_only else assignment.session
-        self._resumes = assignment.resume
-        self._steps = ClaudeProgress(assignment.folder)
-        self._so_far = LiveUsage()
-        self._named = ""
-        self._account = UsageTotals(self._previous)
-        self._result: Result | None = None
-        self._denials: dict[str, str] = {}
-        self._conversed = False
+    input_tokens: Count
+    cache_creation_input_tokens: Count
+    cache_read_input_tokens: Count
+    output_tokens: Count
 
-    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
-        error = self._error(exit_code, stderr_tail)
-        found = self._refusal(exit_code, stderr_tail) if error else None
-        return AgentResult(
-            succeeded=error is None,
-            session=self._session(exit_code),
-            final_text=self._final_text(),
-            error=error,
-            refusal=found.refusal if found else None,
-            refusal_hint=found.hint if found else None,
-            usage=self._account.usage,
-            cost_usd=self._account.cost_usd,
-            raw_totals=self._account.totals,
-            blocked=self._blocked(),
-        )
 
-    def _final_text(self) -> str:
-        if self._result is None:
-            return ""
-        answer = self._result.structured_output if self._wants_object else None
-        return self._result.result if answer is None else json.dumps(answer)
+class ModelUsage(TokenUsage, alias_generator=to_camel):
+    """The tokens and the US dollars that one model used."""
 
-    def _take(self, event: Event) -> Iterator[Progress]:
-        match event:
-            case MessageEvent(type="assistant"):
-                self._conversed = True
-                changed = self._so_far.take_message(event.message)
-                steps = self._steps.of_message(event)
-                yield from self._with_figures(steps) if changed else steps
-            case MessageEvent():
-                self._conversed = True
-                yield from self._steps.of_answers(event)
-            case StreamEvent():
-                self._conversed = True
-                if self._so_far.take_partial(event):
-                    yield Progress(ProgressKind.SPENDS, "", usage=self._so_far.usage)
-            case System(subtype="init"):
-                self._named = event.session_id
-                self._steps.enter(event.cwd)
-            case System():
-                yield from self._steps.of_system(event)
-            case Result():
-                yield self._end(event)
+    cost_usd: Amount = Field(alias="costUSD")
 
-    def _end(self, result: Result) -> Progress:
-        """Store a result: the last one determines the outcome, all of them count for usage."""
-        self._result = result
-        self._account.take(result)
-        for denial in result.permission_denials:
-            # A later result of the same run repeats the earlier denials.
-            call = denial.tool_use_id or str(len(self._denials))
-            if len(self._denials) < _MAX_DENIALS:
-                self._denials[call] = denial.tool_name
-        account = self._account
-        return Progress(ProgressKind.SPENDS, "", usage=account.usage, cost_usd=account.cost_usd)
 
-    def _with_figures(self, steps: Iterator[Progress]) -> Iterator[Progress]:
-        """Attach the usage to the first step, or to an additional one if there is none."""
-        first = next(steps, Progress(ProgressKind.SPENDS, ""))
-        yield replace(first, usage=self._so_far.usage)
-        yield from steps
+class ToolInput(Lenient):
+    """The arguments of a tool call that describe it, the most specific first."""
 
-    def _session(self, exit_code: int | None) -> str | None:
-        """Return the conversation that can be resumed, as far as that is known.
+    file_path: Text
+    notebook_path: Text
+    path: Text
+    pattern: Text
+    command: Text
+    url: Text
+    query: Text
+    description: Text
 
-        The program names it before saving it: if it was killed at once, nothing may have been saved.
+
+class Block(Lenient):
+    """A part of a message: ``text``, a ``tool_use``, or the ``tool_result`` with its ``content``."""
+
+    type: Text
+    text: Text
+    id: Text
+    name: Text
+    input: Part[ToolInput]
+    tool_use_id: Text
+    is_error: Flag
+    content: Annotated["str | tuple[Valid[Block], ...]", Fallback("")]
+
+
+class Message(Lenient):
+    """A message; its ``usage`` counts the output that existed when the message began."""
+
+    id: Text
+    model: Text
+    usage: Part[TokenUsage]
+    content: Several[Block]
+
+
+class MessageEvent(Lenient):
+    """A block of a message of the model or a subagent, or the results of its tool calls."""
+
+    type: Literal["assistant", "user"]
+    message: Part[Message]
+    parent_tool_use_id: Text
+
+
+class Partial(Lenient):
+    """The start or the end of a message."""
+
+    type: Text
+    message: Part[Message]
+    usage: Part[TokenUsage]
+
+
+class StreamEvent(Lenient):
+    """A part of a message, if partial messages were requested."""
+
+    type: Literal["stream_event"]
+    event: Part[Partial]
+    parent_tool_use_id: Text
+
+
+class System(Lenient):
+    """A status event of the program; the fields belong to several subtypes."""
+
+    type: Literal["system"]
+    subtype: Text
+    session_id: Text
+    cwd: Text
+    attempt: Count
+    max_retries: Count
+    error: Text
+    status: Text
+    content: Text
+
+
+class Denial(Lenient):
+    """A tool call that was denied."""
+
+    tool_name: Text
+    tool_use_id: Text
+
+
+class Result(Lenient):
+    """How a conversation, or a turn of it, ended."""
+
+    type: Literal["result"]
+    subtype: Text
+    is_error: Flag
+    result: Text
+    errors: Several[str]
+    session_id: Text
+    structured_output: Annotated[JsonValue, Fallback(None)]
+    permission_denials: Several[Denial]
+    terminal_reason: Text
+    api_error_status: Count
+    usage: Annotated[TokenUsage | None, Fallback(None)]
+    total_cost_usd: Amount
+    model_usage: Annotated[dict[str, Valid[ModelUsage]], Fallback({}), Field(alias="modelUsage")]
+    model_usage_since_last_result: Annotated[dict[str, Valid[ModelUsage]] | None, Fallback(None)]
+
+
+Event = Annotated[MessageEvent | StreamEvent | System | Result, Field(discriminator="type")]
+EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
+
+
+TOTAL_COST = "total_cost_usd"
+TOTAL_OUTPUT = "model_output_tokens"
+_MAX_RECENT = 256
+# Input including its cached part, the cached part, output.
+_Counts = tuple[int, int, int]
+_NOTHING: _Counts = (0, 0, 0)
+
+
+class LiveUsage:
+    """Count the tokens of the model's messages as they arrive.
+
+    A message arrives in several events with equal figures, and counts once. Its output figure is the one from
+    its beginning; partial messages, if requested, complete it.
+    """
+
+    def __init__(self) -> None:
+        self._total = _NOTHING
+        self._recent: dict[str, _Counts] = {}
+        self._begun: dict[str, str] = {}
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of this run so far, including subagents."""
+        return _usage(self._total)
+
+    def take_message(self, message: Message) -> bool:
+        """Count a message; return whether the figures changed."""
+        return self._keep(message.id, _counts(message.usage))
+
+    def take_partial(self, event: StreamEvent) -> bool:
+        """Count a part of a message; return whether the figures changed."""
+        part, subagent = event.event, event.parent_tool_use_id
+        match part.type:
+            case "message_start":
+                if len(self._begun) < _MAX_RECENT:
+                    self._begun[subagent] = part.message.id
+                return self.take_message(part.message)
+            case "message_delta":
+                return self._keep(self._begun.pop(subagent, ""), (0, 0, part.usage.output_tokens))
+            case _:
+                return False
+
+    def _keep(self, name: str, counts: _Counts) -> bool:
+        before = self._recent.get(name, _NOTHING)
+        given, cached, made = map(max, before, counts)
+        if not name or (given, cached, made) == before:
+            return False
+        self._recent[name] = (given, cached, made)
+        self._total = _sum(self._total, (given - before[0], cached - before[1], made - before[2]))
+        if len(self._recent) > _MAX_RECENT:
+            del self._recent[next(iter(self._recent))]
+        return True
+
+
+class UsageTotals:
+    """Add up the results of one run.
+
+    There is one result each time the model stops: background work wakes it again. Newer versions count a
+    session over its resumes, older ones a single run, subagents included; the difference between two results
+    reveals which, or else the earlier total of the session.
+    """
+
+    def __init__(self, previous: Mapping[str, float]) -> None:
+        self._previous = dict(previous)
+        self._last: Result | None = None
+        self._tells_since = True
+        self._since = self._told = _NOTHING
+        self._since_cost = 0.0
+
+    def take(self, result: Result) -> None:
+        """Add one result."""
+        self._last = result
+        self._tells_since = self._tells_since and result.model_usage_since_last_result is not None
+        models = (result.model_usage_since_last_result or {}).values()
+        self._since = _sum(self._since, *map(_counts, models))
+        self._since_cost += sum(model.cost_usd or 0.0 for model in models)
+        if result.usage is not None:
+            self._told = _sum(self._told, _counts(result.usage))
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of this run alone; None if no result had any."""
+        if self._last is None:
+            return None
+        if self._tells_since and self._since != _NOTHING:
+            return _usage(self._since)
+        if self._last.model_usage and not self._counts_session:
+            return _usage(_sum(*map(_counts, self._last.model_usage.values())))
+        return _usage(self._told) if self._last.usage is not None else None
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The US dollars of this run alone; None if no result had any."""
+        if self._last is None:
+            return None
+        if self._tells_since:
+            return self._since_cost
+        total = self._last.total_cost_usd
+        if total is None or not self._counts_session:
+            return total
+        before = self._previous.get(TOTAL_COST, 0.0)
+        return total - before if total >= before else total
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """The counters as printed, from which the next resume is subtracted."""
+        # A session that could not be opened counts from zero: the next resume continues the old one.
+        if self._last is None or not self._last.total_cost_usd:
+            return dict(self._previous)
+        made = self._model_output
+        return {TOTAL_COST: self._last.total_cost_usd, **({TOTAL_OUTPUT: float(made)} if made else {})}
+
+    @property
+    def _counts_session(self) -> bool:
+        """Whether the totals may be those of the session, not of this run alone.
+
+        They are the run's if its models produced no more than this conversation did, or less than the session
+        had before: subagents are in the totals, but not in the usage.
         """
-        ended_itself = exit_code is not None and exit_code >= 0
-        if self._named and (self._resumes or self._conversed or self._result or ended_itself):
-            return self._named
-        proved = self._result is not None and self._result.is_error is False
-        return (self._result.session_id or None) if self._result and proved else None
+        made, own = self._model_output, self._told[2]
+        return not made or (made != own and made >= self._previous.get(TOTAL_OUTPUT, 0) + own)
 
-    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
-        result, message = self._result, error_line(stderr_tail)
-        because = f": {message}" if message else ""
-        if result is None:
-            return f"{exit_text(exit_code)} without a result{because}"
-        if result.is_error is not False or result.subtype != "success":
-            return _error_of(result)
-        if exit_code != 0:
-            return f"{exit_text(exit_code)} after a result that says success{because}"
-        named = result.session_id or self._named
-        if self._asked and named != self._asked:
-            return f"worked in the session {named or None}, not in {self._asked} as asked"
-        if self._wants_object and result.structured_output is None:
-            return "answered in prose, not in the required format"
-        return None
-
-    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
-        if self._result is not None:
-            return self._refused_result(self._result)
-        if exit_code is None or not 0 < exit_code < _FIRST_SIGNAL_STATUS:
-            return None
-        # Once it works, other programs may write to its standard error as well.
-        message = error_line(stderr_tail) if self._printed else stderr_tail
-        return self._find_refusal(message, exit_code, stderr_tail)
-
-    def _refused_result(self, result: Result) -> FailureMatch | None:
-        # Without an error of the program, the text comes from the model.
-        if result.is_error is not True:
-            return None
-        message = _error_of(result)
-        ended = _ENDS.get(result.terminal_reason)
-        if ended is not None:
-            return failure_hint(ended, message, self._manual)
-        found = match_failure(message, self._manual)
-        if found is not None:
-            return found
-        refusal = _refusal_of_status(result.api_error_status)
-        return failure_hint(refusal, message, self._manual) if refusal else None
-
-    def _blocked(self) -> str | None:
-        count, names = len(self._denials), sorted(set(self._denials.values()))
-        if not count:
-            return None
-        calls = "1 tool call was" if count == 1 else f"{count} tool calls were"
-        return one_line(f"{calls} denied: {', '.join(names)}")
+    @property
+    def _model_output(self) -> int:
+        return sum(model.output_tokens for model in self._last.model_usage.values()) if self._last else 0
 
 
-def _refusal_of_status(status: int) -> AgentFailure | None:
-    return AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
+def _sum(*counts: _Counts) -> _Counts:
+    given, cached, made = map(sum, zip(*counts, strict=True))
+    return given, cached, made
 
 
-def _error_of(result: Result) -> str:
-    text = "; ".join(filter(None, result.errors)) or result.result
-    return one_line(text, 1000) or result.subtype or "a result without success"
+def _counts(usage: TokenUsage) -> _Counts:
+    cached = usage.cache_read_input_tokens
+    fresh = usage.input_tokens + usage.cache_creation_input_tokens
+    return fresh + cached, cached, usage.output_tokens
+
+
+def _usage(counts: _Counts) -> Usage:
+    given, cached, made = counts
+    return Usage(input_tokens=given, output_tokens=made, cached_tokens=cached)

@@ -24,7 +24,7 @@ from git_blackbird.agents.protocol import (
 )
 from git_blackbird.agents.schemas import render_schema
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.entities.agent_rights import Rights
+from git_blackbird.model.entities.agent_io import Rights
 
 WORKSPACE_WRITE = "workspace-write"
 _NEEDED_FLAGS = ("--json", "--sandbox", "--config")

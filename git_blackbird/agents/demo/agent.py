@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter
 
 from git_blackbird import __version__
 from git_blackbird.agents.command import render_context, session_environ
-from git_blackbird.agents.json_events import JsonEvents, Line
+from git_blackbird.agents.event_parser import JsonEvents, Line
 from git_blackbird.agents.protocol import (
     AgentSettings,
     Capabilities,

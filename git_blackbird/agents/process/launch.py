@@ -24,7 +24,7 @@ from git_blackbird.agents.process.supervise import (
 )
 from git_blackbird.agents.protocol import LaunchSpec, OutputParser
 from git_blackbird.errors import AgentUnavailableError, UnusableError
-from git_blackbird.model.base.system_errors import is_exhausted, refusal_hint
+from git_blackbird.model.base.system import is_exhausted, refusal_hint
 from git_blackbird.model.entities.agent_io import Progress
 
 __all__ = ["ExitCause", "GatedProcess", "Limits", "LogFiles", "ProcessResult", "spawn_gated"]

@@ -5,16 +5,62 @@ process, and a descendant that keeps a stream open does not block it.
 """
 
 import os
+import resource
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from git_blackbird.agents.process import holes
 from git_blackbird.agents.protocol import OutputParser
-from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.entities.agent_io import AgentResult
+
+# A multiple of the block size of usual file systems: only whole blocks can be freed.
+_ALIGNMENT = 64 * 1024
+_KEEP_SIZE_AND_PUNCH = 0x01 | 0x02
+
+
+def _punch(descriptor: int, start: int, end: int) -> bool:
+    """Free the space between two aligned offsets; return whether the file system supports it.
+
+    The file's size, and data appended meanwhile, stay.
+    """
+    allocate = _fallocate()
+    return allocate is not None and allocate(descriptor, _KEEP_SIZE_AND_PUNCH, start, end - start) == 0
+
+
+def _first_hole(descriptor: int) -> int:
+    """Return the offset of the first freed part, or the end of the file."""
+    with suppress(AttributeError, OSError):  # unsupported, or the file is empty
+        return os.lseek(descriptor, 0, os.SEEK_HOLE)
+    return os.fstat(descriptor).st_size
+
+
+def _next_data(descriptor: int, offset: int) -> int:
+    """Return the offset of the first data at or after ``offset``."""
+    with suppress(AttributeError, OSError):  # unsupported, or nothing follows
+        return os.lseek(descriptor, offset, os.SEEK_DATA)
+    return offset
+
+
+@cache
+def _fallocate() -> Any:
+    if not hasattr(os, "posix_fallocate") or os.uname().sysname != "Linux":
+        return None
+    # The size of a file includes its holes, so a limit on it would stop the writer.
+    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
+        return None
+    import ctypes  # noqa: PLC0415  # only for a log beyond its limit
+
+    library = ctypes.CDLL(None, use_errno=True)
+    allocate = getattr(library, "fallocate64", None) or getattr(library, "fallocate", None)
+    if allocate is not None:
+        allocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    return allocate
+
 
 TAIL_BYTES = 16 * 1024
 CHUNK_BYTES = 256 * 1024
@@ -103,7 +149,7 @@ class TailedLog:
 
     @property
     def _first_beyond(self) -> int:
-        return -(-self._max_bytes // holes.ALIGNMENT) * holes.ALIGNMENT
+        return -(-self._max_bytes // _ALIGNMENT) * _ALIGNMENT
 
     def _leap(self, size: int) -> None:
         """Skip output that is beyond the limit and far behind; the last part is always read."""
@@ -119,10 +165,10 @@ class TailedLog:
             if is_all_read:
                 self._cut()
             return
-        end = (self._offset - self._slack) // holes.ALIGNMENT * holes.ALIGNMENT
+        end = (self._offset - self._slack) // _ALIGNMENT * _ALIGNMENT
         if end - self._given_back < _GIVEN_BACK_AT_ONCE:
             return
-        self._can_give_back = holes.punch(self._fd, self._given_back, end)
+        self._can_give_back = _punch(self._fd, self._given_back, end)
         self._given_back = end
 
     def _cut(self) -> None:
@@ -150,7 +196,7 @@ def _pieces(descriptor: int) -> Iterator[bytes]:
     """Read a file with a line end in place of each freed part."""
     offset = 0
     while True:
-        place = holes.next_data(descriptor, offset)
+        place = _next_data(descriptor, offset)
         if place > offset:
             yield b"\n"
         data = os.pread(descriptor, CHUNK_BYTES, place)
@@ -176,7 +222,7 @@ def cut_saved(path: Path, max_bytes: int) -> None:
 def _bound(descriptor: int, max_bytes: int) -> int:
     size = os.fstat(descriptor).st_size
     # The limit may have been smaller when the rest was freed.
-    return min(max_bytes, holes.first_hole(descriptor)) if size > max_bytes else size
+    return min(max_bytes, _first_hole(descriptor)) if size > max_bytes else size
 
 
 def read_tail(path: Path) -> str:
@@ -186,6 +232,42 @@ def read_tail(path: Path) -> str:
             return ""
         start = max(0, os.fstat(descriptor).st_size - TAIL_BYTES)
         return os.pread(descriptor, TAIL_BYTES, start).decode(errors="replace")
+
+
+class LogReader:
+    """One log file, read from the start or from its last ``tail`` bytes.
+
+    An agent may put anything in the file's place: anything but a regular file reads as empty.
+    """
+
+    def __init__(self, path: Path, tail: int | None = None) -> None:
+        self._path = path
+        self._offset = 0
+        self.size = self._size()
+        if tail is not None:
+            self._offset = max(0, self.size - tail)
+        self.passed_over = self._offset
+
+    def read(self) -> bytes:
+        """Return the next piece; b"" if there is none yet."""
+        with _opened(self._path, os.O_RDONLY) as descriptor:
+            if descriptor is None:
+                return b""
+            # Continue at the new end of a file that was truncated to its limit, or after the middle of
+            # a large one that was freed.
+            self._offset = _next_data(descriptor, min(self._offset, os.fstat(descriptor).st_size))
+            data = os.pread(descriptor, CHUNK_BYTES, self._offset)
+        self._offset += len(data)
+        return data
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield everything up to the present end."""
+        while data := self.read():
+            yield data
+
+    def _size(self) -> int:
+        with _opened(self._path, os.O_RDONLY) as descriptor:
+            return 0 if descriptor is None else os.fstat(descriptor).st_size
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _MAX_ROUNDS = 5

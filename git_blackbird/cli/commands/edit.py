@@ -24,7 +24,7 @@ from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.status import Status
 
 
 def confirm_reedit(call: CommandContext) -> WantsAgain:

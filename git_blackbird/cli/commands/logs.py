@@ -11,8 +11,7 @@ from git_blackbird.cli.render.transcript import ProgressLog
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.controller.queries.transcripts import followed_steps, saved_steps
-from git_blackbird.messages.display.stream_sanitizer import StreamSanitizer
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, shell_word
 from git_blackbird.model.entities.run import Run, RunStatus
 
 

@@ -8,7 +8,7 @@ from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_config, init_plan, plan_file_faults
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.status import Status
 
 if TYPE_CHECKING:
     from git_blackbird.controller.setup.hooks import Action

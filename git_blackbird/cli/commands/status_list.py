@@ -18,9 +18,10 @@ from git_blackbird.controller.queries.status import (
     tree_of_tasks,
 )
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.base.gc import gc_paused
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.base.system import gc_paused
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.status import Status
 
 _EMPTY = {
     "ready": "no ready tasks",

@@ -8,8 +8,9 @@ import click
 from git_blackbird.cli.output import Output
 from git_blackbird.model.base.sanitize import quoted_field
 from git_blackbird.model.entities.cli_hints import runnable
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.status import Status
 
 if TYPE_CHECKING:
     # Only who lists tasks pays for loading it.

@@ -11,11 +11,11 @@ from git_blackbird.cli.render.tables import Cell, label_cell, render_section, re
 from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, why_failed
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.messages.display.runs import format_moment
-from git_blackbird.messages.display.status_change import undo_lines
+from git_blackbird.messages.display.runs import format_moment, undo_lines
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.rules.review_rounds import merged_or_none

@@ -26,7 +26,8 @@ from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.display.runs import format_moment, format_seconds, review_word, run_seconds
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 
 # The groups of what is due that are listed, and how what is left out of each is told.

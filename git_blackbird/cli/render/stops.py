@@ -8,13 +8,12 @@ from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import render_decided, render_next_steps
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
-from git_blackbird.messages.display.status_change import render_reset, undo_lines
+from git_blackbird.messages.display.runs import render_reset, undo_lines
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.views.status_change import StatusChange
-from git_blackbird.model.views.stop import Stop
+from git_blackbird.model.views.stop import StatusChange, Stop
 
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _MAX_BLOCKED = 8

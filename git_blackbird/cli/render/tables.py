@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import click
 
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.entities.status import Status
 
 _WIDE = frozenset("WF")
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})

@@ -7,9 +7,8 @@ from itertools import accumulate, takewhile
 import click
 
 from git_blackbird.cli.render.tables import width_of
-from git_blackbird.messages.display.stream_sanitizer import StreamSanitizer
-from git_blackbird.messages.display.usage import UsageCost, render_spent
-from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
+from git_blackbird.messages.display.format import UsageCost, render_spent
+from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Usage
 
 # What a plain output's last line is was printed already; figures alone are no step.

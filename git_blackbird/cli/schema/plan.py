@@ -8,7 +8,8 @@ from git_blackbird.controller.plan.task_edits import EditResult
 from git_blackbird.controller.setup.hooks import Action
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.status import Status
 
 _DEADLOCK = "Tasks that wait for one another for ever by this change, as `[a, b, a]`; empty when none do."
 _JSON_NAMES = {"acceptance_criteria": "acceptanceCriteria"}

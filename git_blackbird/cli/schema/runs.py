@@ -24,8 +24,8 @@ from git_blackbird.model.entities.agent_io import Answer
 from git_blackbird.model.entities.cli_hints import EXECUTE
 from git_blackbird.model.entities.commits import Evidence
 from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.rules.attention import PendingKind
 from git_blackbird.model.rules.review_gate import GateState

@@ -21,8 +21,8 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.cli_hints import runnable
 from git_blackbird.model.entities.findings import FollowUp, MergedVerdict
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import RunType
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.review_rounds import merged_or_none
 

@@ -32,7 +32,7 @@ class CommandSpec(click.Command):
 
     def _call(self, **values: Any) -> ExitCode:
         from git_blackbird.cli.output import command_context  # noqa: PLC0415  # loads what commands share
-        from git_blackbird.model.base.gc import gc_paused  # noqa: PLC0415
+        from git_blackbird.model.base.system import gc_paused  # noqa: PLC0415
 
         trace.event("command", self.name)
         module, function = self.code.split(":")

@@ -4,9 +4,9 @@ from click import Argument, Choice, Option
 
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.command_spec import CommandSpec, flag, text
+from git_blackbird.model.entities.status import Status
 
-# The values of model.plan.Status, whose module costs more to load than completion may; a test compares.
-STATUSES = ("todo", "queued", "in_progress", "waiting_user", "blocked", "done", "failed", "skipped")
+STATUSES = tuple(status.value for status in Status)
 _TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks)
 
 init = CommandSpec(

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from git_blackbird.cli.render.transcript import ProgressLog
 from git_blackbird.cli.ui.writer import STDERR, STDOUT, Writer
 from git_blackbird.controller.core.ui import Unanswered
-from git_blackbird.messages.display.stream_sanitizer import StreamSanitizer
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.agent_io import Progress, Question
-from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.base.sanitize import StreamSanitizer
+from git_blackbird.model.entities.agent_io import Progress, Question, RightsQuestion
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run, RunType

@@ -10,8 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from git_blackbird.cli.ui.writer import STDOUT, Writer
-from git_blackbird.messages.display.format import render_duration
-from git_blackbird.messages.display.usage import UsageCost, render_spent
+from git_blackbird.messages.display.format import UsageCost, render_duration, render_spent
 
 _FRAME_SECONDS = 0.1
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

@@ -23,14 +23,20 @@ from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import page_diff, paths_of
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.agent_rights import AGREE, REFUSE, render_ask, render_rights
-from git_blackbird.messages.display.events import render_notice, render_step, render_verdicts
-from git_blackbird.messages.display.usage import UsageMeter
+from git_blackbird.messages.display.events import (
+    AGREE,
+    REFUSE,
+    render_ask,
+    render_notice,
+    render_rights,
+    render_step,
+    render_verdicts,
+)
+from git_blackbird.messages.display.format import UsageMeter
 from git_blackbird.messages.forms.answers import OTHER
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.entities.agent_io import Question, RightsQuestion
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import (

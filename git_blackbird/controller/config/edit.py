@@ -20,13 +20,13 @@ from git_blackbird.model.config.settings import (
     quoted_for_git,
     read_value,
 )
-from git_blackbird.storage.atomic import write_atomic
 from git_blackbird.storage.config_files import (
     global_config_path,
     load_layer,
     with_key,
     write_global_config,
 )
+from git_blackbird.storage.files import write_atomic
 
 
 class Scope(StrEnum):

@@ -10,8 +10,7 @@ from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.next_action import CallScope
-from git_blackbird.model.rules.parent_reviews import parents_to_review
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.state import PlanState, parents_to_review
 
 _KEEPS_TO_SCHEMA = (
     "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"

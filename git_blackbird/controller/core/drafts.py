@@ -15,8 +15,8 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.views.events import Decided
-from git_blackbird.storage.atomic import SaveError
 from git_blackbird.storage.drafts import DraftFile, load_text, remove_text, text_drafts
+from git_blackbird.storage.files import SaveError
 
 _SAVE_SECONDS = 0.2
 _MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"

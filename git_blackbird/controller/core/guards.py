@@ -5,9 +5,10 @@ from git_blackbird.controller.core.unreadable import require_usable
 from git_blackbird.errors import LockedError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
-from git_blackbird.model.entities.plan import Plan, Status, Task
+from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus
-from git_blackbird.model.rules.pending_decisions import is_decision_alive
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import is_decision_alive
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.storage.store import Transaction

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.messages.outgoing.context import SNAPSHOT_BYTES, bound_snapshot
-from git_blackbird.messages.outgoing.readme import first_section
-from git_blackbird.model.base.system_errors import is_exhausted
+from git_blackbird.messages.outgoing.context import SNAPSHOT_BYTES, bound_snapshot, first_section
+from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.storage.files import load_beginning
 from git_blackbird.storage.paths import OVERVIEW_NAME, STATE_NAME
 

@@ -8,8 +8,9 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Plan, Status
+from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, TerminalReason
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.review_gate import Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import apply_gates, apply_statuses, derive_leaves

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.model.entities.agent_io import Question, RightsQuestion
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint

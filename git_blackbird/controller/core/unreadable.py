@@ -6,8 +6,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.history import History, RecordError
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import unreadable_below
+from git_blackbird.model.rules.state import PlanState, unreadable_below
 
 
 class UnreadableRecordError(UnusableError):

@@ -9,7 +9,7 @@ from git_blackbird.controller.core.feedback_sync import sync_feedback_files
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.config import GitSetting, read_settings
 from git_blackbird.git.core.repository import Repository, discover
-from git_blackbird.git.worktree.index_lock import clear_leftover_lock
+from git_blackbird.git.worktree.index import clear_leftover_lock
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.config.keys import KEYS

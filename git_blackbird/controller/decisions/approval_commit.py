@@ -29,19 +29,20 @@ from git_blackbird.git.commit.worker import (
 )
 from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.git.worktree.changes import path_differs
-from git_blackbird.git.worktree.index_lock import require_free_index
+from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
 from git_blackbird.model.entities.commits import render_commit_message
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import ApprovalCommit, CommitPreview, OtherBranch
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.locks import approval_lock
-from git_blackbird.storage.pending_approval import (
+from git_blackbird.storage.notes import (
     PendingApproval,
     drop_pending_approval,
     load_pending_approval,
@@ -195,7 +196,10 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
     with workspace.transaction() as transaction:
         require_undecided(transaction, run)
         save_pending_approval(
-            workspace.paths, PendingApproval(task.id, run.id, plan.head.commit, plan.base_tree)
+            workspace.paths,
+            PendingApproval(
+                task_id=task.id, run_id=run.id, parent=plan.head.commit, base_tree=plan.base_tree
+            ),
         )
     try:
         wanted = CommitRequest(render_commit_message(task, run.id), run.id)

@@ -11,14 +11,15 @@ from git_blackbird.controller.runs.outside_moves import joined_outside, joined_s
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import changed_paths, compose_change, path_differs, summarize
-from git_blackbird.messages.outgoing.suggestion import render_suggestion
+from git_blackbird.git.worktree.changes import changed_paths, compose_change, path_differs
+from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.messages.outgoing.prompts import render_suggestion
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, Run
-from git_blackbird.model.rules.pending_decisions import is_session_lost
+from git_blackbird.model.rules.attention import is_session_lost
 from git_blackbird.model.rules.review_rounds import (
     ReviewFollowUp,
     merged_or_none,

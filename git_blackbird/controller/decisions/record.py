@@ -29,13 +29,13 @@ from git_blackbird.controller.decisions.checkpoint import (
 from git_blackbird.controller.decisions.undo import prepare_undo
 from git_blackbird.controller.runs.deferred_commits import record_deferred
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.messages.outgoing.suggestion import bound_output, render_suggestion
+from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History, runs_in_change
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import (
     APPROVALS,
     DecisionState,
@@ -44,6 +44,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     TerminalReason,
 )
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.rules.review_rounds import merged_or_none
 from git_blackbird.model.rules.state import PlanState

@@ -9,11 +9,11 @@ from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import changed_paths, diverged_paths, entry
 from git_blackbird.git.worktree.log import commits_between
-from git_blackbird.git.worktree.refs import keep_undo_trees
+from git_blackbird.git.worktree.saved_trees import keep_undo_trees
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.undo import KeptPath, Undo, revert_command, script_command
-from git_blackbird.storage.undo import save_undo
+from git_blackbird.storage.notes import save_undo
 
 _EDITED = "edited since the run ended"
 _REPOSITORY = "is or was a git repository of its own"

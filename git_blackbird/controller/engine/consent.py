@@ -7,10 +7,10 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import InterruptedByUserError
-from git_blackbird.messages.display.agent_rights import render_rights_line
-from git_blackbird.model.entities.agent_rights import RightsQuestion
+from git_blackbird.messages.display.events import render_rights_line
+from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.views.events import Level, Notice
-from git_blackbird.storage.agreements import Answer, load_agreements, save_agreement
+from git_blackbird.storage.notes import Answer, load_agreements, save_agreement
 
 _CALMER = {
     "claude": "git config blackbird.claude.permissionMode acceptEdits",

@@ -12,8 +12,9 @@ from git_blackbird.controller.engine.actions.parent_review_required import paren
 from git_blackbird.controller.engine.stops import undeliverable_stop, unreadable_stop
 from git_blackbird.controller.runs.readying import require_ready
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Plan, Status, Task
+from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import ReviewState
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.next_action import (
     AskPaused,
     CallScope,
@@ -22,11 +23,9 @@ from git_blackbird.model.rules.next_action import (
     next_action,
     unfinished,
 )
-from git_blackbird.model.rules.plan_progress import PlanProgress
 from git_blackbird.model.rules.review_gate import ReviewGate, Transition
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.status import apply_gates, apply_statuses
-from git_blackbird.model.rules.unreadable import is_stopped
+from git_blackbird.model.rules.state import PlanState, is_stopped
+from git_blackbird.model.rules.status import PlanProgress, apply_gates, apply_statuses
 from git_blackbird.model.views.stop import Stop
 
 

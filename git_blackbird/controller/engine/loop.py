@@ -28,6 +28,7 @@ from git_blackbird.controller.engine.stops import not_started_stop, notify_pause
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
 from git_blackbird.controller.runs.instructions import Instruction, Restart
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     AskPaused,
@@ -43,7 +44,6 @@ from git_blackbird.model.rules.next_action import (
     StartTask,
     next_action,
 )
-from git_blackbird.model.rules.pending_decisions import PendingDecision
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop, StopReason
 

@@ -17,11 +17,11 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.core.config import git_identity
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.parent_verdict import Dismissal, completion_signature
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import RECORDER, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import resume_command
 from git_blackbird.model.rules.next_action import CallScope
-from git_blackbird.model.rules.parent_reviews import feedback_below
 from git_blackbird.model.rules.review_gate import (
     allows_done,
     current_review,
@@ -29,7 +29,7 @@ from git_blackbird.model.rules.review_gate import (
     latest_verdict,
     why_incomplete,
 )
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.state import PlanState, feedback_below
 
 
 def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> tuple[Loop, FirstStep]:

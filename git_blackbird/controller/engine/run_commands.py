@@ -38,9 +38,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
 )
 from git_blackbird.model.rules.next_action import AskQuestions, CallScope
-from git_blackbird.model.rules.parent_reviews import feedback_below
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import full_readiness, waits_for
+from git_blackbird.model.rules.state import PlanState, feedback_below, full_readiness, waits_for
 from git_blackbird.model.views.events import Level, Notice
 
 

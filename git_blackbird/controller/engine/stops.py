@@ -17,9 +17,8 @@ from git_blackbird.model.entities.cli_hints import (
     with_options,
 )
 from git_blackbird.model.entities.run import Run, RunStatus
-from git_blackbird.model.rules.attention import pending_items, resume_command
+from git_blackbird.model.rules.attention import paused_runs, pending_items, resume_command
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
-from git_blackbird.model.rules.pending_decisions import paused_runs
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason

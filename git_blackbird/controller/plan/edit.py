@@ -15,8 +15,8 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.plan.validation import PlanError
 from git_blackbird.model.rules.plan_edits import added
-from git_blackbird.storage.atomic import write_atomic
 from git_blackbird.storage.config_files import with_key
+from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.plan_file import InvalidPlanError
 from git_blackbird.storage.store import BROKEN_BY_AGENT, Transaction
 

@@ -11,16 +11,17 @@ from git_blackbird.model.entities.cli_hints import (
     task_command,
 )
 from git_blackbird.model.entities.history import pending_messages
-from git_blackbird.model.entities.plan import Plan, Status, Task
+from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_RETRY,
     SUPERSEDED_BY_STATUS,
 )
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.rules.eligibility import RETRIABLE
-from git_blackbird.model.rules.review_gate import open_children
-from git_blackbird.model.rules.status import apply_statuses, status_follows_children
-from git_blackbird.model.views.status_change import StatusChange
+from git_blackbird.model.rules.review_gate import is_complete, open_children
+from git_blackbird.model.rules.status import apply_statuses
+from git_blackbird.model.views.stop import StatusChange
 from git_blackbird.storage.store import Transaction
 
 
@@ -71,7 +72,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
             )
         if status is Status.DONE and state.is_gated:
             _require_no_open_children(plan, task)
-        if status_follows_children(plan, task) and status != task.status:
+        if is_complete(plan.tasks, task) and status != task.status:
             raise _follows_children(task, status)
         return _set(workspace, transaction, task, status, f"{SUPERSEDED_BY_STATUS}{status.value}")
 

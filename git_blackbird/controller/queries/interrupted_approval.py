@@ -6,7 +6,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.storage.locks import approval_in_progress
-from git_blackbird.storage.pending_approval import load_pending_approval
+from git_blackbird.storage.notes import load_pending_approval
 
 
 class InterruptedApproval(NamedTuple):

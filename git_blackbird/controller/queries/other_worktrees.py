@@ -8,9 +8,10 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.repository import other_worktrees
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.rules.pending_decisions import is_decision_alive
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import is_decision_alive
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 

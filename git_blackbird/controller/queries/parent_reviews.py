@@ -7,15 +7,15 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, dismiss_command, task_command
 from git_blackbird.model.entities.parent_verdict import completion_signature, excerpt
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.rules.parent_reviews import (
+from git_blackbird.model.rules.review_gate import GateState, skipped_children
+from git_blackbird.model.rules.state import (
     BlockedParent,
     ParentReviewStatus,
+    PlanState,
     blocked_parents,
     feedback_below,
+    unreadable_below,
 )
-from git_blackbird.model.rules.review_gate import GateState, skipped_children
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import unreadable_below
 
 
 class ReviewBlock(StrEnum):

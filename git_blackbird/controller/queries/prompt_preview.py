@@ -19,7 +19,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.history import History, PendingMessages, runs_in_change
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
-from git_blackbird.model.rules.pending_decisions import is_session_lost
+from git_blackbird.model.rules.attention import is_session_lost
 from git_blackbird.model.rules.state import PlanState
 
 

@@ -13,7 +13,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE
 from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind, StuckTask
 from git_blackbird.model.rules.review_rounds import merged_or_none
-from git_blackbird.model.rules.unreadable import UNREADABLE
+from git_blackbird.model.rules.state import UNREADABLE
 
 FAILED = "failed"
 CUT_OFF = "an approval was interrupted"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from git_blackbird.agents.process.logs import LogReader
 from git_blackbird.controller.core.processes import is_alive
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -20,8 +21,7 @@ from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.rules.review_rounds import reviews_about
 from git_blackbird.storage.locks import controller_holder
-from git_blackbird.storage.logs import LogReader
-from git_blackbird.storage.recent_records import load_recent, unknown_files
+from git_blackbird.storage.records import load_recent, unknown_files
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024

@@ -18,31 +18,32 @@ from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.settings import ConfigProblem
 from git_blackbird.model.entities.history import History, PendingMessages, RecordError
-from git_blackbird.model.entities.plan import Plan, Status, Task
+from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
 from git_blackbird.model.rules.attention import (
     PendingItem,
     PendingKind,
     StuckTask,
+    paused_runs,
     pending_items,
     stuck_tasks,
 )
-from git_blackbird.model.rules.parent_reviews import is_blocked_by_review
-from git_blackbird.model.rules.pending_decisions import paused_runs
 from git_blackbird.model.rules.review_gate import skipped_children
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import (
+from git_blackbird.model.rules.state import (
+    PlanState,
     blocked_tasks,
     full_readiness,
+    is_blocked_by_review,
     is_stopped,
     may_start,
     ready_tasks,
 )
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
-from git_blackbird.storage.undo import load_undo
+from git_blackbird.storage.notes import load_undo
 
 CHANGE_REVIEW = "its change is to be reviewed"
 APPROVING = "approved: its change is being committed"

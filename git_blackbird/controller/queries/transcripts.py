@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from git_blackbird.agents.process.logs import LogReader
 from git_blackbird.agents.protocol import OutputParser
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace
@@ -15,7 +16,6 @@ from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.run import Run
-from git_blackbird.storage.logs import LogReader
 
 MAX_EARLIER = 50
 _TAIL_BYTES = 8 * 1024 * 1024

@@ -25,12 +25,16 @@ from git_blackbird.controller.runs.config_guard import (
 from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.plan_guard import check_plan
 from git_blackbird.errors import RequestError
-from git_blackbird.git.worktree.unfiltered_diff import unfiltered_diff
+from git_blackbird.git.worktree.changes import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_answer
 from git_blackbird.messages.outgoing.context import build_context, told_of_task
-from git_blackbird.messages.outgoing.review_package import build_package, render_package
-from git_blackbird.messages.outgoing.reviewer_prompts import REVIEWER_SYSTEM, render_reviewer_prompt
+from git_blackbird.messages.outgoing.reviewer_prompts import (
+    REVIEWER_SYSTEM,
+    build_package,
+    render_package,
+    render_reviewer_prompt,
+)
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source
 from git_blackbird.model.entities.history import History, runs_in_change

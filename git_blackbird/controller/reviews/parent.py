@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from git_blackbird.agents.process.launch import ProcessResult
+from git_blackbird.agents.process.supervise import ProcessResult
 from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.feedback_sync import sync_feedback_files
 from git_blackbird.controller.core.git_access import snapshot
@@ -23,9 +23,8 @@ from git_blackbird.controller.runs.config_guard import check_config, forget_conf
 from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.plan_guard import check_plan
 from git_blackbird.errors import RequestError
-from git_blackbird.git.worktree.refs import save_run_ref
-from git_blackbird.messages.incoming.review_answer import parse_review_answer
-from git_blackbird.messages.incoming.review_schema import build_review_schema
+from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.messages.incoming.review_answer import build_review_schema, parse_review_answer
 from git_blackbird.messages.outgoing.review_context import (
     ComposedChange,
     ReviewedChild,

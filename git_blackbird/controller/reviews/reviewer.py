@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject, RunRequest
 from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.git_access import snapshot
@@ -20,8 +20,7 @@ from git_blackbird.controller.runs.agent_process import (
     supervise_agent,
 )
 from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
-from git_blackbird.git.worktree.checkout import checkout_tree
-from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.git.worktree.saved_trees import checkout_tree, save_run_ref
 from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.model.entities.agent_io import AgentResult
 from git_blackbird.model.entities.cli_hints import task_command

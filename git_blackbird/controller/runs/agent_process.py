@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, child_environ
-from git_blackbird.agents.process.launch import GatedProcess, Limits, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import GatedProcess, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
+from git_blackbird.agents.process.supervise import Limits, ProcessResult
 from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.controller.core.status_sync import new_run_id
 from git_blackbird.controller.core.ui import UserInterface
@@ -20,7 +21,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import head
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.system_errors import refusal_hint
+from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.entities.run import RECORDER, Run, RunStatus
 from git_blackbird.model.views.events import RunOutput, RunProgress
@@ -118,7 +119,7 @@ def spawn_agent(context: RunContext, assignment: RunRequest, post: WorkingDir) -
     stdout, stderr = (paths.log(task_id, run_id, name) for name in ("stdout", "stderr"))
     paths.make_folder(stdout.parent)
     environ = child_environ(
-        workspace.environment.environ,
+        workspace.repo.environ,
         task_id=task_id,
         run_id=run_id,
         tmp_dir=post.folder / "tmp",

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.settings import Layer, RawSetting, merge_layers
-from git_blackbird.storage.atomic import write_private
 from git_blackbird.storage.config_files import format_value, global_config_path
+from git_blackbird.storage.files import write_private
 
 MAX_CHANGES = 50
 _LONGEST_VALUE = 60

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import TAIL_BYTES
+from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import Capabilities
 from git_blackbird.controller.core.git_access import snapshot, submodules
 from git_blackbird.controller.core.record_watch import found_notices
@@ -18,13 +18,13 @@ from git_blackbird.controller.runs.no_change import changed_nothing
 from git_blackbird.controller.runs.outside_moves import OwnChange, own_change
 from git_blackbird.controller.runs.plan_guard import check_plan
 from git_blackbird.errors import BlackbirdError, UnusableError
-from git_blackbird.git.commit.head_moves import log_size
 from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.git.core.reflog import log_size
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import summarize
-from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodules import submodule_changes
+from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.entities.change import Summary, TreePair
@@ -225,9 +225,9 @@ def _summarized(fields: RunFields, summary: Summary) -> RunFields:
 def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:
     """Take the head snapshot; gives the size of git's log of HEAD as well, which says what is in it."""
     for _ in range(_TRIES):
-        size = log_size(workspace.repo)
+        size = log_size(workspace.repo.git_dir)
         after = snapshot(workspace, since=run.base_tree)
-        if log_size(workspace.repo) == size:
+        if log_size(workspace.repo.git_dir) == size:
             break
     return after, size
 

@@ -9,14 +9,14 @@ from git_blackbird.controller.core.status_sync import new_run_id, save_statuses,
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.commit.diff import CommitDiff, commit_diff
+from git_blackbird.git.commit.plan import CommitDiff, commit_diff
 from git_blackbird.git.core.repository import Repository, head
-from git_blackbird.git.worktree.changes import summarize
 from git_blackbird.git.worktree.log import read_commits
-from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.entities.change import Summary, TreePair
-from git_blackbird.model.entities.cli_hints import approve_or_reject_command, task_command
+from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import Commit
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
@@ -221,4 +221,5 @@ def _line(noted: RecordedCommit, work: ManualCommit) -> str:
         text = f"{text} and changes nothing"
     if not run.is_pending:
         return f"{text}; the task is done"
-    return f"{text}; to decide: {approve_or_reject_command(run.task_id)}"
+    command = task_command("decide", run.task_id, " --approve", remark="or --reject")
+    return f"{text}; to decide: {command}"

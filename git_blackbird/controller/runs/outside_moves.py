@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.commit.head_moves import Carrier, moves_of_others
+from git_blackbird.git.commit.carrier import Carrier
 from git_blackbird.git.core.git_trace import drop_trace, shorten_trace, start_trace
 from git_blackbird.git.core.repository import head
+from git_blackbird.git.hooks.attribution import moves_of_others
 from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, TreePair
 from git_blackbird.model.entities.head_moves import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
@@ -105,12 +106,12 @@ def _carried(carrier: Carrier, run: Run, later: Iterable[Iterable[HeadMove]]) ->
 
 def _moves_before(before: Run, run: Run) -> Iterator[HeadMove]:
     if before.end_commit and run.head_commit and before.end_commit != run.head_commit:
-        yield HeadMove(before.end_commit, run.head_commit, "", 0, 0)
+        yield HeadMove(before.end_commit, run.head_commit)
 
 
 def _moves_in(run: Run) -> Iterator[HeadMove]:
     outside = () if run.review_summary is None else run.review_summary.outside
-    yield from (HeadMove(one.old, one.new, one.text, 0, 0) for one in outside if not one.in_change)
+    yield from (HeadMove(one.old, one.new, one.text) for one in outside if not one.in_change)
 
 
 def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, str]:
@@ -122,7 +123,7 @@ def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, 
     moves += [move for before, run in itertools.pairwise(runs) for move in _moves_before(before, run)]
     now, last = head(workspace.repo).commit, runs[-1].end_commit if runs else None
     if now is not None and last not in {None, now}:
-        moves.append(HeadMove(last, now, "", 0, 0))
+        moves.append(HeadMove(last, now))
     if not moves:
         return {}
     carrier = Carrier(workspace.repo, HIDDEN)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.plan.diff import describe_changes
+from git_blackbird.model.plan.graph import describe_changes
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
 from git_blackbird.storage.store import Transaction
 

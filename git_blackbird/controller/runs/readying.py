@@ -6,10 +6,10 @@ from git_blackbird.controller.runs.deferred_commits import deferred_commit_of
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import full_readiness
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.state import PlanState, full_readiness
 
 _WAYS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
 

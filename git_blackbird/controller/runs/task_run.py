@@ -28,12 +28,12 @@ from git_blackbird.controller.runs.finish import RunEnd, close_run
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.outside_moves import forget_trace, keep_trace_short, trace_git
 from git_blackbird.controller.runs.readying import StaleTaskError, require_recorded
-from git_blackbird.git.commit.head_moves import log_size
-from git_blackbird.git.worktree.refs import save_run_ref
+from git_blackbird.git.core.reflog import log_size
+from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.entities.change import SkippedPath
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import Run, RunFields
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import Level, Notice, RunEnded, RunStarted
@@ -50,7 +50,7 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
     """
     _name_other_agent(context, instruction)
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
-    size = log_size(context.workspace.repo)
+    size = log_size(context.workspace.repo.git_dir)
     base = await run_in_thread(lambda: snapshot(context.workspace))
     _name_left_out(context, base.left_out)
     inside = await run_in_thread(lambda: submodules(context.workspace))

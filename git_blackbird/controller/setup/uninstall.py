@@ -10,11 +10,12 @@ from typing import NamedTuple
 from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.processes import is_alive
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.setup.hooks import HookState, uninstall_hook, view_hook
+from git_blackbird.controller.setup.hooks import uninstall_hook, view_hook
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError
 from git_blackbird.git.core.config import list_own_keys, remove_own_sections
 from git_blackbird.git.core.repository import list_tracked
-from git_blackbird.git.worktree.refs import delete_our_refs, list_our_refs
+from git_blackbird.git.hooks.install import HookState
+from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.entities.run import RunStatus
 from git_blackbird.storage.cleanup import (

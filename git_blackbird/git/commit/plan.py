@@ -1,11 +1,12 @@
 """Plan the commit of exactly one change, and find what prevents it (DESIGN.md 10)."""
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_blackbird.git.core.process import revisions
+from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Head, Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import IndexState, private_index, read_index_state
@@ -202,3 +203,29 @@ def _index_flags(path: bytes, tag: bytes) -> str | None:
 
 def _flag_text(path: bytes, reason: str) -> str:
     return f"{path.decode(errors='replace')}: {reason}"
+
+
+_SHOW = ("log", "-1", "--no-show-signature", "--format=%T %P")
+
+
+@dataclass(frozen=True)
+class CommitDiff:
+    """The change of one commit against its first parent; None for a commit without one."""
+
+    parent: str | None
+    pair: "TreePair"
+
+
+def commit_diff(repo: Repository, oid: str, hidden: Sequence[str]) -> CommitDiff:
+    """Return the change of a commit without the entries ``hidden`` of the top of the worktree.
+
+    A commit without a parent is compared with the empty tree. Raises GitError, UnusableError.
+    """
+    from git_blackbird.model.entities.change import TreePair  # noqa: PLC0415  # planning a commit makes none
+
+    named = repo.git(*_SHOW, *revisions(oid), *operands()).out.decode().split()
+    tree, parent = named[0], named[1] if len(named) > 1 else None
+    trees = TreeStore(repo)
+    names = [os.fsencode(name) for name in hidden]
+    base = trees.save({}) if parent is None else tree_of(repo, parent)
+    return CommitDiff(parent, TreePair(trees.without(base, names), trees.without(tree, names)))

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 from git_blackbird import trace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.foreground import ALONG
-from git_blackbird.model.base.system_errors import is_exhausted, refusal_hint
+from git_blackbird.model.base.system import is_exhausted, refusal_hint
 
 LOCAL_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import Completed, GitError, operands, run_git, without_git_env
-from git_blackbird.model.base.system_errors import describe, hint_in
+from git_blackbird.model.base.system import describe, hint_in
 
 if TYPE_CHECKING:
     import pygit2

@@ -1,6 +1,8 @@
 """Copy the user's index to work on, and replace it by a copy."""
 
 import contextlib
+import errno
+import fcntl
 import os
 import shutil
 import tempfile
@@ -14,13 +16,146 @@ from typing import BinaryIO, NamedTuple
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
-from git_blackbird.git.worktree.index_lock import (
-    NEXT,
-    IndexLockedError,
-    clear_leftover_lock,
-    replace_if,
-    user_index,
+
+PATIENCE_SECONDS = 3.0
+NEXT = "next"
+"""The purpose of the private folders with new versions of the user's index."""
+
+_LOOK_SECONDS = 0.02
+_NO_HARD_LINKS = frozenset(
+    {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 )
+# The name of a finished index that had to be copied to make the lock.
+_COPIED = "copied"
+
+
+class IndexLockedError(UnusableError):
+    """Another git process locks the index of this worktree, or it cannot be written."""
+
+
+def user_index(repo: Repository) -> Path:
+    """Return the path of the worktree's index, which may not exist yet."""
+    return repo.git_dir / "index"
+
+
+def lock_of(repo: Repository) -> Path:
+    """Return the path of git's lock on that index."""
+    return repo.git_dir / "index.lock"
+
+
+def require_free_index(repo: Repository) -> None:
+    """Wait until no process locks the user's index.
+
+    Raises IndexLockedError after a few seconds.
+    """
+    lock, deadline = lock_of(repo), time.monotonic() + PATIENCE_SECONDS
+    while os.path.lexists(lock):
+        _wait(lock, deadline)
+
+
+def replace_if(repo: Repository, finished: Path, is_current: Callable[[], bool]) -> bool:
+    """Replace the user's index by a finished one if ``is_current`` holds under the lock.
+
+    Raises IndexLockedError if another process locks the index for more than a few seconds, or the git
+    directory cannot be written.
+    """
+    lock = lock_of(repo)
+    try:
+        with _lock_index(lock, finished):
+            if not is_current():
+                return False
+            os.rename(lock, user_index(repo))  # noqa: PTH104  # the plain system call, as its name in traces
+            return True
+    except OSError as error:
+        message = f"cannot write {user_index(repo)}: {error.strerror}"
+        raise IndexLockedError(message, hint="make room or make it writable") from error
+
+
+def clear_leftover_lock(repo: Repository) -> None:
+    """Remove the index lock of a killed process of this program; leave any other."""
+    lock = lock_of(repo)
+    # Most often there is none. One that cannot be inspected is not ours.
+    with contextlib.suppress(OSError), lock.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is_ours(repo, lock) and is_open_file(lock, file.fileno()):
+            lock.unlink()
+
+
+def _is_ours(repo: Repository, lock: Path) -> bool:
+    finished = repo.private_dir.glob(f"{NEXT}.*/index")
+    copied = repo.private_dir.glob(f"{NEXT}.*/{_COPIED}")
+    return any(map(lock.samefile, finished)) or any(lock.read_bytes() == path.read_bytes() for path in copied)
+
+
+@contextlib.contextmanager
+def _lock_index(lock: Path, finished: Path) -> Iterator[None]:
+    """Hold git's lock in the block; its file is the finished index, which may replace the user's."""
+    descriptor = _acquire(lock, finished)
+    try:
+        yield
+    finally:
+        # The file is gone if it has replaced the index.
+        if is_open_file(lock, descriptor):
+            lock.unlink()
+        os.close(descriptor)
+
+
+def _acquire(lock: Path, finished: Path) -> int:
+    """Create the lock and return its descriptor, locked to show that its process is alive."""
+    make, deadline = _link, time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return make(lock, finished)
+        except FileExistsError:
+            _wait(lock, deadline)
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS or make is _copy:
+                raise
+            make, finished = _copy, finished.rename(finished.with_name(_COPIED))
+
+
+def _link(lock: Path, finished: Path) -> int:
+    descriptor = os.open(finished, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.link(finished, lock)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _copy(lock: Path, finished: Path) -> int:
+    """Create the lock by copying, for file systems without hard links."""
+    descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(finished.read_bytes())
+    except BaseException:
+        lock.unlink()
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def is_open_file(path: Path, descriptor: int) -> bool:
+    """Whether the open file still is the one at its path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _wait(lock: Path, deadline: float) -> None:
+    """Wait a moment for the process that has the lock. Raises IndexLockedError after the deadline."""
+    if time.monotonic() > deadline:
+        raise IndexLockedError(
+            f"another git process is running here: {lock} exists",
+            hint="wait for it; where no git runs, remove that file",
+        )
+    time.sleep(_LOOK_SECONDS)
+
 
 _EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 

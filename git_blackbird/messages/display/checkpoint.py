@@ -1,11 +1,11 @@
 """The lines of a checkpoint; user interfaces only add colours."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.messages.display.events import render_reason
-from git_blackbird.messages.display.format import render_cost, render_path, render_totals
+from git_blackbird.messages.display.format import counted, render_cost, render_path, render_totals
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
@@ -13,7 +13,6 @@ from git_blackbird.model.entities.change import MAX_FILES, FileChange, OutsideMo
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedVerdict
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run
 from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"
@@ -55,7 +54,6 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
     return [
         *_head(checkpoint),
         *_since_request(checkpoint.since_request),
-        StyledLine("Review summary:", Style.HEADING),
         *_summary(checkpoint.summary),
         *_reviews(checkpoint),
         *_warnings(checkpoint),
@@ -66,8 +64,9 @@ def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     run, task = checkpoint.run, checkpoint.task
     yield StyledLine(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
     yield from _criteria(task)
-    failed = run.error is not None
-    yield StyledLine(f"Run status: {run.status}{_reason(run)}", Style.WARNING if failed else Style.PLAIN)
+    why = f" ({clean_line(run.error)})" if run.error else ""
+    tone = Style.PLAIN if run.error is None else Style.WARNING
+    yield StyledLine(f"Run status: {run.status}{why}", tone)
     if checkpoint.merged is None:
         yield from _reasons(checkpoint)
     else:
@@ -79,25 +78,24 @@ def _head(checkpoint: Checkpoint) -> Iterator[StyledLine]:
     if facts := list(_facts(checkpoint)):
         yield StyledLine(", ".join(facts), Style.FAINT)
     if run.result:
-        lines = strip_controls(run.result).strip().splitlines()
         most = _MAX_RESULT_LINES_WITHOUT_CHANGE if run.no_change else _MAX_RESULT_LINES
         yield StyledLine("Agent says:", Style.HEADING)
-        yield from (StyledLine(f"  {clean_line(line)}") for line in lines[:most])
-        if len(lines) > most:
-            yield StyledLine(f"  ({len(lines) - most} more lines)", Style.FAINT)
+        yield from _first(map(clean_line, strip_controls(run.result).strip().splitlines()), most)
+
+
+def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterator[StyledLine]:
+    """Yield the first lines of a text, indented, and how many there are besides."""
+    lines = list(texts)
+    yield from (StyledLine(f"  {line}") for line in lines[:most])
+    if len(lines) > most:
+        yield StyledLine(f"  ({len(lines) - most} {more})", Style.FAINT)
 
 
 def _criteria(task: Task) -> Iterator[StyledLine]:
-    criteria = task.acceptance_criteria
-    if not criteria:
-        return
-    yield StyledLine("Acceptance criteria:", Style.HEADING)
-    yield from (
-        StyledLine(f"  - {clean_line(text, _LONGEST_CRITERION)}") for text in criteria[:_MAX_CRITERIA]
-    )
-    if len(criteria) > _MAX_CRITERIA:
-        rest = task_command("show", task.id)
-        yield StyledLine(f"  ({len(criteria) - _MAX_CRITERIA} more: {rest})", Style.FAINT)
+    if task.acceptance_criteria:
+        yield StyledLine("Acceptance criteria:", Style.HEADING)
+        texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
+        yield from _first(texts, _MAX_CRITERIA, f"more: {task_command('show', task.id)}")
 
 
 def _since_request(since: SinceRequest | None) -> Iterator[StyledLine]:
@@ -106,18 +104,12 @@ def _since_request(since: SinceRequest | None) -> Iterator[StyledLine]:
         return
     yield StyledLine("Changes requested:", Style.HEADING)
     lines = strip_controls(since.request).strip().splitlines()
-    yield from (StyledLine(f"  > {clean_line(line)}".rstrip()) for line in lines[:_MAX_REQUEST_LINES])
-    if len(lines) > _MAX_REQUEST_LINES:
-        yield StyledLine(f"  ({len(lines) - _MAX_REQUEST_LINES} more lines)", Style.FAINT)
+    yield from _first((f"> {clean_line(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
     yield StyledLine("Changed since the request:", Style.HEADING)
     if since.summary.minimal is not None:
         yield StyledLine(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING)
     else:
         yield from _files(since.summary, "  ")
-
-
-def _reason(run: Run) -> str:
-    return f" ({clean_line(run.error)})" if run.error else ""
 
 
 def _facts(checkpoint: Checkpoint) -> Iterator[str]:
@@ -131,6 +123,7 @@ def _facts(checkpoint: Checkpoint) -> Iterator[str]:
 
 
 def _summary(summary: Summary) -> Iterator[StyledLine]:
+    yield StyledLine("Review summary:", Style.HEADING)
     if summary.minimal is not None:
         yield StyledLine(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
     yield StyledLine("  Files:", Style.HEADING)
@@ -226,16 +219,12 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
 
 def submodule_lines(summary: Summary) -> list[str]:
     """List the submodules of a change and what is new in each, in git's words."""
-    return [
-        f"submodule {render_path(submodule.path)}: "
-        + ", ".join(
-            (
-                *(["new commits"] if submodule.commits else []),
-                *(["modified content"] if submodule.content else []),
-            )
-        )
-        for submodule in summary.submodules
-    ]
+    lines = []
+    for submodule in summary.submodules:
+        news = {"new commits": submodule.commits, "modified content": submodule.content}
+        what = ", ".join(text for text, is_so in news.items() if is_so)
+        lines.append(f"submodule {render_path(submodule.path)}: {what}")
+    return lines
 
 
 def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
@@ -247,11 +236,11 @@ def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
     ]
 
 
-def _also_changed(one: OutsideMove) -> str:
-    if not one.paths:
+def _also_changed(move: OutsideMove) -> str:
+    if not move.paths:
         return ""
-    more = f" and {len(one.paths) - _MAX_LISTED} more" if len(one.paths) > _MAX_LISTED else ""
-    return f"; also changed by it: {', '.join(map(render_path, one.paths[:_MAX_LISTED]))}{more}"
+    more = f" and {len(move.paths) - _MAX_LISTED} more" if len(move.paths) > _MAX_LISTED else ""
+    return f"; also changed by it: {', '.join(map(render_path, move.paths[:_MAX_LISTED]))}{more}"
 
 
 def _outlook(commit: CommitPreview) -> Iterator[StyledLine]:
@@ -260,14 +249,15 @@ def _outlook(commit: CommitPreview) -> Iterator[StyledLine]:
     yield from _bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
     if not commit.obstacles:
         where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
-        paths = f"{commit.paths} path{'' if commit.paths == 1 else 's'}"
-        what = f"{paths} on {where}" if commit.paths else "nothing: HEAD already has the whole change"
+        what = (
+            f"{counted(commit.paths, 'path')} on {where}"
+            if commit.paths
+            else "nothing: HEAD already has the whole change"
+        )
         yield StyledLine(f"Approving commits {what}", Style.FAINT)
 
 
-def _bulleted(
-    heading: str, texts: "Iterator[str] | map[str] | list[str]", tone: Style
-) -> Iterator[StyledLine]:
+def _bulleted(heading: str, texts: Iterable[str], tone: Style) -> Iterator[StyledLine]:
     lines = list(texts)
     if not lines:
         return

@@ -1,12 +1,13 @@
-"""Events while agents run, as one line of text each."""
+"""Events while agents run, as lines of text, and the question before the first of them."""
 
 from collections.abc import Iterator
 
-from git_blackbird.messages.display.format import render_cost, render_duration, render_totals
+from git_blackbird.messages.display.format import counted, render_cost, render_duration, render_totals
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import render_review_end
+from git_blackbird.messages.display.runs import review_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Progress, ProgressKind
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion
 from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.views.checkpoint import ApprovalCommit
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, ReviewsEnded, RunEnded, RunStarted
@@ -14,12 +15,6 @@ from git_blackbird.model.views.stop import Stop
 
 _LONGEST_REASON = 400
 _DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})
-_REVIEWED = {RunType.SPEC_REVIEW: "spec review", RunType.CODE_REVIEW: "code review"}
-_REVIEWS = {
-    RunType.REVIEW: "running parent review for",
-    RunType.SPEC_REVIEW: "running spec review of",
-    RunType.CODE_REVIEW: "running code review of",
-}
 _DECIDED = {
     DecisionState.APPROVED_CONTINUE: "approved {}",
     DecisionState.APPROVED_QUIT: "approved {}",
@@ -66,8 +61,10 @@ def render_decided(event: Decided) -> str:
 
 
 def _verb(event: RunStarted) -> str:
-    if event.run_type in _REVIEWS:
-        return _REVIEWS[event.run_type]
+    if event.run_type is RunType.REVIEW:
+        return "running parent review for"
+    if review := review_word(event.run_type):
+        return f"running {review} of"
     return "starting" if event.resumes is None else "resuming"
 
 
@@ -115,7 +112,7 @@ def render_reason(reason: str) -> str:
 
 def _render_reviewer_end(run: Run, seconds: float) -> str:
     """Describe the end of one of the two reviews of a change; their findings are shown together later."""
-    what = f"{_REVIEWED[run.run_type]} of {run.task_id}"
+    what = f"{review_word(run.run_type)} of {run.task_id}"
     if run.status is RunStatus.SUCCESS:
         return f"{what} finished ({render_duration(seconds)})"
     return f"{what} gave no result: {clean_line(run.error or 'it was stopped')}"
@@ -134,7 +131,7 @@ def render_commit(commit: ApprovalCommit | None) -> str:
         return ""
     if commit.oid is None or not commit.paths:
         return "; nothing was left to commit"
-    return f"; committed {commit.oid[:12]} ({commit.paths} path{'' if commit.paths == 1 else 's'})"
+    return f"; committed {commit.oid[:12]} ({counted(commit.paths, 'path')})"
 
 
 def render_step(step: Progress) -> str:
@@ -155,3 +152,26 @@ def render_next_steps(stop: Stop) -> list[str]:
     if stop.is_choice and len(steps) > 1:
         return ["next step, one of:", *(f"  {step}" for step in steps)]
     return [f"next step: {step}" for step in steps]
+
+
+REFUSE = "No, start nothing"
+AGREE = "Yes, start it, and remember this answer in this clone"
+_LONGEST = 500
+
+
+def render_rights(question: RightsQuestion) -> tuple[str, str]:
+    """Describe what the agent may do, and whether the command stops after each task."""
+    may = f"{question.agent} may {clean_line(question.rights.description, _LONGEST)}."
+    if question.stops_after_each:
+        return may, "This call stops for a decision after each task."
+    return may, "This call does not stop after each task (--stop-after-each stops it)."
+
+
+def render_rights_line(question: RightsQuestion) -> str:
+    """Describe the same on one line, where nobody can be asked."""
+    return " ".join(render_rights(question))
+
+
+def render_ask(question: RightsQuestion) -> str:
+    """Ask whether to start it."""
+    return f"Start the agent {question.agent}?"

@@ -8,7 +8,6 @@ from git_blackbird.messages.display.runs import format_decision, format_moment, 
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, dismiss_command, task_command
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, excerpt
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_PLAN,
     SUPERSEDED_BY_UNAVAILABLE,
@@ -18,6 +17,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.review_gate import GateState, allows_done
 from git_blackbird.model.rules.review_rounds import BY_REVIEWERS, merged_or_none, missing_texts, result_of
 from git_blackbird.model.views.reviews import ChangeReviewView, ReviewView
@@ -248,12 +248,7 @@ def change_rounds(view: ChangeReviewView) -> list[tuple[str, str, str, str]]:
     if len(view.rounds) <= 1 and all(run is view.run for run in view.rounds):
         return []
     return [
-        (
-            str(run.review_round or 1),
-            f"run {run.id}",
-            overall_word(merged_or_none(run)),
-            format_decision(run),
-        )
+        (str(run.review_round or 1), f"run {run.id}", overall_word(merged_or_none(run)), format_decision(run))
         for run in view.rounds
     ]
 

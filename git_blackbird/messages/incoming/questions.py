@@ -28,13 +28,13 @@ MAX_OPTIONS = 50
 MAX_TEXT_BYTES = 4096
 MAX_ID_CHARACTERS = 64
 QUESTION_FORM = """\
-If you cannot go on without an answer from a person, do not guess: end your final message with one JSON
+If you cannot continue without an answer from a person, do not guess: end your final message with one JSON
 object of this form, and nothing after it:
 
 {"questions": [{"id": "short-name", "prompt": "What you need to know?", "options": ["one", "other"]}]}
 
-Leave "options" out when the answer is free text; a person may also give an answer that is none of them.
-You will get the answers and can then go on. When you have no question, do not use this form."""
+Omit "options" if the answer is free text; a person may also give an answer that is not listed.
+You will get the answers and can then continue. If you have no question, do not use this form."""
 
 _WINDOW_CHARACTERS = 256 * 1024
 _MAX_ENVELOPES = 3

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from git_blackbird.messages.incoming.embedded_xml import XmlError, XmlGrammar, XmlReading
+from git_blackbird.messages.incoming.embedded import XmlError, XmlGrammar, XmlReading
 from git_blackbird.messages.incoming.stated_verdicts import find_contrary, find_problem, unmask
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.findings import (
@@ -96,27 +96,19 @@ def _read_reviews(reading: XmlReading, source: Source) -> ReviewResult:
         raise XmlError(f"the answer has {len(results)} different reviews; expected exactly one")
     result = results.pop()
     if not result.findings:
-        _check_beside(f"{reading.beside}\n{result.summary}")
+        _refuse(find_contrary(f"{reading.beside}\n{result.summary}"))
         piece = _FRAGMENT.search(unmask(reading.beside))
         if piece is not None:
             raise XmlError(
                 f'the answer approves, and has a piece of another review: "{clean_line(piece[0])}"'
             )
-        _check_problems(reading.beside)
+        # Its own summary may name problems that it does not count.
+        _refuse(find_problem(reading.beside))
     return result
 
 
-def _check_beside(prose: str) -> None:
-    """Check that nothing beside an approval contradicts it."""
-    _refuse(find_contrary(prose))
-
-
-def _check_problems(prose: str) -> None:
-    """Check that the text outside of an approval and its summary reports no problem."""
-    _refuse(find_problem(prose))
-
-
 def _refuse(line: str | None) -> None:
+    """Reject an approval that a line beside it contradicts."""
     if line is not None:
         raise XmlError(f'the answer approves, and says otherwise in "{line}"')
 
@@ -253,8 +245,8 @@ def _read_old(text: str, source: Source) -> ReviewResult:
     if _OLD_HEAD.search(body):
         raise XmlError("the answer says more than one of APPROVED: and ISSUES:")
     if verdict is ReviewerVerdict.APPROVED:
-        _check_beside(body)
-        _check_problems(body.partition("\n")[2])
+        _refuse(find_contrary(body))
+        _refuse(find_problem(body.partition("\n")[2]))
         return ReviewResult(source=source, verdict=verdict, summary=_lines(body))
     issues = tuple(_read_old_issue(source, issue) for issue in _read_old_issues(body))
     summary = "" if issues else _lines(body)

@@ -1,13 +1,15 @@
-"""Prompts for agents that read prose."""
+"""Prompts for agents that read prose, and suggested change requests."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.agent_io import Answer, Question
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.run import Run
 
-CONTINUE_TEXT = "You were interrupted. Go on with the task where you stopped, and finish it."
+CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
 _FIX = "Fix this in the existing work, and check that it is fixed."
 
 
@@ -22,12 +24,11 @@ def render_prompt(context: Mapping[str, Any]) -> str:
     )
     parts.append(
         render_section(
-            "Done before", [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]
+            "Finished tasks that this one depends on",
+            [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())],
         )
     )
-    parts.append(
-        render_section("What was asked about earlier work on this task", [context.get("feedback", "")])
-    )
+    parts.append(render_section("Feedback on earlier work on this task", [context.get("feedback", "")]))
     parts.append(_found_wanting(context.get("parentReviewFeedback")))
     parts.append(_answered(context))
     parts.append(render_section("The project", [context.get("projectSnapshot", "")]))
@@ -43,13 +44,13 @@ def _answered(context: Mapping[str, Any]) -> str:
         f"- {asked.get(answer.get('id')) or answer.get('id')}\n  {answer.get('value')}"
         for answer in context["answers"]
     ]
-    return render_section("Questions asked about this task before, and their answers", lines)
+    return render_section("Earlier questions about this task, and their answers", lines)
 
 
 def _found_wanting(feedback: Mapping[str, Any] | None) -> str:
     if not feedback:
         return ""
-    title = f"What the review of {feedback['parentTaskId']} asked to change in earlier work on this task"
+    title = f"Changes to earlier work on this task, requested by the review of {feedback['parentTaskId']}"
     return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_FIX}"])
 
 
@@ -71,8 +72,8 @@ def render_change_request(text: str, change: Summary | None) -> str:
 def render_review_feedback(feedback: Feedback) -> str:
     """Format the feedback of a parent's review, unchanged, for the session that did the work."""
     return (
-        f"The work on {feedback.parent_task_id}, of which your task is a part, was reviewed, and changes "
-        f"to your part were requested:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
+        f"The work on {feedback.parent_task_id}, which your task is part of, was reviewed, and changes to "
+        f"your part were requested:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
     )
 
 
@@ -80,7 +81,7 @@ def render_answers(questions: Sequence[Question], answers: Sequence[Answer]) -> 
     """Format the answers to an agent's questions."""
     asked = {question.id: question.prompt for question in questions}
     lines = [f"- {asked.get(answer.id, answer.id)}\n  {answer.value}" for answer in answers]
-    return "Answers to your questions:\n\n" + "\n".join(lines) + "\n\nGo on with the task.\n"
+    return "Answers to your questions:\n\n" + "\n".join(lines) + "\n\nContinue with the task.\n"
 
 
 def join_messages(*parts: str) -> str:
@@ -92,6 +93,45 @@ def render_earlier_requests(texts: Sequence[str]) -> str:
     """Repeat earlier requests for a task; sending them twice is harmless."""
     if not texts:
         return ""
-    return "Asked about this task before, repeated in case it was not received:\n\n" + "\n\n".join(
+    return "Earlier feedback on this task, repeated in case you have not received it:\n\n" + "\n\n".join(
         text.rstrip("\n") for text in texts
     )
+
+
+if TYPE_CHECKING:
+    # Imported on demand, because only reviews need it.
+    from git_blackbird.model.entities.findings import MergedReview
+
+MAX_OUTPUT_CHARACTERS = 8000
+_REFUSED = (
+    "A hook of the repository refused to commit your change. Fix what it reports, and check that it passes. "
+    "The hook said:"
+)
+
+
+def bound_output(text: str) -> str:
+    """Return the end of a hook's output, without control sequences."""
+    output = strip_controls(text).strip()
+    left_out = len(output) - MAX_OUTPUT_CHARACTERS
+    return output if left_out <= 0 else f"({left_out} characters before)\n{output[left_out:]}"
+
+
+def render_suggestion(run: Run, merged: "MergedReview | None") -> str | None:
+    """Format a change request with the known problems of a change; None without any."""
+    parts = []
+    if run.hook_output is not None:
+        parts.append(f"{_REFUSED}\n\n{bound_output(run.hook_output)}\n")
+    if merged is not None and merged.findings:
+        # Imported on demand, because only reviews need it.
+        from git_blackbird.messages.display.merged_review import render_fix_request  # noqa: PLC0415
+
+        parts.append(render_fix_request(merged))
+    return "\n".join(parts) or None
+
+
+def suggestion_source(run: Run, merged: "MergedReview | None") -> str:
+    """Name the source of a suggested change request."""
+    found = merged is not None and bool(merged.findings)
+    if run.hook_output is None:
+        return "what the reviewers found"
+    return "what the hook printed and the reviewers found" if found else "what the hook printed"

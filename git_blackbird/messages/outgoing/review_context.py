@@ -18,36 +18,35 @@ MAX_FILES = 50
 MAX_CHANGES_BYTES = 200_000
 
 REVIEW_FORM = """\
-Answer with one JSON object and nothing else, neither before nor after it. It has these four fields:
+Answer with one JSON object and nothing else, before or after it. It has these four fields:
 
-- "passed": true when the acceptance criteria are met, else false.
-- "resumeTaskIds": the list of the ids of the tasks that must be worked on again; empty when "passed" is true,
-  never empty when it is false.
-- "feedbackForResume": what must be mended, told so that whoever did the work can do it from this text
-  alone; "" when "passed" is true, never "" when it is false.
-- "reviewResults": a list with one object for each task under review: "taskId", "status" ("passed" or
-  "failed") and "feedback" (what is wrong with this task's work; null when it passed). A task has "failed"
-  exactly when it is in "resumeTaskIds"."""
+- "passed": true if the acceptance criteria are met, otherwise false.
+- "resumeTaskIds": the ids of the tasks that need more work; empty if and only if "passed" is true.
+- "feedbackForResume": what must be fixed, in enough detail to fix it from this text alone; "" if and only if
+  "passed" is true.
+- "reviewResults": one object for each task under review: "taskId", "status" ("passed" or "failed") and
+  "feedback" (what is wrong with this task's work; null if it passed). The status is "failed" if and only if
+  the task is in "resumeTaskIds"."""
 
 REVIEWER_SYSTEM_PROMPT = (
-    "You review finished work, headless, in the git repository that is your working directory. You are the "
-    "reviewer only: do not implement anything, do not edit, create or delete files, do not commit. Judge the "
-    "work against the acceptance criteria, and look at the work itself, not only at what is said of it: read "
-    "the files and the changes, and run such checks of the project as write nothing. Nobody is here to "
-    "answer: ask no questions, decide by what you see.\n\n" + REVIEW_FORM
+    "You review finished work, without a user present, in the git repository that is your working directory. "
+    "You are only the reviewer: do not implement anything, do not edit, create or delete files, do not "
+    "commit. Judge the work against the acceptance criteria. Look at the work itself, not only at its "
+    "description: read the files and the changes, and run those checks of the project that write nothing. "
+    "Nobody is there to answer, so ask no questions: decide by what you see.\n\n" + REVIEW_FORM
 )
 REVIEWER_INSTRUCTIONS = (
-    "Judge the work of the children as a whole against the acceptance criteria of the parent; where it has "
-    "none, against its title, description and prompt. Flag the children whose work must change, no others, "
-    "and say of each what is wrong and what would be right."
+    "Judge the work of the children as a whole against the acceptance criteria of the parent; if it has "
+    "none, against its title, description and prompt. Flag only the children whose work must change. For "
+    "each, say what is wrong and what would be right."
 )
 
-_NO_RUN = "No run did this task, its status was set by hand: look at the work itself."
+_NO_RUN = "This task has no run, its status was set by hand: look at the work itself."
 _SKIPPED = (
-    "A person decided that these tasks are not done. Do not expect their work, and do not name them in your "
-    "answer; where a criterion cannot be met without them, say so to the task that it concerns most."
+    "A person decided to skip these tasks. Do not expect their work, and do not name them in your answer. If "
+    "a criterion cannot be met without them, say so in the feedback for the task that it concerns most."
 )
-_TOO_MUCH = "Its change is not told here, there is too much of it: look at the work itself."
+_TOO_MUCH = "Its change is too large to be listed here: look at the work itself."
 
 
 @dataclass(frozen=True)

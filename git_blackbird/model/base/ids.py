@@ -25,7 +25,6 @@ TASK_ID_RULE = (
 
 # Control, surrogate, private use and unassigned characters: their appearance is unknown.
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_BLANK = "\u2800"
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
@@ -50,8 +49,8 @@ def task_id_fault(text: str) -> str | None:
 
 
 def _is_refused(char: str) -> bool:
-    is_unseen = char == _BLANK or find_hidden(char) is not None
-    return is_unseen or char in "/\\" or unicodedata.category(char) in _REFUSED_CATEGORIES
+    is_hidden = find_hidden(char) is not None
+    return is_hidden or char in "/\\" or unicodedata.category(char) in _REFUSED_CATEGORIES
 
 
 def fold_task_id(text: str) -> str:

@@ -1,9 +1,12 @@
-"""The base of everything that is read from or written to a file below ``.blackbird/``."""
+"""The base of everything in a file below ``.blackbird/``, and validation errors as a place and a message."""
 
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
-from pydantic_core import to_json
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic_core import ErrorDetails, to_json
+
+from git_blackbird.model.base.sanitize import short_json
 
 
 class Record(BaseModel):
@@ -45,3 +48,64 @@ class Record(BaseModel):
     def _leave_out_none(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         unknown = self.model_extra or {}
         return {name: value for name, value in dump(self).items() if value is not None or name in unknown}
+
+
+_EXPECTED: Mapping[str, str] = {
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_type": "an object",
+    "string_type": "a text",
+    "tuple_type": "a list",
+}
+_WITHOUT_VALUE: Mapping[str, str] = {
+    "extra_forbidden": "is not known",
+    "finite_number": "is too large a number",
+    "missing": "is missing",
+}
+
+
+class FieldError(NamedTuple):
+    """An invalid value; ``place`` is its path, empty for the whole document."""
+
+    place: tuple[str | int, ...]
+    what: str
+
+    def render(self, whole: str) -> str:
+        """Format the error on one line; ``whole`` names the document."""
+        return f"{'.'.join(map(str, self.place)) or whole}: {self.what}"
+
+
+def field_errors(error: ValidationError) -> Iterator[FieldError]:
+    """Yield every error in pydantic's order."""
+    for details in error.errors(include_url=False):
+        yield FieldError(details["loc"], _what(details))
+
+
+def first_error(error: ValidationError, whole: str = "the record") -> str:
+    """Format the first error."""
+    return next(field_errors(error)).render(whole)
+
+
+def _what(details: ErrorDetails) -> str:
+    kind, context = details["type"], details.get("ctx", {})
+    if kind in _WITHOUT_VALUE:
+        return _WITHOUT_VALUE[kind]
+    shown = describe(details["input"])
+    if kind in _EXPECTED:
+        return f"is {shown}, not {_EXPECTED[kind]}"
+    if kind in {"enum", "literal_error"}:
+        return f"is {shown}, not {context['expected']}"
+    if kind == "value_error":
+        return f"is {shown}, {context['error']}"
+    return f"is {shown}: {details['msg'][:1].lower()}{details['msg'][1:]}"
+
+
+def describe(value: object) -> str:
+    """Name an invalid value in a message: an object or a list by its kind, anything else as JSON."""
+    if isinstance(value, dict | list | tuple):
+        return "an object" if isinstance(value, dict) else "a list"
+    return short_json(value)

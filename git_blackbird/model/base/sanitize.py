@@ -1,5 +1,6 @@
-"""Make text from agents and files harmless for a terminal."""
+"""Make text from agents and files harmless for a terminal, whole or piece by piece."""
 
+import codecs
 import json
 import re
 
@@ -21,8 +22,9 @@ _CONTROL = re.compile(
     f"|[{_JOINING}]"
 )
 _JOINERS = re.compile(f"[{_JOINING}]")
-_HIDDEN = re.compile(f"[{_JOINING}{_FORMAT}]")
-_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+# The blank Braille pattern is no format character, and as invisible.
+_HIDDEN = re.compile(f"[{_JOINING}{_FORMAT}\u2800]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _REST = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_FORMAT}\ud800-\udfff]")
 _UNSEEN = re.compile(f"{_JOINERS.pattern}|{_REST.pattern}")
 
@@ -38,7 +40,7 @@ def strip_controls(text: str) -> str:
 
 def escape_controls(text: str) -> str:
     """Show control characters as ``^[`` and the like: in a change they are part of its effect."""
-    shown = _SHOWN.sub(lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
+    shown = _CONTROLS.sub(lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
     return strip_controls(_JOINERS.sub("\ufffd", shown))
 
 
@@ -46,6 +48,11 @@ def find_hidden(text: str) -> str | None:
     """Return the first invisible character other than control characters, or None."""
     match = _HIDDEN.search(text)
     return None if match is None else match[0]
+
+
+def name_hidden(text: str) -> str:
+    """Show invisible characters, which can carry text, as ``<U+200B>`` and the like."""
+    return _HIDDEN.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
 
 
 def quoted(text: str) -> str:
@@ -100,3 +107,46 @@ def shell_word(text: str) -> str:
     if _PLAIN_WORD.fullmatch(text):
         return text
     return "'" + text.replace("'", "'\\''") + "'"
+
+
+_MAX_HELD = 4096
+# Beginnings of sequences that sanitize.py removes, and of a Windows line end.
+_UNFINISHED = re.compile(r"(?:\r|\x1b(?:\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|\[[0-?]*[ -/]*|[ -/]*))\Z")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+
+
+class StreamSanitizer:
+    """Sanitize text whose control sequences and characters may be cut between two pieces."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._held = ""
+        self._ends_line = True
+
+    def feed(self, data: bytes) -> str:
+        """Add the next piece; return what can be shown by now."""
+        text = self._held + self._decoder.decode(data)
+        unfinished = _UNFINISHED.search(text)
+        cut = (
+            len(text)
+            if unfinished is None or len(text) - unfinished.start() > _MAX_HELD
+            else unfinished.start()
+        )
+        self._held = text[cut:]
+        return self._shown(text[:cut])
+
+    def finish(self) -> str:
+        """Return the pending text, with a line end if the last line has none."""
+        text = self._shown(self._held + self._decoder.decode(b"", final=True))
+        self._held = ""
+        self._decoder.reset()
+        end = "" if self._ends_line else "\n"
+        self._ends_line = True
+        return text + end
+
+    def _shown(self, text: str) -> str:
+        # Progress bars return to the start of their line; without a terminal each state is a line.
+        shown = strip_controls(_LONE_RETURN.sub("\n", text))
+        if shown:
+            self._ends_line = shown.endswith("\n")
+        return shown

@@ -1,7 +1,8 @@
-"""Values exchanged between people and agents: questions, answers, progress, usage."""
+"""Values exchanged between people and agents: questions, answers, progress, usage, rights."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from git_blackbird.model.base.record import Record
 
@@ -98,3 +99,18 @@ class AgentResult:
     notes: tuple[str, ...] = ()
     blocked: str | None = None
     is_cut: bool = False
+
+
+class Rights(NamedTuple):
+    """The rights of an agent as configured, in words, and the settings that grant them."""
+
+    description: str
+    terms: tuple[str, ...] = ()
+
+
+class RightsQuestion(NamedTuple):
+    """What a person agrees to: an agent with these rights, and whether the command stops after each task."""
+
+    agent: str
+    rights: Rights
+    stops_after_each: bool

@@ -143,27 +143,18 @@ def answer_options(questions: Iterable[Question]) -> str:
     return "".join(f" --answer {shell_word(question.id)}=VALUE" for question in questions)
 
 
-def decide_command(task_id: str) -> TaskCommand:
-    """Format the command that decides on a task's run; its remark lists the other decisions."""
-    return task_command("decide", task_id, " --approve", remark="or --request-changes -m TEXT, or --reject")
-
-
-def approve_or_reject_command(task_id: str) -> TaskCommand:
-    """Format the same for a run without a session, of which no changes can be requested."""
-    return task_command("decide", task_id, " --approve", remark="or --reject")
-
-
 def decide_run_command(run: Run) -> TaskCommand:
     """Format the decide command that fits a run; for a failed one the first choice is a retry.
 
     A run by hand has no agent to request changes from.
     """
     if run.run_type is RunType.MANUAL:
-        return approve_or_reject_command(run.task_id)
+        return task_command("decide", run.task_id, " --approve", remark="or --reject")
     if run.status is RunStatus.FAILED:
         others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
         return task_command("restart", run.task_id, remark=f"or {others}")
-    return decide_command(run.task_id)
+    others = "or --request-changes -m TEXT, or --reject"
+    return task_command("decide", run.task_id, " --approve", remark=others)
 
 
 def restart_command(task_id: str) -> TaskCommand:

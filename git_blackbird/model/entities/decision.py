@@ -48,13 +48,7 @@ _REQUEST = ChoiceSpec(
 _REJECT = ChoiceSpec(
     Choice.REJECT, "Reject changes", "decide", " --reject", "fails the task; your files stay as they are"
 )
-_VIEW = ChoiceSpec(
-    Choice.VIEW_DIFF,
-    "View full diff",
-    "runs",
-    " --diff",
-    "shows the change",
-)
+_VIEW = ChoiceSpec(Choice.VIEW_DIFF, "View full diff", "runs", " --diff", "shows the change")
 
 CHOICES = (
     ChoiceSpec(
@@ -65,11 +59,7 @@ CHOICES = (
         "approves it; the task is done",
     ),
     ChoiceSpec(
-        Choice.APPROVE_QUIT,
-        "Approve and quit",
-        "decide",
-        " --approve",
-        "approves it; the task is done",
+        Choice.APPROVE_QUIT, "Approve and quit", "decide", " --approve", "approves it; the task is done"
     ),
     _REQUEST,
     _REJECT,

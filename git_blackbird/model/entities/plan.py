@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from operator import not_
 from typing import Annotated, ClassVar
@@ -11,23 +10,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import parse_timestamp
+from git_blackbird.model.entities.status import Status as Status  # noqa: PLC0414  # whoever uses a plan uses both
 
 _FILE = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
-
-
-class Status(StrEnum):
-    """The statuses in the plan file, the same as in the Go program."""
-
-    TODO = "todo"
-    QUEUED = "queued"
-    IN_PROGRESS = "in_progress"
-    WAITING_USER = "waiting_user"
-    BLOCKED = "blocked"
-    DONE = "done"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
 _OVER = frozenset({Status.DONE, Status.SKIPPED})
 
 

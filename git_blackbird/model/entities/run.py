@@ -189,9 +189,7 @@ class RunFields(Record):
         """Return a copy with a pending decision since that time."""
         return self.with_fields(
             RunFields(
-                decision_required=True,
-                decision_state=DecisionState.PENDING,
-                decision_requested_at=since,
+                decision_required=True, decision_state=DecisionState.PENDING, decision_requested_at=since
             )
         )
 

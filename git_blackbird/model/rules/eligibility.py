@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from git_blackbird.model.entities.plan import Status, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import ancestors
-from git_blackbird.model.rules.attention import pending_items
-from git_blackbird.model.rules.parent_reviews import blocked_parents
-from git_blackbird.model.rules.pending_decisions import pending_decisions
+from git_blackbird.model.rules.attention import pending_decisions, pending_items
 from git_blackbird.model.rules.review_gate import is_complete
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import ready_tasks, waits_for
+from git_blackbird.model.rules.state import PlanState, blocked_parents, ready_tasks, waits_for
 
 RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})
 

@@ -8,13 +8,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus
 from git_blackbird.model.plan.graph import ancestors
-from git_blackbird.model.rules.parent_reviews import (
-    BlockedParent,
-    blocked_parents,
-    feedback_below,
-    leaves_with_feedback,
-)
-from git_blackbird.model.rules.pending_decisions import (
+from git_blackbird.model.rules.attention import (
     PendingDecision,
     is_decision_alive,
     is_session_lost,
@@ -22,8 +16,16 @@ from git_blackbird.model.rules.pending_decisions import (
     pending_decisions,
     stopped_at_limit,
 )
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import blocked_tasks, may_start, unreadable_below
+from git_blackbird.model.rules.state import (
+    BlockedParent,
+    PlanState,
+    blocked_parents,
+    blocked_tasks,
+    feedback_below,
+    leaves_with_feedback,
+    may_start,
+    unreadable_below,
+)
 
 REVIEW_TRIES = 2
 

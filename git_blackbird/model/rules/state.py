@@ -1,11 +1,12 @@
-"""The state of one worktree at one moment, and what follows from it."""
+"""The state of one worktree at one moment: unusable records, ready tasks, parents blocked by a review."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
+from typing import NamedTuple
 
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.history import (
     NO_FEEDBACK,
     NO_HISTORY,
@@ -18,8 +19,15 @@ from git_blackbird.model.entities.history import (
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.rules.review_feedback import outstanding_feedback
-from git_blackbird.model.rules.review_gate import ReviewGate
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.plan.graph import Readiness, is_ready, readiness, subtree, subtree_leaves, unmet_deps
+from git_blackbird.model.rules.review_gate import (
+    GateState,
+    ReviewGate,
+    current_review,
+    is_complete,
+    outstanding_feedback,
+)
 
 
 @dataclass(frozen=True)
@@ -76,3 +84,126 @@ class PlanState:
     def pending_messages(self, task_id: TaskId) -> PendingMessages:
         """Return what a task's agent must still be told."""
         return pending_messages(self.history(task_id), self.feedback.get(task_id))
+
+
+UNREADABLE = "one of its records cannot be used"
+
+
+def unreadable_below(state: PlanState, parent: Task) -> list[Task]:
+    """Return the blocked tasks at or below a task, for which nothing may be concluded."""
+    return [task for task in subtree(state.plan, parent) if task.id in state.unreadable]
+
+
+def waits_for(state: PlanState, task: Task) -> tuple[TaskId, ...]:
+    """Return the dependencies that are not ``done``, or for which that is not reliable."""
+    waits = frozenset(unmet_deps(state.plan, task))
+    return tuple(dep for dep in task.deps if dep in waits or _is_unreliable(state, dep))
+
+
+def _is_unreliable(state: PlanState, dep: TaskId) -> bool:
+    return bool(state.unreadable) and bool(unreadable_below(state, state.plan.tasks[dep]))
+
+
+def is_stopped(state: PlanState, task: Task) -> bool:
+    """Whether a record blocks a task or one that it depends on."""
+    return task.id in state.unreadable or any(_is_unreliable(state, dep) for dep in task.deps)
+
+
+def may_start(state: PlanState, task: Task) -> bool:
+    """Whether a task is ready and not blocked by a record."""
+    return is_ready(state.plan, task) and not is_stopped(state, task)
+
+
+def ready_tasks(state: PlanState) -> tuple[Task, ...]:
+    """Return every task that may start, in plan order."""
+    return tuple(task for task in state.plan.leaves() if may_start(state, task))
+
+
+def blocked_tasks(state: PlanState) -> dict[TaskId, tuple[TaskId, ...]]:
+    """Return the dependencies that each waiting ``todo`` leaf waits for."""
+    return {
+        task.id: waits
+        for task in state.plan.leaves()
+        if task.status == Status.TODO and (waits := waits_for(state, task))
+    }
+
+
+def full_readiness(state: PlanState, task: Task) -> Readiness:
+    """Return why a task may not start, including unusable records."""
+    unmet = readiness(state.plan, task)
+    own = state.unreadable.get(task.id, ())
+    reasons = [f"{UNREADABLE}: {fault.path}: {fault.what}" for fault in own]
+    hints = [fault.hint for fault in own]
+    for dep in task.deps:
+        for stopped in unreadable_below(state, state.plan.tasks[dep]) if state.unreadable else ():
+            below = "" if stopped.id == dep else f" (of {stopped.id} below it)"
+            reasons.append(f"a record of its dependency {dep}{below} cannot be used")
+            hints += [fault.hint for fault in state.unreadable[stopped.id]]
+    return Readiness((*unmet.reasons, *reasons), (*unmet.hints, *hints))
+
+
+# A skipped leaf keeps what it must hear, and nobody waits for it.
+_NOT_OWING = frozenset({Status.TODO, Status.IN_PROGRESS, Status.SKIPPED})
+
+
+class ParentReviewStatus(NamedTuple):
+    """A parent that its review holds back, as a person is told at the stop (spec 0).
+
+    ``resume`` are the children the verdict flags, sorted, ``feedback`` is an excerpt in one line. Where there
+    is no verdict, ``fault`` says why.
+    """
+
+    task_id: TaskId
+    run_id: RunId | None
+    resume: tuple[TaskId, ...] = ()
+    feedback: str = ""
+    fault: str | None = None
+
+
+class BlockedParent(NamedTuple):
+    """A parent that its review holds back: the failing verdict, or None where no reviewer gave one."""
+
+    task: Task
+    review: Run | None
+
+
+def blocked_parents(state: PlanState) -> tuple[BlockedParent, ...]:
+    """Return every parent that only its review keeps from being ``done``, smallest id first.
+
+    There is never an ancestor of another among them: it is complete only when what is below it is done.
+    """
+    return tuple(
+        BlockedParent(task, current_review(state.plan.tasks, task, state.history(task_id)))
+        for task_id in sorted(state.plan.tasks)
+        if is_complete(state.plan.tasks, task := state.plan.tasks[task_id])
+        if task.status != Status.DONE and task_id not in state.unreadable
+        if state.gate.state(state.plan.tasks, task) is not GateState.OPEN
+    )
+
+
+def is_blocked_by_review(state: PlanState) -> bool:
+    """Whether an execute would start nothing because of what a review found."""
+    if not state.is_gated:
+        return False
+    return bool(leaves_with_feedback(state)) or any(
+        one.review is not None and not unreadable_below(state, one.task) for one in blocked_parents(state)
+    )
+
+
+def parents_to_review(state: PlanState) -> tuple[Task, ...]:
+    """Return every parent that is not ``done`` and will be reviewed; none where nothing is gated."""
+    if not state.is_gated:
+        return ()
+    return tuple(task for task in state.plan.tasks.values() if task.children and task.status != Status.DONE)
+
+
+def feedback_below(state: PlanState, parent: Task) -> list[Task]:
+    """Return the leaves at or below a task that a review left something owed, smallest id first."""
+    leaves = (leaf for leaf in subtree_leaves(state.plan, parent) if leaf.id in state.feedback)
+    return [leaf for leaf in leaves if leaf.status != Status.SKIPPED]
+
+
+def leaves_with_feedback(state: PlanState) -> tuple[Task, ...]:
+    """Return the leaves that nothing but a person gets on with what a review left owed, smallest id first."""
+    tasks = (state.plan.tasks[key] for key in sorted(state.feedback.keys() - state.unreadable.keys()))
+    return tuple(task for task in tasks if task.status not in _NOT_OWING)

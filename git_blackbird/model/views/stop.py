@@ -1,4 +1,4 @@
-"""Why a command stopped: a value, not an error."""
+"""How a command ended: why the loop stopped, and what a status change affected."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,10 @@ from enum import StrEnum
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import CallOptions, with_options
-from git_blackbird.model.rules.parent_reviews import ParentReviewStatus
+from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.state import ParentReviewStatus
 
 
 class StopReason(StrEnum):
@@ -59,3 +62,20 @@ class Stop:
     def exit_code(self) -> ExitCode:
         """The process exit status for this stop."""
         return EXIT_CODES[self.reason]
+
+
+@dataclass(frozen=True)
+class StatusChange:
+    """The effects of a status change: the superseded runs, and the task's pending messages.
+
+    ``dependents`` build on the task and are not undone; ``reopened`` parents changed with it. ``let_go`` is
+    undelivered feedback of a review that was dropped.
+    """
+
+    task_id: TaskId
+    status: Status
+    overtaken: tuple[Run, ...] = ()
+    pending: tuple[str, ...] = ()
+    dependents: tuple[TaskId, ...] = ()
+    reopened: tuple[TaskId, ...] = ()
+    let_go: Feedback | None = None

@@ -27,12 +27,10 @@ from git_blackbird.model.entities.decision import (
 )
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
-from git_blackbird.tui.screens.choice import ChoiceList, ChoiceModal, MenuItem
-from git_blackbird.tui.screens.modal import ScrollingModal
+from git_blackbird.tui.screens.modal import ChoiceList, ChoiceModal, MenuItem, ScrollingModal
 from git_blackbird.tui.screens.request import RequestScreen
-from git_blackbird.tui.widgets.line_view import LineView, diff_lines
-from git_blackbird.tui.widgets.path_index import PathLister
-from git_blackbird.tui.widgets.styled_lines import to_content
+from git_blackbird.tui.widgets.line_view import LineView, diff_lines, to_content
+from git_blackbird.tui.widgets.mention_editor import PathLister
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
 _KEYS_AFTER_REQUEST = "enter chooses, v shows the diff, s that since the request, esc leaves it open"
@@ -61,7 +59,7 @@ class CheckpointScreen(ScrollingModal[Reply]):
     def compose(self) -> ComposeResult:
         """Create the widgets."""
         items = [
-            MenuItem(offer.choice, offer.label, blocked_reason=_obstacle(self.checkpoint, offer.choice))
+            MenuItem(offer.choice, offer.label, blocked_reason=self.checkpoint.blocked_reason(offer.choice))
             for offer in self.checkpoint.offers()
         ]
         start = [item.value for item in items].index(self.checkpoint.preselected)
@@ -75,10 +73,8 @@ class CheckpointScreen(ScrollingModal[Reply]):
                     yield Static(to_content(render_checkpoint(self.checkpoint)), markup=False)
                 yield LineView(id="diff")
             yield ChoiceList(items, start)
-            yield Static(self._keys(), classes="keys", markup=False)
-
-    def _keys(self) -> str:
-        return _KEYS if self.checkpoint.since_request is None else _KEYS_AFTER_REQUEST
+            keys = _KEYS if self.checkpoint.since_request is None else _KEYS_AFTER_REQUEST
+            yield Static(keys, classes="keys", markup=False)
 
     def on_mount(self) -> None:
         """Focus the list, and list the paths that a change request can mention."""
@@ -109,13 +105,13 @@ class CheckpointScreen(ScrollingModal[Reply]):
         await self.app.push_screen(ChoiceModal[Reply | None](f"Careful: {other.text}.", items), close)
 
     async def _compose_request(self) -> None:
+        def send(text: str | None) -> None:
+            if text is not None:
+                self.dismiss_once(Decision(DecisionState.CHANGES_REQUESTED, text))
+
         suggestion = self.checkpoint.suggested_request
         screen = RequestScreen("What should change?", self._path_lister, self._draft, suggestion)
-        await self.app.push_screen(screen, self._send_request)
-
-    def _send_request(self, text: str | None) -> None:
-        if text is not None:
-            self.dismiss_once(Decision(DecisionState.CHANGES_REQUESTED, text))
+        await self.app.push_screen(screen, send)
 
     def action_view(self, choice: str) -> None:
         """Show the whole diff, that since the change request, or the summary again."""
@@ -158,8 +154,3 @@ class CheckpointScreen(ScrollingModal[Reply]):
         """The summary or the diff."""
         is_diff = self.query_one("#view", ContentSwitcher).current == "diff"
         return self.query_one(LineView) if is_diff else self.query_one("#summary-view", VerticalScroll)
-
-
-def _obstacle(checkpoint: Checkpoint, choice: Choice) -> str | None:
-    obstacle = checkpoint.blocked_reason(choice)
-    return None if obstacle is None else clean_line(obstacle)

@@ -11,7 +11,7 @@ from textual.widgets import Static
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.tui.actions import ACTIONS, KEY_NAMES, KEYS_OF_TREE
 from git_blackbird.tui.screens.modal import Modal
-from git_blackbird.tui.widgets.styled_lines import to_content
+from git_blackbird.tui.widgets.line_view import to_content
 
 _KEY_COLUMNS = 13
 

@@ -13,11 +13,9 @@ from git_blackbird.controller.queries.status import stopped_in
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.tui.widgets.banner import Banner, WarningBar, next_item, summary
-from git_blackbird.tui.widgets.key_footer import KeyFooter
+from git_blackbird.tui.widgets.bars import Banner, KeyFooter, SingleLineInput, WarningBar, next_item, summary
 from git_blackbird.tui.widgets.live_log import LiveLog, LivePane
 from git_blackbird.tui.widgets.plan_tree import FILTERS, PlanTree
-from git_blackbird.tui.widgets.single_line_input import SingleLineInput
 from git_blackbird.tui.widgets.task_details import TaskDetails
 
 _UNUSABLE = "the configuration is not usable: [c] shows why"

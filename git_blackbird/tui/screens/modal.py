@@ -1,10 +1,19 @@
-"""Base classes of the screens above the main screen."""
+"""Modal screens above the main screen, and the choice among a few items."""
 
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
+from rich.text import Text
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widget import Widget
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.tui.widgets.line_view import LONGEST
 
 T = TypeVar("T")
 
@@ -52,3 +61,74 @@ class ScrollingModal(Modal[T], Generic[T]):
         """Scroll to the beginning (0) or the end (1)."""
         widget = self.read_widget
         widget.scroll_to(y=end * widget.max_scroll_y, animate=False)
+
+
+class MenuItem(NamedTuple, Generic[T]):
+    """An item to choose; with a ``blocked_reason`` it is shown and cannot be chosen."""
+
+    value: T
+    label: str
+    remark: str = ""
+    blocked_reason: str | None = None
+
+
+class ChoiceList(OptionList, Generic[T]):
+    """The items; a digit moves the cursor to its line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "Down", show=False),
+        Binding("k", "cursor_up", "Up", show=False),
+        *(Binding(str(digit), f"jump({digit})", show=False) for digit in range(1, 10)),
+    ]
+
+    def __init__(self, items: Sequence[MenuItem[T]], start: int = 0) -> None:
+        super().__init__(*_options(items), id="choices")
+        self.items = items
+        self._start = start
+
+    def on_mount(self) -> None:
+        """Put the cursor on the first or current item."""
+        self.highlighted = self._start
+
+    def replace_items(self, items: Sequence[MenuItem[T]], chosen: int) -> None:
+        """Show other items, with the cursor on the line ``chosen``."""
+        self.items = items
+        self.set_options(_options(items))
+        self.highlighted = chosen
+
+    def action_jump(self, number: int) -> None:
+        """Move the cursor to a line by its number."""
+        if number <= len(self.items) and self.items[number - 1].blocked_reason is None:
+            self.highlighted = number - 1
+
+
+def _options(items: Iterable[MenuItem[T]]) -> Iterator[Option]:
+    for number, item in enumerate(items, start=1):
+        yield Option(_line(number, item), id=str(number - 1), disabled=item.blocked_reason is not None)
+
+
+def _line(number: int, item: MenuItem[T]) -> Text:
+    line = Text(f"{number}. {item.label}")
+    remark = clean_line(item.blocked_reason or item.remark, LONGEST)
+    return line.append(f"  {remark}", "dim") if remark else line
+
+
+class ChoiceModal(Modal[T], Generic[T]):
+    """Asks for one of a few items; None when it is left."""
+
+    def __init__(self, title: str, items: Sequence[MenuItem[T]], start: int = 0) -> None:
+        super().__init__()
+        self._title = title
+        self._items = items
+        self._start = start
+
+    def compose(self) -> ComposeResult:
+        """Create the widgets."""
+        with Vertical(classes="box"):
+            yield Static(self._title, classes="title", markup=False)
+            yield ChoiceList(self._items, self._start)
+            yield Static("enter chooses, esc goes back", classes="keys", markup=False)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Return the chosen item."""
+        self.dismiss_once(self._items[event.option_index].value)

@@ -15,10 +15,9 @@ from git_blackbird.messages.forms.answers import OTHER
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.tui.screens.choice import ChoiceList, MenuItem
-from git_blackbird.tui.screens.modal import ScrollingModal
-from git_blackbird.tui.widgets.single_line_input import SingleLineInput
-from git_blackbird.tui.widgets.styled_lines import LONGEST, to_content
+from git_blackbird.tui.screens.modal import ChoiceList, MenuItem, ScrollingModal
+from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.line_view import LONGEST, to_content
 
 
 class QuestionNav(IntEnum):

@@ -6,8 +6,7 @@ from textual.widgets import Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.tui.screens.modal import Modal
-from git_blackbird.tui.widgets.mention_editor import MentionEditor
-from git_blackbird.tui.widgets.path_index import PathLister
+from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 _KEYS = "ctrl+s sends, @ names a file, esc goes back and keeps the text"
 

@@ -1,6 +1,6 @@
-"""Base of the screens of reviews: findings, and actions on them; those not possible now say why."""
+"""The reviews of a parent or of a leaf's change, with the actions on them; those not possible say why."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -8,13 +8,23 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 
-from git_blackbird.messages.display.checkpoint import StyledLine
+from git_blackbird.messages.display.checkpoint import Style, StyledLine
+from git_blackbird.messages.display.reviews import (
+    change_facts,
+    change_missing,
+    change_rounds,
+    merged_lines,
+    parent_facts,
+    parent_sections,
+    result_lines,
+)
+from git_blackbird.messages.display.runs import format_cost, format_moment, review_word, verdict_word
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.tui.screens.choice import ChoiceList, MenuItem
-from git_blackbird.tui.screens.modal import ScrollingModal
-from git_blackbird.tui.widgets.line_view import WrappedView
-from git_blackbird.tui.widgets.styled_lines import LONGEST, section
+from git_blackbird.model.entities.run import Run
+from git_blackbird.model.views.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
+from git_blackbird.tui.screens.modal import ChoiceList, MenuItem, ScrollingModal
+from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, bulleted, section
 
 
 class ReviewAction(Enum):
@@ -84,7 +94,87 @@ def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[StyledLine]:
     yield from (StyledLine(f"  {name:<{width}}  {clean_line(text, LONGEST)}") for name, text in rows)
 
 
-def section_lines(sections: Iterable[tuple[str, Sequence[str]]]) -> Iterator[StyledLine]:
-    """Format sections, each indented below its title."""
-    for title, texts in sections:
+class ParentReviewScreen(ReviewScreen):
+    """Shows the review of one parent."""
+
+    def __init__(self, view: ReviewView, obstacles: Obstacles) -> None:
+        super().__init__(f"Review of {view.parent.id}", _parent_lines(view), _parent_items(view, obstacles))
+
+
+def _parent_items(view: ReviewView, obstacles: Obstacles) -> Iterator[MenuItem[Request]]:
+    parent = view.parent.id
+    for feedback in view.outstanding:
+        yield _resume_item(feedback, obstacles.run)
+    if view.outstanding:
+        yield MenuItem(Request(ReviewAction.RESUME_ALL, parent), "Resume all", blocked_reason=obstacles.run)
+    yield MenuItem(
+        Request(ReviewAction.DISMISS, parent), "Dismiss, with a reason", blocked_reason=obstacles.dismissal
+    )
+    label = "Review again" if view.said is not None and view.is_present else "Review now"
+    yield MenuItem(
+        Request(ReviewAction.REVIEW, parent), label, blocked_reason=obstacles.review or obstacles.run
+    )
+
+
+def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> MenuItem[Request]:
+    """Send outstanding feedback to a leaf: in its session, or in a new one if that is lost."""
+    task = feedback.task
+    action = ReviewAction.RESUME if feedback.is_resumable else ReviewAction.RESTART
+    verb = action.name.capitalize()
+    return MenuItem(Request(action, task.id), f"{verb} {task.id}", task.title, obstacle)
+
+
+def _parent_lines(view: ReviewView) -> Iterator[StyledLine]:
+    yield StyledLine(clean_line(view.parent.title), Style.HEADING)
+    yield from fact_lines(parent_facts(view))
+    for title, texts in parent_sections(view):
         yield from section(title, (StyledLine(f"  {text}") for text in texts))
+
+
+class ChangeReviewScreen(ReviewScreen):
+    """Shows the reviews of one leaf's change."""
+
+    def __init__(self, view: ChangeReviewView, obstacles: Obstacles) -> None:
+        super().__init__(f"Reviews of {view.task.id}", _change_lines(view), _change_items(view, obstacles))
+
+
+def _change_items(view: ChangeReviewView, obstacles: Obstacles) -> Iterator[MenuItem[Request]]:
+    task_id = view.task.id
+    if view.run is not None and view.run.is_pending:
+        yield MenuItem(
+            Request(ReviewAction.DECIDE, task_id), "Decide on the change", blocked_reason=obstacles.run
+        )
+    label = "Review now" if view.merged is None else "Review again"
+    yield MenuItem(
+        Request(ReviewAction.REVIEW, task_id), label, blocked_reason=obstacles.review or obstacles.run
+    )
+
+
+def _change_lines(view: ChangeReviewView) -> Iterator[StyledLine]:
+    yield StyledLine(clean_line(view.task.title), Style.HEADING)
+    yield from fact_lines(change_facts(view))
+    yield from section("Missing", bulleted(change_missing(view), Style.WARNING))
+    if view.run is not None and view.merged is not None:
+        yield from section("Both reviews", map(StyledLine, merged_lines(view.run)))
+    yield from section("Rounds", bulleted("  ".join(row) for row in change_rounds(view)))
+    for run in view.about:
+        yield from section(_reviewer_title(run), _findings(run))
+    yield from section(
+        "Unreadable", bulleted((f"{error.path}: {error.what}" for error in view.faults), Style.WARNING)
+    )
+
+
+def _reviewer_title(run: Run) -> str:
+    return (
+        f"{review_word(run.run_type).capitalize()} {run.id}: {run.status}, {verdict_word(run)}, "
+        f"{clean_line(run.provider)}, {format_moment(run.started_at)}, {format_cost(run.cost_usd)}"
+    )
+
+
+def _findings(run: Run) -> Iterator[StyledLine]:
+    if run.error:
+        yield from bulleted([run.error], Style.WARNING)
+    lines = list(result_lines(run))
+    yield from map(StyledLine, lines)
+    if not lines and not run.error:
+        yield StyledLine("  nothing is recorded", Style.FAINT)

@@ -22,11 +22,9 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.run import Run, RunStatus
-from git_blackbird.tui.screens.choice import ChoiceList, MenuItem
-from git_blackbird.tui.screens.modal import ScrollingModal
-from git_blackbird.tui.widgets.banner import StatusBar
-from git_blackbird.tui.widgets.line_view import WrappedView
-from git_blackbird.tui.widgets.styled_lines import section
+from git_blackbird.tui.screens.modal import ChoiceList, MenuItem, ScrollingModal
+from git_blackbird.tui.widgets.bars import StatusBar
+from git_blackbird.tui.widgets.line_view import WrappedView, section
 
 _KEYS = "up/down choose, pgup/pgdn and ctrl+end scroll, esc goes back"
 _POLL_SECONDS = 1.0

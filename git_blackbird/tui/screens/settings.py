@@ -1,6 +1,7 @@
 """The configuration: every key with its value in each layer, to be set and removed."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
@@ -8,7 +9,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from git_blackbird.controller.config.edit import ConfigChange, Scope, unset_key, write_key
 from git_blackbird.controller.config.view import (
@@ -18,7 +19,6 @@ from git_blackbird.controller.config.view import (
     places_of,
     view_settings,
 )
-from git_blackbird.controller.config.watch import ConfigWatch
 from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
@@ -27,17 +27,18 @@ from git_blackbird.messages.display.config import (
     format_value,
     layer_value_text,
     overruled_text,
+    plain_text,
     saved_text,
+    type_text,
 )
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import ConfigKey, ValueType
 from git_blackbird.model.config.layers import KeyLayers
-from git_blackbird.model.config.settings import Setting
-from git_blackbird.tui.screens.choice import ChoiceModal, MenuItem
-from git_blackbird.tui.screens.modal import Modal
-from git_blackbird.tui.screens.setting_value import EditValueScreen
+from git_blackbird.model.config.settings import LayerValue, Setting
+from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem, Modal
+from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.line_view import to_content
 from git_blackbird.tui.widgets.settings_table import SettingsTable, about, heading, legend, name_of
-from git_blackbird.tui.widgets.styled_lines import to_content
 
 _POLL_SECONDS = 1.0
 _KEYS = "enter edits, del removes, up/down choose, pgup/pgdn scroll, esc goes back"
@@ -49,7 +50,10 @@ _TARGETS = {
 
 
 class SettingsScreen(Modal[None]):
-    """Lists keys and shows all about the one under the cursor; follows changes made elsewhere."""
+    """Lists keys and shows all about the one under the cursor.
+
+    The application watches the configuration: ``watched_workspace`` is another one after each change.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pageup", "scroll(-1)", "Up", show=False, priority=True),
@@ -57,10 +61,13 @@ class SettingsScreen(Modal[None]):
         Binding("delete,backspace", "remove", "Remove", show=False),
     ]
 
-    def __init__(self, open_workspace: Callable[[], Workspace]) -> None:
+    def __init__(
+        self, open_workspace: Callable[[], Workspace], watched_workspace: Callable[[], Workspace]
+    ) -> None:
         super().__init__()
         self._open = open_workspace
-        self._watch = ConfigWatch()
+        self._watched = watched_workspace
+        self._seen: Workspace | None = None
         self._reading = asyncio.Lock()
         self._workspace: Workspace | None = None
         self._shown_name = ""
@@ -95,22 +102,20 @@ class SettingsScreen(Modal[None]):
 
     @work
     async def poll(self) -> None:
-        """Read the configuration if it may have changed."""
-        await self._read(is_changed=False)
+        """Read the configuration if it has changed."""
+        if self._seen is not self._watched():
+            await self._read()
 
-    async def _read(self, *, is_changed: bool) -> None:
+    async def _read(self) -> None:
         """Read the configuration in a thread, one at a time."""
         async with self._reading:
+            self._seen = self._watched()
             try:
-                if is_changed or await asyncio.to_thread(self._watch.may_differ):
-                    self._show(*await asyncio.to_thread(self._view))
+                workspace = await asyncio.to_thread(self._open)
+                self._show(workspace, await asyncio.to_thread(view_settings, workspace))
             except BlackbirdError as error:
+                self._seen = None
                 self._show_error(error)
-
-    def _view(self) -> tuple[Workspace, SettingsView]:
-        workspace = self._open()
-        self._watch.remember(workspace)
-        return workspace, view_settings(workspace)
 
     def _show(self, workspace: Workspace, view: SettingsView) -> None:
         old, self._workspace = self._workspace, workspace
@@ -149,12 +154,7 @@ class SettingsScreen(Modal[None]):
         outcome.update(to_content(lines))
 
     def _show_error(self, error: BlackbirdError) -> None:
-        self._show_outcome(
-            *(
-                StyledLine(clean_line(text, 1000), Style.WARNING)
-                for text in filter(None, (error.message, error.hint))
-            )
-        )
+        self._show_outcome(*_warnings(error.message, error.hint))
 
     @work(exclusive=True, group="edit")
     async def on_option_list_option_selected(self) -> None:
@@ -165,16 +165,10 @@ class SettingsScreen(Modal[None]):
         self._show_outcome()
         try:
             if isinstance(row, BrokenFile):
-                self._show_outcome(
-                    StyledLine(
-                        f"fix {self._shorten(clean_line(row.problem.origin, 1000))} in an editor",
-                        Style.WARNING,
-                    )
-                )
+                file = self._shorten(clean_line(row.problem.origin, 1000))
+                self._show_outcome(*_warnings(f"fix {file} in an editor"))
             elif row.key is None or row.applied is None:
-                self._show_outcome(
-                    StyledLine(f"{clean_line(row.name)} is not a key: delete removes it", Style.WARNING)
-                )
+                self._show_outcome(*_warnings(f"{clean_line(row.name)} is not a key: delete removes it"))
             else:
                 await self._set(workspace, row, row.key, row.applied)
         except BlackbirdError as error:
@@ -242,7 +236,7 @@ class SettingsScreen(Modal[None]):
 
     async def _show_change(self, change: ConfigChange) -> None:
         """Show the new configuration, what was saved, and the value that applies if it is another."""
-        await self._read(is_changed=True)
+        await self._read()
         lines = [StyledLine(saved_text(change.key, change.value, self._shorten(change.place)))]
         if change.overruled_by is not None:
             lines.append(StyledLine(overruled_text(change.overruled_by), Style.WARNING))
@@ -270,3 +264,60 @@ def _items(choices: tuple[str, ...], key: ConfigKey, applied: Setting, value: st
         yield MenuItem(
             choice, choice, ", ".join(remark for remark, value in remarks.items() if value == choice)
         )
+
+
+_EMPTY = "nothing is typed; delete, in the list of keys, removes a key"
+_NOT_ONE_LINE = "the present value cannot be shown on one line; what you type replaces it"
+
+
+class EditValueScreen(Modal[ConfigChange]):
+    """Asks for the value of a key until a valid one is saved; shows what is wrong with it."""
+
+    def __init__(
+        self, key: ConfigKey, place: str, current: Setting | LayerValue, save: Callable[[str], ConfigChange]
+    ) -> None:
+        super().__init__()
+        self._key = key
+        self._place = place
+        self._text = typed_text(current)
+        self._save = save
+
+    def compose(self) -> ComposeResult:
+        """Create the widgets."""
+        with Vertical(classes="box wide"):
+            yield Static(f"{self._key.name} in {self._place}", classes="title", markup=False)
+            yield Static(f"{self._key.help}; {type_text(self._key)}", markup=False)
+            yield SingleLineInput(self._text or "", select_on_focus=False)
+            yield Static(_NOT_ONE_LINE if self._text is None else "", id="fault", markup=False)
+            yield Static("enter saves, esc goes back", classes="keys", markup=False)
+
+    @work(exclusive=True)
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Save the value if it is valid."""
+        if not event.value and self._key.kind is ValueType.TEXT:
+            self._show_problems(_EMPTY)
+            return
+        try:
+            self.dismiss_once(await asyncio.to_thread(self._save, event.value))
+        except BlackbirdError as error:
+            self._show_problems(error.message, error.hint)
+
+    def _show_problems(self, *texts: str | None) -> None:
+        self.query_one("#fault", Static).update(to_content(_warnings(*texts)))
+
+
+def typed_text(current: Setting | LayerValue) -> str | None:
+    """Return a value as it would be typed; None if it does not fit on one line."""
+    value = current.value
+    if value is None:
+        raw = current.given.value if isinstance(current, LayerValue) else ""
+        text = raw if isinstance(raw, str) else json.dumps(raw)
+    else:
+        text = plain_text(value)
+        if isinstance(value, tuple) and not text.isprintable():
+            text = json.dumps(value)
+    return text if text.isprintable() else None
+
+
+def _warnings(*texts: str | None) -> Iterator[StyledLine]:
+    return (StyledLine(clean_line(text, 1000), Style.WARNING) for text in texts if text)

@@ -1,9 +1,12 @@
-"""The live log: the steps of active runs, and what each has cost so far."""
+"""The live log: the steps of active runs, and what each has cost so far.
+
+Events are never dropped. Steps and output that arrive faster than they are drawn are bounded and counted.
+"""
 
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
@@ -16,11 +19,10 @@ from textual.widgets import Static
 
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
-from git_blackbird.messages.display.format import render_duration
+from git_blackbird.messages.display.format import UsageCost, render_duration, render_spent
 from git_blackbird.messages.display.runs import review_word
-from git_blackbird.messages.display.usage import UsageCost, render_spent
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.run import RunStatus, RunType
 from git_blackbird.model.views.events import (
@@ -33,10 +35,101 @@ from git_blackbird.model.views.events import (
     RunProgress,
     RunStarted,
 )
-from git_blackbird.tui.widgets.line_view import WrappedView, wrapped
-from git_blackbird.tui.widgets.log_queue import LogQueue
-from git_blackbird.tui.widgets.output_tail import OutputTail
-from git_blackbird.tui.widgets.styled_lines import LONGEST
+from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, wrapped
+
+_MAX_BYTES = 16 * 1024
+_LONGEST_PARTIAL = 2_000
+
+
+class OutputTail:
+    """Buffers output of any speed without blocking; keeps the last bytes and counts the others."""
+
+    def __init__(self) -> None:
+        self._stream = StreamSanitizer()
+        self._buffer = bytearray()
+        self._partial = ""
+        self._dropped = 0
+
+    def feed(self, data: bytes) -> None:
+        """Add output, dropping the oldest if there is too much."""
+        self._buffer += data[-_MAX_BYTES:]
+        excess = max(0, len(self._buffer) - _MAX_BYTES)
+        self._dropped += excess + max(0, len(data) - _MAX_BYTES)
+        del self._buffer[:excess]
+
+    def lines(self) -> list[str]:
+        """Return the lines completed since the last call, and how many bytes were dropped."""
+        lines: list[str] = []
+        if self._dropped:
+            lines = self._take_partial()
+            lines.append(f"[{self._dropped} bytes are not shown: the screen could not keep up]")
+            self._dropped = 0
+        text = self._partial + self._stream.feed(bytes(self._buffer))
+        self._buffer.clear()
+        *ended, self._partial = text.split("\n")
+        if len(self._partial) > _LONGEST_PARTIAL:
+            ended.append(self._partial)
+            self._partial = ""
+        return lines + ended
+
+    def finish(self) -> list[str]:
+        """Return the remaining lines, also an unfinished one."""
+        return self.lines() + self._take_partial()
+
+    def _take_partial(self) -> list[str]:
+        text, self._partial = self._partial + self._stream.finish(), ""
+        return text.splitlines()
+
+
+_MAX_STEPS = 200
+
+MakeLines = Callable[[], Iterable[StyledLine]]
+"""Formats an entry when it is drawn; most steps of a fast run never are."""
+
+
+class LogQueue:
+    """Keeps all entries in order; drops the oldest steps when there are too many, and counts them."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[int, MakeLines]] = []
+        self._steps: deque[tuple[int, MakeLines]] = deque(maxlen=_MAX_STEPS)
+        self._count = 0
+        self._dropped = 0
+
+    def put(self, text: str, tone: Style) -> None:
+        """Add a text that is never dropped."""
+        self._count += 1
+        self._events.append((self._count, partial(_lines, text, tone)))
+
+    def put_step(self, make_lines: MakeLines) -> None:
+        """Add a step, dropping the oldest one if the queue is full."""
+        self._count += 1
+        self._dropped += len(self._steps) == _MAX_STEPS
+        self._steps.append((self._count, make_lines))
+
+    def put_lines(self, lines: Sequence[str]) -> None:
+        """Add lines, the last ones if there are too many."""
+        self._dropped += max(0, len(lines) - _MAX_STEPS)
+        for text in lines[-_MAX_STEPS:]:
+            self.put_step(partial(_lines, text, Style.PLAIN))
+
+    def take(self) -> list[StyledLine]:
+        """Return all lines and empty the queue."""
+        entries = [*self._events, *self._steps]
+        if self._dropped:
+            remark = f"[{self._dropped} lines not shown]"
+            entries.append((self._steps[0][0] - 1, partial(_lines, remark, Style.FAINT)))
+        self._events.clear()
+        self._steps.clear()
+        self._dropped = 0
+        return [
+            line for _, make_lines in sorted(entries, key=lambda entry: entry[0]) for line in make_lines()
+        ]
+
+
+def _lines(text: str, tone: Style) -> list[StyledLine]:
+    return [StyledLine(line, tone) for line in text.split("\n")]
+
 
 _MAX_LINES = 2_000
 _MAX_ROWS = 2 * _MAX_LINES

@@ -1,10 +1,12 @@
-"""An editor of several lines in which ``@`` completes paths of the repository."""
+"""An editor in which ``@`` completes paths of the repository, which a thread lists before they are needed."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, ClassVar
 
 from textual import events, work
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
@@ -12,9 +14,59 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.queries.diff import paths_of, tracked_paths_of
+from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.path_search import MENTION, PathIndex
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.tui.widgets.path_index import PathLister
+
+
+class PathLister:
+    """Lists the paths of one worktree; the last list stays available while they are listed again."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.known: PathIndex | None = None
+        self._workspace = workspace
+        self._on_change: Callable[[], object] | None = None
+        self._is_listing = False
+        self._last_paths: list[str] | None = None
+
+    def prepare(self, app: App[Any]) -> None:
+        """List the paths, unless that was done before."""
+        if self.known is None:
+            self._start(app)
+
+    def refresh_paths(self, app: App[Any], on_change: Callable[[], object]) -> None:
+        """List the paths again; ``on_change`` is called in the UI thread whenever the paths change."""
+        self._on_change = on_change
+        self._start(app)
+
+    def _start(self, app: App[Any]) -> None:
+        if not self._is_listing:
+            self._is_listing = True
+            app.run_worker(partial(self._list, app), thread=True)
+
+    def _list(self, app: App[Any]) -> None:
+        try:
+            for paths in self._path_lists():
+                if paths != self._last_paths:
+                    app.call_from_thread(self._set_paths, PathIndex(paths))
+                    self._last_paths = paths
+        finally:
+            self._is_listing = False
+
+    def _path_lists(self) -> Iterator[list[str]]:
+        """Yield the tracked paths, which takes less time, then all; nothing after an error."""
+        with suppress(BlackbirdError):
+            if self.known is None:
+                yield tracked_paths_of(self._workspace)
+            yield paths_of(self._workspace)
+
+    def _set_paths(self, paths: PathIndex) -> None:
+        self.known = paths
+        if self._on_change is not None:
+            self._on_change()
+
 
 _PICKING = frozenset({"up", "down", "enter", "tab", "escape"})
 

@@ -16,7 +16,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import Value
 from git_blackbird.model.config.layers import EVERYWHERE, HERE, KeyLayers, ValueEffect
 from git_blackbird.model.config.settings import Layer, LayerValue, Setting
-from git_blackbird.tui.widgets.styled_lines import STYLES
+from git_blackbird.tui.widgets.line_view import STYLES
 
 Row = BrokenFile | KeyLayers
 _SIGNS = {

@@ -17,7 +17,7 @@ from git_blackbird.controller.reviews.change import reopen_reviews
 from git_blackbird.controller.runs.instructions import Restart
 from git_blackbird.errors import LockedError
 from git_blackbird.git.core.process import GitStoppedError
-from git_blackbird.messages.display.status_change import undo_lines
+from git_blackbird.messages.display.runs import undo_lines
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
 from git_blackbird.model.entities.decision import (
     Choice,
@@ -30,8 +30,8 @@ from git_blackbird.model.entities.decision import (
 )
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change
 from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run
+from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
-from git_blackbird.model.rules.pending_decisions import PendingDecision
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Event, Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason

@@ -7,11 +7,10 @@ from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import refused_session_text, unreadable_stop
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, restart_command, task_command
-from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import pending_items, stuck_tasks
 from git_blackbird.model.rules.next_action import CallScope, Idle
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.unreadable import ready_tasks
+from git_blackbird.model.rules.state import PlanState, ready_tasks
 from git_blackbird.model.views.stop import Stop, StopReason
 
 

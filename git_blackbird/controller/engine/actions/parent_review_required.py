@@ -7,8 +7,7 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, dismiss_command, tas
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.rules.attention import pending_items, resume_command
 from git_blackbird.model.rules.next_action import ParentReviewRequired
-from git_blackbird.model.rules.parent_reviews import ParentReviewStatus, feedback_below
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below
 from git_blackbird.model.views.stop import Stop, StopReason
 
 

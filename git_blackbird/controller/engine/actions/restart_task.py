@@ -3,8 +3,8 @@
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.controller.runs.instructions import Restart, order_start
-from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import SUPERSEDED_BY_RESTART
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.stop import Stop, StopReason
 
 

@@ -1,15 +1,21 @@
-"""The lines above the plan: what waits for a person, warnings, and a summary."""
+"""The lines around the plan: what waits for a person, warnings, the search, and the keys that work now."""
 
 from collections.abc import Iterator, Sequence
 
-from textual.widgets import Static
+from textual import events
+from textual.binding import Binding
+from textual.content import Content
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, Static
 
 from git_blackbird.controller.queries.required import AttentionItem
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.plan import Status
+from git_blackbird.model.entities.status import Status
 
 
 def next_item(waiting: Sequence[AttentionItem], here: TaskId | None) -> AttentionItem | None:
@@ -81,3 +87,62 @@ def summary(overview: StatusReport) -> str:
     if counts[Status.TODO]:
         words.append(f"{counts[Status.TODO]} todo ({len(overview.ready)} ready)")
     return f"{counted(overview.leaves, 'task')}: {', '.join(words)}" if words else "the plan has no tasks"
+
+
+_ALWAYS = frozenset({"help", "quit"})
+
+
+class KeyFooter(Widget, can_focus=False):
+    """One line, drawn only when the active keys change; a click presses a key."""
+
+    keys: reactive[tuple[Binding, ...]] = reactive((), always_update=False)
+
+    def on_mount(self) -> None:
+        """Subscribe to changes of the active keys."""
+        self.screen.bindings_updated_signal.subscribe(self, self._update_keys)
+
+    def _update_keys(self, screen: Screen[object]) -> None:
+        active = screen.active_bindings.values()
+        self.keys = tuple(key.binding for key in active if key.binding.show and key.enabled)
+
+    def render(self) -> Content:
+        """Draw the keys that fit."""
+        keys = [
+            Content.assemble((self._key_text(key), "$footer-key-foreground bold"), f" {key.description}")
+            for key in self._fitting()
+        ]
+        return Content(" ").join(keys)
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the key under the mouse."""
+        right = 0
+        for key in self._fitting():
+            right += self._columns(key)
+            if event.x < right:
+                self.app.simulate_key(key.key)
+                return
+
+    def _fitting(self) -> Iterator[Binding]:
+        """Yield the keys that fit: help and quit always, the others in order."""
+        room = self.size.width + 1 - sum(self._columns(key) for key in self.keys if key.action in _ALWAYS)
+        for key in self.keys:
+            if key.action not in _ALWAYS:
+                room -= self._columns(key)
+            if room >= 0 or key.action in _ALWAYS:
+                yield key
+
+    def _columns(self, key: Binding) -> int:
+        return len(self._key_text(key)) + len(key.description) + 2
+
+    def _key_text(self, key: Binding) -> str:
+        return self.app.get_key_display(key)
+
+
+class SingleLineInput(Input):
+    """Takes all lines of a pasted text; Textual's own takes the first one."""
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Join the pasted lines by spaces."""
+        event.stop()
+        event.prevent_default()
+        self.replace(" ".join(event.text.splitlines()), *sorted(self.selection))

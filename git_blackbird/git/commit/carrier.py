@@ -1,82 +1,13 @@
-"""Moves of HEAD during a run, read from its reflog, and applying them to a base tree."""
+"""Apply moves of HEAD to trees that were recorded before them."""
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 
 from git_blackbird.git.commit.plan import tree_of
-from git_blackbird.git.core.git_trace import read_trace
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
-from git_blackbird.git.hooks.attribution import list_owners
 from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.head_moves import HeadMove, LogSpan, Mover, attribute
-
-_MOVE = re.compile(
-    rb"(?P<old>[0-9a-f]{40,64}) (?P<new>[0-9a-f]{40,64}) .*> (?P<time>\d{1,12}) [-+]\d{4}\t?(?P<message>.*)"
-)
-_SECOND = 1_000_000_000
-_LONGEST_BYTES = 16 * 1024 * 1024
-
-
-def log_size(repo: Repository) -> int:
-    """Return the size of the reflog of HEAD; later entries are appended after it."""
-    try:
-        return (repo.git_dir / "logs" / "HEAD").stat().st_size
-    except OSError:
-        return 0
-
-
-def moves_in(repo: Repository, span: LogSpan) -> list[HeadMove]:
-    """Return the moves of HEAD in a part of the reflog, oldest first.
-
-    If the log was rewritten since that part began, return the moves since HEAD was last at its start.
-    """
-    try:
-        with (repo.git_dir / "logs" / "HEAD").open("rb") as log:
-            first = max(0, span.end - _LONGEST_BYTES)
-            log.seek(first)
-            data = log.read(span.end - first)
-    except OSError:
-        return []
-    begin = -1 if span.begin is None else span.begin - first
-    if 0 <= begin <= len(data) and (begin == 0 or data[begin - 1 :][:1] == b"\n"):
-        return _parse(repo, data[begin:])
-    moves = _parse(repo, data)
-    came = [place for place, move in enumerate(moves) if move.new == span.start]
-    return moves[came[-1] + 1 :] if came else []
-
-
-def _parse(repo: Repository, data: bytes) -> list[HeadMove]:
-    found = [match for line in data.split(b"\n") if (match := _MOVE.fullmatch(line)) is not None]
-    return [_bounded(repo, _read(match)) for match in found]
-
-
-def _read(match: re.Match[bytes]) -> HeadMove:
-    old, new = match["old"].decode(), match["new"].decode()
-    second = int(match["time"]) * _SECOND
-    message = match["message"].decode(errors="replace")
-    return HeadMove(old if old.strip("0") else None, new, message, second, second + _SECOND - 1)
-
-
-def _bounded(repo: Repository, move: HeadMove) -> HeadMove:
-    """Replace the time of a move by the time its commit was written, if that is a loose object."""
-    if not move.makes_commit:
-        return move
-    try:
-        written = (repo.common_dir / "objects" / move.new[:2] / move.new[2:]).stat().st_mtime_ns
-    except OSError:
-        return move
-    return move._replace(first=written, last=written)
-
-
-def moves_of_others(repo: Repository, run_id: str, span: LogSpan) -> list[tuple[HeadMove, Mover]]:
-    """Return the moves of HEAD during a run that the run did not make. Raises GitError, OSError."""
-    moves = moves_in(repo, span)
-    if not moves:
-        return []
-    movers = attribute(moves, list_owners(repo, span.start), read_trace(repo), run_id)
-    return [(move, mover) for move, mover in zip(moves, movers, strict=True) if mover is not Mover.RUN]
+from git_blackbird.model.entities.head_moves import HeadMove
 
 
 class Carrier:

@@ -1,0 +1,284 @@
+"""Parse Claude Code's event stream; facts in AGENTS.md 2.2 to 2.7."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from git_blackbird.agents.claude.events import (
+    EVENTS,
+    Block,
+    Event,
+    LiveUsage,
+    MessageEvent,
+    Result,
+    StreamEvent,
+    System,
+    ToolInput,
+    UsageTotals,
+)
+from git_blackbird.agents.event_parser import EventParser
+from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, failure_hint, match_failure
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.text import bounded, exit_text, inside, one_line, top_folders
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+
+_KINDS = {
+    **dict.fromkeys(
+        ("Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch"), ProgressKind.READS
+    ),
+    **dict.fromkeys(("Edit", "Write", "MultiEdit", "NotebookEdit"), ProgressKind.EDITS),
+    **dict.fromkeys(("Bash", "BashOutput"), ProgressKind.RUNS),
+}
+_PATHS = frozenset({"file_path", "notebook_path", "path"})
+_MAX_OPEN_CALLS = 1000
+_FIRST_LINE_CHARACTERS = 100
+_PROGRAM_ITSELF = "<synthetic>"
+_TAGS = ("<tool_use_error>", "</tool_use_error>")
+
+
+class ClaudeProgress:
+    """Report messages, each tool call when it is made, and its failure if it fails."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._tops = top_folders(folder)
+        self._calls: dict[str, str] = {}
+
+    def enter(self, cwd: str) -> None:
+        """Store the working folder that the program reports."""
+        self._tops = top_folders(self._folder, cwd)
+
+    def of_message(self, event: MessageEvent) -> Iterator[Progress]:
+        """Report a message of the model."""
+        for block in event.message.content:
+            if block.type == "text" and block.text.strip():
+                yield _message_text(block.text, event)
+            elif block.type == "tool_use":
+                yield from self._call(block)
+
+    def of_answers(self, event: MessageEvent) -> Iterator[Progress]:
+        """Report the failed tool calls among these results."""
+        for block in event.message.content:
+            if block.type == "tool_result":
+                call = self._calls.pop(block.tool_use_id, "")
+                if block.is_error:
+                    why = _first_line(block) or "failed"
+                    yield Progress(ProgressKind.NOTE, one_line(f"{why}: {call}" if call else why))
+
+    def of_system(self, event: System) -> Iterator[Progress]:
+        """Report a status event of the program."""
+        text = _system_text(event)
+        if text:
+            yield Progress(ProgressKind.NOTE, one_line(text))
+
+    def _call(self, block: Block) -> Iterator[Progress]:
+        shown = self._subject(block.input)
+        kind = _KINDS.get(block.name)
+        text = shown if kind and shown else one_line(f"{block.name} {shown}")
+        if block.id and len(self._calls) < _MAX_OPEN_CALLS:
+            self._calls[block.id] = text
+        if text:
+            yield Progress(kind if kind and shown else ProgressKind.TOOL, text)
+
+    def _subject(self, given: ToolInput) -> str:
+        """Return the first argument that describes a call, as one line."""
+        name, value = next(((name, value) for name, value in vars(given).items() if value), ("", ""))
+        return one_line(inside(value, self._tops) if name in _PATHS else value)
+
+
+def _message_text(text: str, event: MessageEvent) -> Progress:
+    if event.message.model == _PROGRAM_ITSELF:
+        return Progress(ProgressKind.NOTE, one_line(text))
+    if event.parent_tool_use_id:
+        return Progress(ProgressKind.NOTE, one_line(f"a subagent says: {text}"))
+    return Progress(ProgressKind.SAYS, bounded(text))
+
+
+def _first_line(answer: Block) -> str:
+    parts = (answer.content,) if isinstance(answer.content, str) else [part.text for part in answer.content]
+    line = next(filter(None, parts), "").strip().partition("\n")[0]
+    for tag in _TAGS:
+        line = line.replace(tag, "")
+    return one_line(line, _FIRST_LINE_CHARACTERS)
+
+
+def _system_text(event: System) -> str:
+    match event.subtype:
+        case "api_retry":
+            return f"the model's server failed: retry {event.attempt} of {event.max_retries}: {event.error}"
+        case "compact_boundary":
+            return "the conversation was compacted"
+        case "status" if event.status == "compacting":
+            return "compacts the conversation"
+        case "informational":
+            return event.content
+        case _:
+            return ""
+
+
+CLAUDE_MANUAL = ProviderHelp(
+    name="claude",
+    package="@anthropic-ai/claude-code",
+    update="claude update, or npm install -g @anthropic-ai/claude-code@latest",
+    login="log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY",
+)
+_STATUS_REFUSALS = {
+    401: AgentFailure.NOT_LOGGED_IN,
+    402: AgentFailure.USAGE_LIMIT,
+    403: AgentFailure.NOT_LOGGED_IN,
+    404: AgentFailure.UNKNOWN_MODEL,
+    413: AgentFailure.PROMPT_TOO_LONG,
+    429: AgentFailure.USAGE_LIMIT,
+}
+_ENDS = {
+    "prompt_too_long": AgentFailure.PROMPT_TOO_LONG,
+    "blocking_limit": AgentFailure.PROMPT_TOO_LONG,
+}
+_FIRST_SIGNAL_STATUS = 128
+_MAX_DENIALS = 1000
+
+
+class ClaudeParser(EventParser[Event]):
+    """Collect session, results and denials, and yield the steps in between."""
+
+    def __init__(self, assignment: RunRequest, args: tuple[str, ...] = ()) -> None:
+        super().__init__(EVENTS, assignment, replace(CLAUDE_MANUAL, args=args))
+        self._wants_object = assignment.schema is not None
+        # A reviewer's session is not saved, so it has no requested name.
+        self._asked = None if assignment.read_only else assignment.session
+        self._resumes = assignment.resume
+        self._steps = ClaudeProgress(assignment.folder)
+        self._so_far = LiveUsage()
+        self._named = ""
+        self._account = UsageTotals(self._previous)
+        self._result: Result | None = None
+        self._denials: dict[str, str] = {}
+        self._conversed = False
+
+    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
+        error = self._error(exit_code, stderr_tail)
+        found = self._refusal(exit_code, stderr_tail) if error else None
+        return AgentResult(
+            succeeded=error is None,
+            session=self._session(exit_code),
+            final_text=self._final_text(),
+            error=error,
+            refusal=found.refusal if found else None,
+            refusal_hint=found.hint if found else None,
+            usage=self._account.usage,
+            cost_usd=self._account.cost_usd,
+            raw_totals=self._account.totals,
+            blocked=self._blocked(),
+        )
+
+    def _final_text(self) -> str:
+        if self._result is None:
+            return ""
+        answer = self._result.structured_output if self._wants_object else None
+        return self._result.result if answer is None else json.dumps(answer)
+
+    def _take(self, event: Event) -> Iterator[Progress]:
+        match event:
+            case MessageEvent(type="assistant"):
+                self._conversed = True
+                changed = self._so_far.take_message(event.message)
+                steps = self._steps.of_message(event)
+                yield from self._with_figures(steps) if changed else steps
+            case MessageEvent():
+                self._conversed = True
+                yield from self._steps.of_answers(event)
+            case StreamEvent():
+                self._conversed = True
+                if self._so_far.take_partial(event):
+                    yield Progress(ProgressKind.SPENDS, "", usage=self._so_far.usage)
+            case System(subtype="init"):
+                self._named = event.session_id
+                self._steps.enter(event.cwd)
+            case System():
+                yield from self._steps.of_system(event)
+            case Result():
+                yield self._end(event)
+
+    def _end(self, result: Result) -> Progress:
+        """Store a result: the last one determines the outcome, all of them count for usage."""
+        self._result = result
+        self._account.take(result)
+        for denial in result.permission_denials:
+            # A later result of the same run repeats the earlier denials.
+            call = denial.tool_use_id or str(len(self._denials))
+            if len(self._denials) < _MAX_DENIALS:
+                self._denials[call] = denial.tool_name
+        account = self._account
+        return Progress(ProgressKind.SPENDS, "", usage=account.usage, cost_usd=account.cost_usd)
+
+    def _with_figures(self, steps: Iterator[Progress]) -> Iterator[Progress]:
+        """Attach the usage to the first step, or to an additional one if there is none."""
+        first = next(steps, Progress(ProgressKind.SPENDS, ""))
+        yield replace(first, usage=self._so_far.usage)
+        yield from steps
+
+    def _session(self, exit_code: int | None) -> str | None:
+        """Return the conversation that can be resumed, as far as that is known.
+
+        The program names it before saving it: if it was killed at once, nothing may have been saved.
+        """
+        ended_itself = exit_code is not None and exit_code >= 0
+        if self._named and (self._resumes or self._conversed or self._result or ended_itself):
+            return self._named
+        proved = self._result is not None and self._result.is_error is False
+        return (self._result.session_id or None) if self._result and proved else None
+
+    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+        result, message = self._result, error_line(stderr_tail)
+        because = f": {message}" if message else ""
+        if result is None:
+            return f"{exit_text(exit_code)} without a result{because}"
+        if result.is_error is not False or result.subtype != "success":
+            return _error_of(result)
+        if exit_code != 0:
+            return f"{exit_text(exit_code)} after a result that says success{because}"
+        named = result.session_id or self._named
+        if self._asked and named != self._asked:
+            return f"worked in the session {named or None}, not in {self._asked} as asked"
+        if self._wants_object and result.structured_output is None:
+            return "answered in prose, not in the required format"
+        return None
+
+    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+        if self._result is not None:
+            return self._refused_result(self._result)
+        if exit_code is None or not 0 < exit_code < _FIRST_SIGNAL_STATUS:
+            return None
+        # Once it works, other programs may write to its standard error as well.
+        message = error_line(stderr_tail) if self._printed else stderr_tail
+        return self._find_refusal(message, exit_code, stderr_tail)
+
+    def _refused_result(self, result: Result) -> FailureMatch | None:
+        # Without an error of the program, the text comes from the model.
+        if result.is_error is not True:
+            return None
+        message = _error_of(result)
+        ended = _ENDS.get(result.terminal_reason)
+        if ended is not None:
+            return failure_hint(ended, message, self._manual)
+        found = match_failure(message, self._manual)
+        if found is not None:
+            return found
+        refusal = _refusal_of_status(result.api_error_status)
+        return failure_hint(refusal, message, self._manual) if refusal else None
+
+    def _blocked(self) -> str | None:
+        count, names = len(self._denials), sorted(set(self._denials.values()))
+        if not count:
+            return None
+        calls = "1 tool call was" if count == 1 else f"{count} tool calls were"
+        return one_line(f"{calls} denied: {', '.join(names)}")
+
+
+def _refusal_of_status(status: int) -> AgentFailure | None:
+    return AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
+
+
+def _error_of(result: Result) -> str:
+    text = "; ".join(filter(None, result.errors)) or result.result
+    return one_line(text, 1000) or result.subtype or "a result without success"

@@ -1,0 +1,91 @@
+"""System errors and hints for them, repeated signals, and pausing garbage collection."""
+
+import contextlib
+import errno
+import gc
+import os
+from collections.abc import Callable, Iterator
+
+NO_MEMORY = "close other programs or raise the limit, as with `ulimit -v unlimited`, then repeat the command"
+NO_THREAD = "close other programs or raise the limit of processes (`ulimit -u`), then repeat the command"
+_RIGHTS = "make it readable and writable, then repeat the command"
+_FILES = "raise the limit of open files, as with `ulimit -n 256`, then repeat the command"
+_SIZE = "raise the limit of a file's size, as with `ulimit -f unlimited`, then repeat the command"
+_HINTS = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, then repeat the command"),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _RIGHTS),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), _FILES),
+    errno.EFBIG: _SIZE,
+    errno.ENOMEM: NO_MEMORY,
+    errno.EAGAIN: NO_THREAD,
+    **dict.fromkeys(
+        (errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.ENXIO, errno.ENODEV, errno.ENOLCK),
+        "look at the disk, or the network it is on, then repeat the command",
+    ),
+}
+# They affect every operation, not one file alone.
+_COMMON = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+# No process can be started at all.
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
+
+
+def refusal_hint(error: OSError) -> str | None:
+    """Return a hint for a system error; None for other errors.
+
+    Errors about missing files or their types are among the others: callers know what they mean.
+    """
+    return _HINTS.get(error.errno or 0)
+
+
+def describe(error: Exception) -> str:
+    """Describe an error in words, with its file."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    name = error.filename
+    return f"{os.fsdecode(name)}: {error.strerror}" if isinstance(name, str | bytes) else error.strerror
+
+
+def hint_in(words: str) -> str | None:
+    """Return a hint for a system error in another program's output, whatever its operation was."""
+    met = (number for number in _COMMON if os.strerror(number) in words)
+    return next((_HINTS[number] for number in met), None)
+
+
+def is_exhausted(error: OSError) -> bool:
+    """Whether no process can be started now, rather than only this one."""
+    return error.errno in _EXHAUSTED
+
+
+_ONE_PRESS_SECONDS = 0.25
+
+
+class Debouncer:
+    """Distinguish a new key press from a repeated signal of the last one.
+
+    Under ``git blackbird``, Ctrl+C arrives from the terminal, and again forwarded by git. The same goes for
+    closing the terminal. ``now`` returns monotonic seconds.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._last = float("-inf")
+
+    def is_new(self) -> bool:
+        """Register one signal; return False if it repeats the last."""
+        now = self._now()
+        if now - self._last < _ONE_PRESS_SECONDS:
+            return False
+        self._last = now
+        return True
+
+
+@contextlib.contextmanager
+def gc_paused() -> Iterator[None]:
+    """Pause the garbage collector; if it was paused before, it stays paused."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

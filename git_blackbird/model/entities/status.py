@@ -1,0 +1,16 @@
+"""The statuses of a task, in a module that loads fast: completion lists them."""
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """The statuses in the plan file, the same as in the Go program."""
+
+    TODO = "todo"
+    QUEUED = "queued"
+    IN_PROGRESS = "in_progress"
+    WAITING_USER = "waiting_user"
+    BLOCKED = "blocked"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"

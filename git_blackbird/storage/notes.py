@@ -1,0 +1,81 @@
+"""Notes of the program in the git directory, outside of any clone: agreements, undos, the approval under way.
+
+A note that is missing or cannot be read counts as none. What saves one raises SaveError.
+"""
+
+from enum import StrEnum
+
+from git_blackbird.model.base.ids import CheckedRunId, RunId, TaskId
+from git_blackbird.model.base.record import Record
+from git_blackbird.model.entities.run import DecisionState, Run
+from git_blackbird.model.entities.undo import Undo
+from git_blackbird.storage.files import write_private
+from git_blackbird.storage.json_codec import dump_json, load_note
+from git_blackbird.storage.paths import Paths
+
+
+def save_undo(paths: Paths, run_id: RunId, undo: Undo, script: bytes | None) -> None:
+    """Save how to undo the change of a run, with the script that its commands name."""
+    if script is not None:
+        write_private(paths.undo_script(run_id), script)
+    write_private(paths.undo_note(run_id), dump_json(undo.to_json()))
+
+
+def load_undo(paths: Paths, run: Run) -> Undo | None:
+    """Return how to undo a rejected run."""
+    if run.decision_state is not DecisionState.REJECTED:
+        return None
+    return load_note(Undo, paths.undo_note(run.id))
+
+
+class Answer(StrEnum):
+    """Whether a person agreed to the rights of agents, or was only informed because nobody could be asked."""
+
+    AGREED = "agreed"
+    TOLD = "told"
+
+
+class _Agreements(Record):
+    """The digests for each ``Answer``, by its value; a later version may have others."""
+
+    agreed: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+
+
+def load_agreements(paths: Paths, answer: Answer) -> frozenset[str]:
+    """Return the digests with this answer."""
+    agreements = load_note(_Agreements, paths.agreements) or _Agreements()
+    return frozenset(agreements.told if answer is Answer.TOLD else agreements.agreed)
+
+
+def save_agreement(paths: Paths, answer: Answer, digest: str) -> None:
+    """Add one digest."""
+    agreements = load_note(_Agreements, paths.agreements) or _Agreements()
+    digests = tuple(sorted({*load_agreements(paths, answer), digest}))
+    write_private(paths.agreements, dump_json(agreements.model_copy(update={answer: digests}).to_json()))
+
+
+class PendingApproval(Record):
+    """The approved run, the commit at HEAD before (None before the first), and the tree to commit."""
+
+    task_id: TaskId
+    run_id: CheckedRunId
+    parent: str | None = None
+    base_tree: str
+
+
+def save_pending_approval(paths: Paths, note: PendingApproval) -> None:
+    """Save what an approval is about to commit, so that an interrupted one can be finished."""
+    write_private(paths.pending_approval, dump_json(note.to_json()))
+
+
+def load_pending_approval(paths: Paths) -> PendingApproval | None:
+    """Return what an interrupted approval was about to commit."""
+    return load_note(PendingApproval, paths.pending_approval)
+
+
+def drop_pending_approval(paths: Paths) -> None:
+    """Remove that note and leftovers of saving it. Requires the approval lock."""
+    note = paths.pending_approval
+    for path in (note, *note.parent.glob(f"{note.name}.*.tmp")):
+        path.unlink(missing_ok=True)
