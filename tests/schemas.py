@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.json_schema import models_json_schema
 
 from git_blackbird.cli.output import JSON_SCHEMA_VERSION
-from git_blackbird.cli.schema.base import CommandOutput, EventOutput
+from git_blackbird.cli.schema.base import DataOutput, EventOutput
 from git_blackbird.model.config.keys import KEYS
 from git_blackbird.model.config.settings import value_type
 from git_blackbird.model.entities.plan import PlanFile
@@ -23,7 +23,7 @@ SCHEMAS = ROOT / "git_blackbird/schemas"
 PAGE = ROOT / "docs/json.md"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FROM, TO = "<!-- from the models: begin -->\n", "<!-- from the models: end -->\n"
-THEMES = ("config", "events", "plan", "reviews", "runs", "setup", "status", "stops")
+THEMES = ("events", "plan", "runs", "setup", "status")
 # How a command is called whose output has not its own name.
 CALLS = {
     "agent-one": "agent NAME",
@@ -42,14 +42,14 @@ CALLS = {
 }
 
 
-def outputs() -> Mapping[str, type[CommandOutput]]:
+def outputs() -> Mapping[str, type[DataOutput]]:
     """Every output of a command, by the name of its schema."""
     for theme in THEMES:
         import_module(f"git_blackbird.cli.schema.{theme}")
-    return {model.schema_name: model for model in sorted(CommandOutput.__subclasses__(), key=_schema_name)}
+    return {model.schema_name: model for model in sorted(DataOutput.__subclasses__(), key=_schema_name)}
 
 
-def _schema_name(model: type[CommandOutput]) -> str:
+def _schema_name(model: type[DataOutput]) -> str:
     return model.schema_name
 
 
@@ -57,7 +57,11 @@ def events() -> Mapping[str, type[EventOutput]]:
     """Every event, by its name."""
     for theme in THEMES:
         import_module(f"git_blackbird.cli.schema.{theme}")
-    return {model.event: model for model in EventOutput.__subclasses__()}
+    return {model.event: model for model in sorted(EventOutput.__subclasses__(), key=_module)}
+
+
+def _module(model: type[BaseModel]) -> str:
+    return model.__module__
 
 
 def schemas() -> Mapping[str, str]:
@@ -94,7 +98,7 @@ def _without_titles(schema: Any) -> Any:
     }
 
 
-def _line(model: type[CommandOutput]) -> Schema:
+def _line(model: type[DataOutput]) -> Schema:
     """The whole line that a command prints."""
     data = model.model_json_schema()
     parts = data.pop("$defs", {})

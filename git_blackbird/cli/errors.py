@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 from git_blackbird import __version__, trace
-from git_blackbird.cli.app_state import AppState
 from git_blackbird.cli.output import drop_output, flush_or_drop, print_error
+from git_blackbird.cli.stdio import AppState
 from git_blackbird.cli.syntax.registry import COMMANDS
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, UsageError
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -51,7 +51,7 @@ def _folder() -> str:
 
 
 def _save(report: str) -> str:
-    """Save the report whole or not at all, and give its place. Raises OSError."""
+    """Save the report whole or not at all, and return its path. Raises OSError."""
     descriptor, name = tempfile.mkstemp(prefix="git-blackbird-bug-", suffix=".txt")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
@@ -64,7 +64,7 @@ def _save(report: str) -> str:
 
 
 def exit_code_for(error: BaseException, args: Sequence[str], root: AppState) -> int:
-    """Say what happened and give the exit code."""
+    """Report what happened and return the exit code."""
     code = _tell(as_system_fault(error) or error, args, root)
     flush_or_drop()
     return int(code)

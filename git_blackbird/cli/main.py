@@ -33,8 +33,7 @@ def _run() -> int:
     import os  # noqa: PLC0415  # signals first, here and below
 
     from git_blackbird import trace  # noqa: PLC0415
-    from git_blackbird.cli.signals import debounce_sigint  # noqa: PLC0415
-    from git_blackbird.cli.stdio import open_closed_streams, prepare_streams  # noqa: PLC0415
+    from git_blackbird.cli.stdio import debounce_sigint, open_closed_streams, prepare_streams  # noqa: PLC0415
     from git_blackbird.errors import ExitCode  # noqa: PLC0415
 
     open_closed_streams()
@@ -84,13 +83,13 @@ def _begin() -> None:
 def main(
     args: "Sequence[str]", make_world: "Callable[[], Environment]", begin: "Callable[[], None]" = _begin
 ) -> int:
-    """Run one command line and give its exit code; every error ends here.
+    """Run one command line and return its exit code; every error ends here.
 
     ``begin`` is called when the command is loaded, and has something to lose from then on.
     """
     import click  # noqa: PLC0415  # signals first
 
-    from git_blackbird.cli.app_state import AppState  # noqa: PLC0415
+    from git_blackbird.cli.stdio import AppState  # noqa: PLC0415
     from git_blackbird.cli.syntax.registry import cli  # noqa: PLC0415
 
     root = AppState(make_world, begin)

@@ -5,20 +5,24 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from git_blackbird.cli.stdio import OutputError
-from git_blackbird.controller.core.environment import Environment
+from git_blackbird.cli.stdio import AppState, OutputError
+from git_blackbird.controller.core.environment import Environment, color_wanted
 from git_blackbird.errors import BlackbirdError, ExitCode
 from git_blackbird.model.base.sanitize import strip_controls
 
 if TYPE_CHECKING:
-    from git_blackbird.cli.schema.base import CommandOutput, EventOutput
+    from git_blackbird.cli.schema.base import EventOutput
+    from git_blackbird.controller.core.workspace import Workspace
+    from git_blackbird.model.entities.history import RecordError
+    from git_blackbird.model.entities.provenance import UnconfirmedRecord
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
@@ -36,11 +40,11 @@ class Output:
     @cached_property
     def colored(self) -> bool:
         """Whether standard output takes colour, as ``color.blackbird`` and ``color.ui`` say."""
-        return wants_color(self.environment, is_tty=sys.stdout.isatty())
+        return color_wanted(self.environment, is_tty=sys.stdout.isatty())
 
     @cached_property
     def columns(self) -> int | None:
-        """How wide a line may be: ``COLUMNS``, the terminal's width, or None where nobody counts."""
+        """How wide a line may be: ``COLUMNS``, the terminal's width, or None if unlimited."""
         told = self.environment.environ.get("COLUMNS", "")
         if told.isdecimal() and int(told) > 0:
             return int(told)
@@ -56,7 +60,7 @@ class Output:
             click.echo(text, color=self.colored)
 
     def write(self, text: str) -> None:
-        """Print text as it is, at once: output of agents that was made harmless before."""
+        """Print sanitized output of agents at once."""
         if text:
             click.echo(text, nl=False)
             sys.stdout.flush()
@@ -69,14 +73,31 @@ class Output:
         """Print a remark on standard error, beside output that is someone else's."""
         click.echo(strip_controls(text), err=True)
 
-    def data(self, output: "CommandOutput") -> None:
-        """Print the envelope for programs. Only for a call with ``--json``."""
-        envelope = {"schemaVersion": JSON_SCHEMA_VERSION, "command": self.command, "data": output.to_json()}
-        click.echo(_render_json(envelope))
+    def lines(self, lines: Iterable[str]) -> None:
+        """Print lines for people."""
+        for line in lines:
+            self.print(line)
 
-    def event(self, event: "EventOutput") -> None:
-        """Print one line of the event stream for programs. Only for a call with ``--json``."""
-        click.echo(event_line(event), nl=False)
+    def data(self, model: str, value: object = None, **fields: object) -> None:
+        """Print the envelope for programs, if there is ``--json``, as a model of ``cli.schema`` has a value.
+
+        ``model`` is its place, ``module:class``: only programs wait until it is loaded.
+        """
+        if self.as_json:
+            data = self._view(model, value, fields).to_json()
+            click.echo(
+                _render_json({"schemaVersion": JSON_SCHEMA_VERSION, "command": self.command, "data": data})
+            )
+
+    def event(self, model: str, value: object) -> None:
+        """Print one line of the event stream for programs, if there is ``--json``."""
+        if self.as_json:
+            click.echo(event_line(self._view(model, value, {})), nl=False)
+
+    def _view(self, place: str, value: object, fields: Mapping[str, object]) -> Any:
+        module, name = place.split(":")
+        model = getattr(import_module(f"git_blackbird.cli.schema.{module}"), name)
+        return model.of(value, self.environment.timestamp(), **fields)
 
     def warn(self, text: str, hint: str | None = None) -> None:
         """Print a warning on standard error."""
@@ -123,13 +144,6 @@ def ignore_broken_pipe() -> Iterator[None]:
         drop_output()
 
 
-def wants_color(environment: Environment, *, is_tty: bool) -> bool:
-    """Ask git whether colour is wanted; ``NO_COLOR`` says no without asking."""
-    from git_blackbird.controller.core.environment import color_wanted  # noqa: PLC0415  # asks git: only when it matters
-
-    return color_wanted(environment, is_tty=is_tty)
-
-
 def print_error(error: BlackbirdError, *, as_json: bool) -> None:
     """Say what went wrong on standard error, and to programs on standard output too."""
     word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
@@ -145,3 +159,46 @@ def print_error(error: BlackbirdError, *, as_json: bool) -> None:
 def _hints(hint: str | None) -> None:
     for line in (hint or "").splitlines():
         click.echo(f"hint: {strip_controls(line)}", err=True)
+
+
+class CommandContext(NamedTuple):
+    """One call of the program: its world, where it prints, and whether a person may be asked."""
+
+    environment: Environment
+    output: Output
+    no_input: bool
+
+
+def command_context(context: click.Context, *, as_json: bool, no_input: bool) -> CommandContext:
+    """Begin the call that click is about to make."""
+    root: AppState = context.obj
+    root.as_json = as_json
+    root.begin()
+    output = Output(command=context.info_name or "", as_json=as_json, environment=root.environment)
+    return CommandContext(root.environment, output, no_input)
+
+
+def warn_faults(output: Output, faults: "Iterable[RecordError]") -> None:
+    """Name every file among the records that cannot be read."""
+    for fault in faults:
+        output.warn(f"unreadable record: {fault.path}: {fault.what}", fault.hint)
+
+
+def warn_unconfirmed(output: Output, records: "Iterable[UnconfirmedRecord]") -> None:
+    """Name every file among the records that counts for nothing until a person says so."""
+    for one in records:
+        output.warn(f"record ignored: {one.path}: {one.what}", one.command)
+
+
+def warn_strays(output: Output, strays: Iterable[str]) -> None:
+    """Name every file among the records that is none."""
+    for path in strays:
+        output.warn(
+            f"not a record: {path}", "the Go program cannot read a folder with such a file; move it away"
+        )
+
+
+def warn_problems(output: Output, workspace: "Workspace") -> None:
+    """Name what is wrong in the configuration; only commands that start or decide stop at it."""
+    for problem in workspace.problems:
+        output.warn(str(problem), problem.hint)

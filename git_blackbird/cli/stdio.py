@@ -1,16 +1,23 @@
-"""Standard streams as they are found: closed, of an encoding that lacks letters, or a terminal."""
+"""The process as it is found: its standard streams, its Ctrl+C, and what its edge and the commands share."""
 
 import io
 import os
+import signal
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
+from types import FrameType
 from typing import IO, TYPE_CHECKING, TextIO
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.model.base.system import Debouncer
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+    from git_blackbird.controller.core.environment import Environment
 
 
 class OutputError(UnusableError):
@@ -21,7 +28,7 @@ class OutputError(UnusableError):
 
 
 class _StandardOutput(io.FileIO):
-    """Says what it is when it cannot be written; a reader who left is a BrokenPipeError as ever."""
+    """Raise OutputError if nothing can be written, and BrokenPipeError as usual if the reader has left."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write some of the data. Raises OutputError, BrokenPipeError."""
@@ -34,7 +41,7 @@ class _StandardOutput(io.FileIO):
 
 
 class _StandardError(io.FileIO):
-    """Takes what nobody can be told: that something cannot be said must not end what is being done."""
+    """Drop what cannot be written: a message that cannot be printed must not end the command."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write some of the data, or let it go."""
@@ -45,7 +52,7 @@ class _StandardError(io.FileIO):
 
 
 def write_some(descriptor: int, data: "ReadableBuffer") -> int:
-    """Write some of the data, also to what somebody made non-blocking; gives how many bytes."""
+    """Write some of the data, also to a non-blocking descriptor; return the number of bytes."""
     while True:
         try:
             return os.write(descriptor, data)
@@ -107,3 +114,37 @@ def is_capable_terminal(environ: Mapping[str, str]) -> bool:
     ends = (sys.stdin, sys.stdout)
     is_terminal = all(stream is not None and stream.isatty() for stream in ends)
     return is_terminal and environ.get("TERM", "dumb") != "dumb"
+
+
+def debounce_sigint(now: Callable[[], float] = time.monotonic) -> None:
+    """Let a Ctrl+C raise KeyboardInterrupt once, so that its echo does not strike what the first one began.
+
+    Where Ctrl+C is ignored, as below ``nohup``, it stays so.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return
+    presses = Debouncer(now)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if presses.is_new():
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+
+
+class AppState:
+    """What the edge hands to the commands, and learns from them: whether errors must speak JSON.
+
+    ``begin`` is for a command to call before it does anything.
+    """
+
+    def __init__(self, make_world: "Callable[[], Environment]", begin: Callable[[], None]) -> None:
+        self._make_world = make_world
+        self.begin = begin
+        self.as_json = False
+
+    @cached_property
+    def environment(self) -> "Environment":
+        """The world, made when a command first looks at it."""
+        return self._make_world()

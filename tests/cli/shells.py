@@ -14,11 +14,11 @@ from typing import Protocol
 
 import pexpect
 
-from git_blackbird.cli.commands import completion
-from git_blackbird.cli.commands.completion import SCRIPTS
+from git_blackbird.cli import commands
+from git_blackbird.cli.commands.shipped import SCRIPTS
 
 ROOT = Path(__file__).parents[2]
-FOLDER = Path(completion.__file__).parents[1] / "completions"
+FOLDER = Path(str(commands.__file__)).parents[1] / "completions"
 PATIENCE_SECONDS = 60.0
 _BASH_COMPLETION = Path("/usr/share/bash-completion/bash_completion")
 _DUMP = "\x14"

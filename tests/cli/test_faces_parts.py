@@ -14,8 +14,8 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from git_blackbird.cli.schema.events import event_of
-from git_blackbird.cli.ui.agent_output import AgentOutput
-from git_blackbird.cli.ui.path_completer import PathCompleter
+from git_blackbird.cli.ui.base import AgentPrinter
+from git_blackbird.cli.ui.prompts import PathCompleter
 from git_blackbird.cli.ui.writer import MAX_BACKLOG, Writer
 from git_blackbird.controller.queries.diff import full_diff, paths_of
 from git_blackbird.messages.display.checkpoint import render_checkpoint
@@ -405,7 +405,7 @@ def test_a_writer_drops_what_may_be_dropped_and_says_so(capfd: pytest.CaptureFix
 
 def test_steps_are_dropped_as_what_is_printed_and_that_is_said(capfd: pytest.CaptureFixture[str]) -> None:
     writer = Writer()
-    shown = AgentOutput(writer, colored=False)
+    shown = AgentPrinter(writer, colored=False)
     gate = threading.Event()
 
     def wait() -> None:

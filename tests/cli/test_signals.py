@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from git_blackbird.cli.commands.event_loop import SignalDebouncer
-from git_blackbird.cli.signals import debounce_sigint
+from git_blackbird.cli.commands.run import interrupt_once
+from git_blackbird.cli.stdio import debounce_sigint
+from git_blackbird.model.base.system import Debouncer
 
 
 class Counter:
@@ -22,9 +23,9 @@ class Counter:
 def interrupts_of(*moments: float) -> int:
     """Count the interrupts that signals at these moments, in seconds, make."""
     counter, times = Counter(), iter(moments)
-    presses = SignalDebouncer(counter, lambda: next(times))
+    presses = Debouncer(lambda: next(times))
     for _ in moments:
-        presses.signal()
+        interrupt_once(presses, counter.interrupt)
     return counter.interrupts
 
 

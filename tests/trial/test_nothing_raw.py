@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.cli.ui.ansi_sanitizer import colored_pieces
+from git_blackbird.cli.render.transcript import colored_pieces
 from tests import preloaded
 from tests.preloaded import PROGRAM
 from tests.support import commit, git

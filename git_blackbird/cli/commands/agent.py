@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import click
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.output import Output, print_error
-from git_blackbird.cli.render.tables import Cell, render_section, render_table
-from git_blackbird.cli.render.warnings import warn_problems
+from git_blackbird.cli.output import CommandContext, Output, print_error, warn_problems
+from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer, view_agent, view_agents
 from git_blackbird.errors import AgentUnavailableError, ExitCode
@@ -31,12 +29,8 @@ def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
 
 
 def _list_all(output: Output, found: AgentList) -> None:
-    for line in _list_lines(found):
-        output.print(line)
-    if output.as_json:
-        from git_blackbird.cli.schema.config import AgentsOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(AgentsOutput.of(found))
+    output.lines(_list_lines(found))
+    output.data("setup:AgentsOutput", found)
 
 
 def _list_lines(found: AgentList) -> Iterator[str]:
@@ -89,12 +83,8 @@ def _told(text: str | None) -> str:
 
 def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
     view = view_agent(workspace, name)
-    for line in _agent_lines(view, workspace.settings.values["agent"]):
-        output.print(line)
-    if output.as_json:
-        from git_blackbird.cli.schema.config import AgentOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(AgentOutput.of(view))
+    output.lines(_agent_lines(view, workspace.settings.values["agent"]))
+    output.data("setup:AgentOutput", view)
     if view.can_start:
         return ExitCode.OK
     # The object for programs has it already: one line is all that standard output gets.
@@ -106,7 +96,7 @@ def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
 def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
     state = _state_cell(view, "cannot start")
     yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
-    yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(view, choice)], None)
+    yield from render_facts(_facts(view, choice))
     if view.can_start:
         yield from render_section("can", render_table(list(_abilities(view)), None))
     yield from render_section("configured", render_table(list(map(_setting_row, view.settings)), None))

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext, warn_problems
 from git_blackbird.cli.render.tables import Cell, render_table
-from git_blackbird.cli.render.warnings import warn_problems
 from git_blackbird.controller.config.edit import ConfigChange, Scope, require_key, unset_key, write_key
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
@@ -63,16 +62,11 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
         (Cell(one.key.name), Cell(format_value(one)), Cell(clean_line(one.origin, 1000), dim=True))
         for one in shown
     ]
-    for line in render_table(rows, None):
-        call.output.print(line)
+    call.output.lines(render_table(rows, None))
     layers = [layers_of(workspace.settings, one.key.name) for one in shown]
     if name is not None:
-        for line in _layer_lines(layers[0]):
-            call.output.print(line)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.config import ConfigOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(ConfigOutput.of(shown, layers))
+        call.output.lines(_layer_lines(layers[0]))
+    call.output.data("setup:ConfigOutput", settings=layers)
 
 
 def _layer_lines(layers: KeyLayers) -> Iterator[str]:
@@ -91,7 +85,4 @@ def _say_written(call: CommandContext, written: ConfigChange) -> None:
     stronger = written.overruled_by
     if stronger is not None:
         call.output.warn(overruled_text(stronger))
-    if call.output.as_json:
-        from git_blackbird.cli.schema.config import ConfigChangeOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(ConfigChangeOutput.of(written))
+    call.output.data("setup:ConfigChangeOutput", written)

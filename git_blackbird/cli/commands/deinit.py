@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.setup.uninstall import (
@@ -49,7 +49,4 @@ def _agreed(found: Iterable[ComponentStatus], parts: Iterable[Component]) -> lis
 def _say_removed(call: CommandContext, removed: Iterable[ComponentStatus]) -> None:
     names = [one.part.value for one in removed]
     call.output.print(f"removed: {', '.join(names)}" if names else "nothing was removed")
-    if call.output.as_json:
-        from git_blackbird.cli.schema.setup import DeinitOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(DeinitOutput.of(removed))
+    call.output.data("setup:DeinitOutput", removed=removed)

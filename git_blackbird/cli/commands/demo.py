@@ -3,20 +3,19 @@
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird.cli.app_state import AppState
-from git_blackbird.cli.commands.event_loop import run_loop
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.render.status_change import show_status_change
-from git_blackbird.cli.render.stops import show_stop
-from git_blackbird.cli.syntax.registry import cli
+from git_blackbird.cli.commands.run import run_loop
+from git_blackbird.cli.commands.status_list import show_status
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.stops import show_status_change, show_stop
 from git_blackbird.cli.syntax.setup import DEMO_FOLDER
 from git_blackbird.cli.ui.json import JsonUI
 from git_blackbird.cli.ui.plain import PlainUI
 from git_blackbird.cli.ui.scripted import ScriptedUI
-from git_blackbird.cli.ui.select import ReviewTracker, build_ui
+from git_blackbird.cli.ui.select import build_ui
 from git_blackbird.cli.ui.writer import running_writer
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
@@ -51,9 +50,8 @@ def demo(call: CommandContext, *, folder: str | None, auto: bool) -> ExitCode:
 def _execute(call: CommandContext, workspace: Workspace) -> ExitCode:
     """Do what ``execute`` does."""
     with build_ui(call, workspace, stream=False) as ui:
-        told = ReviewTracker(ui)
-        stop = run_loop(workspace, "demo", execute_loop(workspace, told, (), None))
-    return show_stop(call.output, stop, told.runs)
+        stop = run_loop(workspace, "demo", execute_loop(workspace, ui, (), None))
+    return show_stop(call.output, stop, ui.shown_reviews)
 
 
 def _rehearse(call: CommandContext, workspace: Workspace) -> ExitCode:
@@ -68,34 +66,33 @@ def _rehearse(call: CommandContext, workspace: Workspace) -> ExitCode:
     return code
 
 
-class _Step(NamedTuple):
+class _DemoStep(NamedTuple):
     """A command of the rehearsal, and what it does."""
 
     command: str
     prepare: Callable[[Workspace, UserInterface], Loop]
 
 
-_EXECUTE = _Step(EXECUTE, lambda workspace, ui: execute_loop(workspace, ui, (), None))
+_EXECUTE = _DemoStep(EXECUTE, lambda workspace, ui: execute_loop(workspace, ui, (), None))
 
 
-def _resume(task_id: TaskId) -> _Step:
+def _resume(task_id: TaskId) -> _DemoStep:
     request = ResumeRequest(task_id)
     command = task_command("resume", task_id)
-    return _Step(command, lambda workspace, ui: resume_loop(workspace, ui, request))
+    return _DemoStep(command, lambda workspace, ui: resume_loop(workspace, ui, request))
 
 
-def _perform(call: CommandContext, workspace: Workspace, step: _Step) -> Stop:
-    """Do what a command does, before a face that answers by itself."""
+def _perform(call: CommandContext, workspace: Workspace, step: _DemoStep) -> Stop:
+    """Do what a command does, with answers from the script."""
     call.output.print(f"$ {step.command}")
     with _rehearsed(call, workspace) as ui:
-        told = ReviewTracker(ui)
-        stop = run_loop(workspace, "demo", step.prepare(workspace, told))
-    show_stop(call.output, stop, told.runs)
+        stop = run_loop(workspace, "demo", step.prepare(workspace, ui))
+    show_stop(call.output, stop, ui.shown_reviews)
     return stop
 
 
-def _next_step(call: CommandContext, workspace: Workspace, stop: Stop) -> _Step | None:
-    """Return what gets on from here; a task whose failure ended the call is reset."""
+def _next_step(call: CommandContext, workspace: Workspace, stop: Stop) -> _DemoStep | None:
+    """Return the next step; a task whose failure ended the call is reset."""
     if stop.held and stop.held[0].resume:
         return _resume(stop.held[0].resume[0])
     if stop.reason is StopReason.FAILED and stop.task_id is not None:
@@ -106,7 +103,7 @@ def _next_step(call: CommandContext, workspace: Workspace, stop: Stop) -> _Step 
 
 
 @contextmanager
-def _rehearsed(call: CommandContext, workspace: Workspace) -> Iterator[UserInterface]:
+def _rehearsed(call: CommandContext, workspace: Workspace) -> Iterator[ScriptedUI]:
     as_json = call.output.as_json
     with running_writer() as writer:
         shown: UserInterface = (
@@ -119,13 +116,8 @@ def _rehearsed(call: CommandContext, workspace: Workspace) -> Iterator[UserInter
 
 def _show_status(call: CommandContext) -> None:
     call.output.print("\n$ git blackbird status")
-    args = ["status", *(["--json"] if call.output.as_json else [])]
-    cli.main(
-        args=args,
-        prog_name="git blackbird",
-        standalone_mode=False,
-        obj=AppState(lambda: call.environment, lambda: None),
-    )
+    output = replace(call.output, command="status", environment=call.environment)
+    show_status(call._replace(output=output))
 
 
 def _point_on(call: CommandContext, shown: Path, workspace: Workspace) -> None:

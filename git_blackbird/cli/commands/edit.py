@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import EditResult, add_deps, edit_task, remove_deps, set_deps
@@ -29,7 +28,7 @@ from git_blackbird.model.entities.status import Status
 
 
 def confirm_reedit(call: CommandContext) -> WantsAgain:
-    """Ask on a terminal; where nobody is, the answer is no."""
+    """Ask on a terminal; elsewhere the answer is no."""
     ends = (sys.stdin, sys.stderr)
     is_terminal = all(stream is not None and stream.isatty() for stream in ends)
     if call.output.as_json or call.no_input or not is_terminal:
@@ -68,10 +67,7 @@ def edit(call: CommandContext, /, task_id: str, **told: "str | bool | tuple[str,
         done = edit_in_editor(workspace, task_id, confirm_reedit(call))
     call.output.print(f"updated {done.task_id}" if done.fields else f"{done.task_id} is unchanged")
     _warn_deadlock(call.output, done.deadlock)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import EditOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(EditOutput.of(done))
+    call.output.data("plan:EditOutput", done)
     return ExitCode.OK
 
 
@@ -107,10 +103,7 @@ def deps(call: CommandContext, *, action: str, task_id: str, deps: tuple[str, ..
     else:
         _say_deps(call.output, done, dict.fromkeys(deps))
     _warn_deadlock(call.output, done.deadlock)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import DepsOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(DepsOutput.of(done))
+    call.output.data("plan:DepsOutput", done)
     return ExitCode.OK
 
 
@@ -138,10 +131,7 @@ def move(call: CommandContext, *, task_id: str, parent: str | None, index: int |
         named = ", ".join(moved.recreated)
         call.output.print(f"  tasks at the top are ordered by createdAt, which was changed for: {named}")
     _warn_deadlock(call.output, moved.deadlock)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import MoveOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(MoveOutput.of(moved))
+    call.output.data("plan:MoveOutput", moved)
     return ExitCode.OK
 
 
@@ -153,13 +143,9 @@ def _say_followed(output: Output, followed: Mapping[TaskId, Status]) -> None:
 
 def delete(call: CommandContext, *, task_id: str, cascade_children: bool, force: bool) -> ExitCode:
     deleted = delete_task(open_workspace(call.environment), DeleteRequest(task_id, cascade_children, force))
-    for line in _deleted_lines(deleted):
-        call.output.print(line)
+    call.output.lines(_deleted_lines(deleted))
     _say_followed(call.output, deleted.followed)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import DeleteOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(DeleteOutput.of(deleted))
+    call.output.data("plan:DeleteOutput", deleted)
     return ExitCode.OK
 
 

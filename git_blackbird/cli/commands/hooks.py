@@ -2,8 +2,7 @@
 
 import sys
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.output import Output
+from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.setup.hooks import (
     Action,
@@ -49,7 +48,7 @@ def hooks(call: CommandContext, action: str) -> ExitCode:
 
 
 def offer_hook(call: CommandContext) -> Result | None:
-    """Ask on a terminal whether the hook shall be installed; None where nobody wants it or is here."""
+    """Offer the hook on a terminal; None if it is not wanted, or nobody can be asked."""
     if call.no_input or call.output.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     if call.environment.is_agent:
@@ -109,7 +108,4 @@ def _shown(view: Status) -> str:
 
 
 def _print_json(output: Output, view: Status, outcome: Action | None = None) -> None:
-    if output.as_json:
-        from git_blackbird.cli.schema.setup import HooksOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(HooksOutput.of(view, outcome))
+    output.data("setup:HooksOutput", view, outcome=outcome)

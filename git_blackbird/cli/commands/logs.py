@@ -6,7 +6,7 @@ Imports the agents: to be imported only by what shows a run's output.
 import sys
 from collections.abc import Callable, Iterator
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.transcript import ProgressLog
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.render.status_change import show_status_change
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_config, init_plan, plan_file_faults
 from git_blackbird.errors import ExitCode
@@ -29,15 +29,12 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
     if made:
         call.output.print("next: git blackbird add --title TEXT --prompt TEXT")
     hook = _install_hook(call, wanted=hooks)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import InitOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(InitOutput.of(place, created=made, config=config, hook=hook))
+    call.output.data("plan:InitOutput", plan=place, created=made, config=config, hook=hook)
     return ExitCode.OK
 
 
 def _install_hook(call: CommandContext, *, wanted: bool | None) -> "Action | None":
-    """Install the hook where that is wanted, or agreed to when it is offered; gives what was done."""
+    """Install the hook if that is wanted, or accepted when offered; return what was done."""
     if wanted is False:
         return None
     from git_blackbird.cli.commands.hooks import install_hook_and_report, offer_hook  # noqa: PLC0415  # often not wanted
@@ -56,10 +53,7 @@ def validate(call: CommandContext) -> ExitCode:
         call.output.print(f"validation failed: {len(faults)} fault{'s' if len(faults) > 1 else ''}")
     else:
         call.output.print("OK")
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import ValidateOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(ValidateOutput.of(faults))
+    call.output.data("plan:ValidateOutput", valid=not faults, faults=faults)
     return ExitCode.UNUSABLE if faults else ExitCode.OK
 
 
@@ -73,10 +67,7 @@ def add(
     new = NewTask(id=task_id, acceptance_criteria=criteria, **told)  # type: ignore[arg-type]  # click's own types
     task = add_task(open_workspace(call.environment), new)
     call.output.print(f"added {task.id}")
-    if call.output.as_json:
-        from git_blackbird.cli.schema.plan import AddOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(AddOutput(id=task.id))
+    call.output.data("plan:AddOutput", id=task.id)
     return ExitCode.OK
 
 

@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.render.change_reviews import change_review_lines
-from git_blackbird.cli.render.reviews import review_lines
-from git_blackbird.cli.render.warnings import warn_faults, warn_problems
+from git_blackbird.cli.output import CommandContext, warn_faults, warn_problems
+from git_blackbird.cli.render.reviews import change_review_lines, review_lines
 from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
@@ -36,12 +34,8 @@ def _show(call: CommandContext, asked: ReviewArgs) -> ExitCode:
         raise UsageError("the review of a parent has no XML", hint=f"git blackbird review show {task.id}")
     else:
         view = view_review(workspace, asked.task)
-        for line in review_lines(view):
-            call.output.print(line)
-        if call.output.as_json:
-            from git_blackbird.cli.schema.reviews import ParentReviewOutput  # noqa: PLC0415  # only --json needs it
-
-            call.output.data(ParentReviewOutput.of(view, call.environment.timestamp()))
+        call.output.lines(review_lines(view))
+        call.output.data("runs:ParentReviewOutput", view)
     warn_problems(call.output, workspace)
     return ExitCode.OK
 
@@ -57,12 +51,8 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, form: s
             )
         call.output.print(render_merged_xml(view.merged).rstrip("\n"))
         return
-    for line in change_review_lines(view, call.output):
-        call.output.print(line)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.reviews import ChangeReviewOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(ChangeReviewOutput.of(view, call.environment.timestamp()))
+    call.output.lines(change_review_lines(view, call.output))
+    call.output.data("runs:ChangeReviewOutput", view)
     warn_faults(call.output, view.faults)
 
 
@@ -95,17 +85,7 @@ def _dismiss(call: CommandContext, asked: ReviewArgs) -> ExitCode:
     call.output.print(f"dismissed the review of {done.parent.id}; it is {done.parent.status.value}")
     if done.dropped:
         call.output.print(f"  its feedback is no longer pending for: {', '.join(done.dropped)}")
-    if call.output.as_json:
-        from git_blackbird.cli.schema.reviews import DismissOutput  # noqa: PLC0415  # only --json needs it
-
-        dismissed = DismissOutput(
-            task=done.parent.id,
-            status=done.parent.status,
-            run=done.run.id,
-            reason=asked.reason.strip(),
-            dropped=done.dropped,
-        )
-        call.output.data(dismissed)
+    call.output.data("runs:DismissOutput", done, reason=asked.reason.strip())
     return ExitCode.OK
 
 

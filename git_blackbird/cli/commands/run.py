@@ -1,14 +1,18 @@
 """Commands that run agents or decide what becomes of what they did."""
 
+import asyncio
+import signal
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Self
 
-from git_blackbird.cli.commands.event_loop import run_loop
-from git_blackbird.cli.commands.message_options import Message
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.render.status_change import show_status_change
-from git_blackbird.cli.render.stops import show_dry_run, show_recorded, show_stop
-from git_blackbird.cli.ui.select import ReviewTracker, build_ui
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.stops import show_dry_run, show_recorded, show_status_change, show_stop
+from git_blackbird.cli.ui.select import build_ui
+from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.guards import find_pending
+from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
 from git_blackbird.controller.decisions.record import record_decision
@@ -26,9 +30,92 @@ from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.forms.answers import parse_answer_options
 from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.settings import Layer, RawSetting
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.views.stop import Stop
+
+_PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run_loop(workspace: Workspace, command: str, loop: Loop) -> Stop:
+    """Run to the stop; a first SIGINT, SIGTERM or SIGHUP pauses, a second kills.
+
+    Raises LockedError when another process runs agents here, BlackbirdError when something cannot go on.
+    """
+    with hold_controller(workspace, command):
+        return asyncio.run(_run(loop))
+
+
+async def _run(loop: Loop) -> Stop:
+    events = asyncio.get_running_loop()
+    presses = Debouncer(events.time)
+    for number in _PAUSING:
+        events.add_signal_handler(number, interrupt_once, presses, loop.interrupt)
+    return await loop.run()
+
+
+def interrupt_once(presses: Debouncer, interrupt: Callable[[], None]) -> None:
+    """Take a signal; one that comes with the last is the same press."""
+    if presses.is_new():
+        interrupt()
+
+
+class MessageOptions(NamedTuple):
+    """What ``-m``, ``-F`` and ``-e`` gave; the editor is opened when the words are read."""
+
+    words: str | None
+    in_editor: bool
+
+    @classmethod
+    def given(cls, call: CommandContext, message: str | None, file: str | None, *, in_editor: bool) -> Self:
+        """Read the options. Raises UsageError where they do not go together."""
+        words = read_message(message, file)
+        if in_editor and words is not None:
+            raise UsageError("-e cannot be combined with -m or -F")
+        if in_editor and call.no_input:
+            raise UsageError("-e needs an interactive terminal", hint="-m TEXT, or leave --no-input out")
+        return cls(words, in_editor)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is, or will be, something to tell."""
+        return self.words is not None or self.in_editor
+
+    @property
+    def option(self) -> str:
+        """The option by which it is given."""
+        return "-e" if self.in_editor else "-m"
+
+    def read(self, workspace: Workspace, task_id: str) -> str | None:
+        """Return the words; from the editor they begin with the draft there is. Raises RequestError."""
+        if not self.in_editor:
+            return self.words
+        return write_message(workspace, find_task(workspace.store.plan(), task_id).id)
+
+
+def read_message(message: str | None, file: str | None) -> str | None:
+    """Return the words of ``-m`` or ``-F``, unchanged.
+
+    Raises UsageError when both are given, the file cannot be read, or there are none in it.
+    """
+    if file is None:
+        if message is not None and not message.strip():
+            raise UsageError("-m is empty")
+        return message
+    if message is not None:
+        raise UsageError("-m and -F cannot be combined")
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        text = data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{file} cannot be read as text: {why}") from error
+    if not text.strip():
+        raise UsageError(f"{file} is empty")
+    return text
+
 
 Prepare = Callable[[Workspace, UserInterface], Loop]
 
@@ -71,7 +158,7 @@ def resume(
     reviews: str | None,
     stream: bool,
 ) -> ExitCode:
-    told = Message.given(call, message, message_file, in_editor=in_editor)
+    told = MessageOptions.given(call, message, message_file, in_editor=in_editor)
     if below and (told.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     answered = parse_answer_options(answers)
@@ -98,7 +185,7 @@ def restart(
     agent: str | None,
     stream: bool,
 ) -> ExitCode:
-    told = Message.given(call, message, message_file, in_editor=in_editor)
+    told = MessageOptions.given(call, message, message_file, in_editor=in_editor)
     workspace = _open(call, flag_overrides(agent=agent, stop=stop, reviews=reviews))
     words = told.read(workspace, task_id)
     return run_loop_command(
@@ -125,7 +212,7 @@ def decide(
     in_editor: bool,
     **wanted: bool,
 ) -> ExitCode:
-    told = Message.given(call, message, message_file, in_editor=in_editor)
+    told = MessageOptions.given(call, message, message_file, in_editor=in_editor)
     states = [_DECISIONS[name] for name, is_wanted in wanted.items() if is_wanted]
     if len(states) != 1:
         what = "no decision given" if not states else "more than one decision given"
@@ -167,12 +254,11 @@ def run_loop_command(
     *,
     stream: bool,
 ) -> ExitCode:
-    """Run a loop before the face that fits the call, and say how it ended."""
+    """Run a loop with the user interface of the call, and print how it ended."""
     for problem in workspace.problems:
         if not problem.fatal:
             call.output.warn(str(problem), problem.hint)
     wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"
     with build_ui(call, workspace, stream=wants_stream) as ui:
-        told = ReviewTracker(ui)
-        stop = run_loop(workspace, call.output.command, prepare(told))
-    return show_stop(call.output, stop, told.runs)
+        stop = run_loop(workspace, call.output.command, prepare(ui))
+    return show_stop(call.output, stop, ui.shown_reviews)

@@ -3,17 +3,16 @@
 import json
 import sys
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
-from git_blackbird.cli.render.runs import run_lines, runs_of_all_table, runs_table
-from git_blackbird.cli.render.warnings import (
+from git_blackbird.cli.output import (
+    CommandContext,
     warn_faults,
     warn_problems,
     warn_strays,
     warn_unconfirmed,
 )
+from git_blackbird.cli.render.porcelain import print_records, record_end_of, run_records
+from git_blackbird.cli.render.runs import run_lines, runs_table
 from git_blackbird.cli.syntax.show import NEWEST
-from git_blackbird.cli.ui.ansi_sanitizer import colored_pieces
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.errors import ExitCode, UsageError
@@ -45,18 +44,13 @@ def runs(
     if record_end is not None and (run_id is not None or mode is not None):
         raise UsageError("--porcelain goes with a list of runs, not with one run")
     workspace = open_workspace(call.environment)
-    if record_end is not None:
-        _print_records(call, workspace, task_id, limit, record_end)
-    elif task_id is None:
-        _list_all(call, workspace, limit or NEWEST)
-    elif mode is not None:
-        if since_request:
-            mode = "since request"
-        return _show_mode(call, workspace, task_id, run_id, _RAW_MODES[mode] if raw else mode)
-    elif run_id is not None:
+    if task_id is not None and mode is not None:
+        wanted = "since request" if since_request else _RAW_MODES[mode] if raw else mode
+        return _show_mode(call, workspace, task_id, run_id, wanted)
+    if task_id is not None and run_id is not None:
         _show_one(call, workspace, task_id, run_id)
     else:
-        _list_task(call, workspace, task_id, limit)
+        _list(call, workspace, task_id, limit, record_end)
     warn_problems(call.output, workspace)
     return ExitCode.OK
 
@@ -72,46 +66,23 @@ def _check_usage(
         raise UsageError("--limit goes with a list of runs, not with one run")
 
 
-def _print_records(
-    call: CommandContext, workspace: Workspace, task_id: str | None, limit: int | None, record_end: str
+def _list(
+    call: CommandContext, workspace: Workspace, task_id: str | None, limit: int | None, record_end: str | None
 ) -> None:
     if task_id is None:
-        found = run_queries.newest_runs(workspace, limit or NEWEST)
+        found, none = run_queries.newest_runs(workspace, limit or NEWEST), "no runs yet"
     else:
         found = run_queries.runs_of_task(workspace, task_id, limit)
-    print_records(call.output, run_records(found.runs), record_end)
-    _warn(call, found)
-
-
-def _list_all(call: CommandContext, workspace: Workspace, limit: int) -> None:
-    found = run_queries.newest_runs(workspace, limit)
-    now = call.environment.timestamp()
-    for line in runs_of_all_table(found.runs, now, call.output.columns) or ["no runs yet"]:
-        call.output.print(line)
-    _say_rows(call, found, now)
-
-
-def _list_task(call: CommandContext, workspace: Workspace, task_id: str, limit: int | None) -> None:
-    found = run_queries.runs_of_task(workspace, task_id, limit)
-    now = call.environment.timestamp()
-    for line in runs_table(found.runs, now, call.output.columns) or [
-        f"no runs found for {strip_controls(task_id)}"
-    ]:
-        call.output.print(line)
-    if found.more:
-        call.output.print(f"and {found.more} older")
-    _say_rows(call, found, now)
-
-
-def _say_rows(call: CommandContext, found: run_queries.RunList, now: str) -> None:
-    if call.output.as_json:
-        from git_blackbird.cli.schema.runs import RunsOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(RunsOutput.of(found, now))
-    _warn(call, found)
-
-
-def _warn(call: CommandContext, found: run_queries.RunList) -> None:
+        none = f"no runs found for {strip_controls(task_id)}"
+    if record_end is None:
+        now, columns = call.environment.timestamp(), call.output.columns
+        table = runs_table(found.runs, now, columns, of_all_tasks=task_id is None)
+        call.output.lines(table or [none])
+        if found.more:
+            call.output.print(f"and {found.more} older")
+        call.output.data("runs:RunsOutput", found)
+    else:
+        print_records(call.output, run_records(found.runs), record_end)
     warn_faults(call.output, found.faults)
     warn_unconfirmed(call.output, found.unconfirmed)
     warn_strays(call.output, found.strays)
@@ -125,24 +96,14 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
     logs = run_queries.log_places(workspace, run)
     shown = with_noted(workspace, run)
     commits = commits_of(workspace, [shown])
-    for line in run_lines(run, call.output, told_text(run), logs, list(commit_lines(commits))):
-        call.output.print(line)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.common import CommitView, RunView  # noqa: PLC0415  # only --json needs it
-        from git_blackbird.cli.schema.runs import RunOutput  # noqa: PLC0415  # only --json needs it
-
-        output = RunOutput(
-            run=RunView.of(shown, call.environment.timestamp()),
-            prompt=told_text(run),
-            logs=logs,
-            commits=CommitView.all_of(commits),
-            record=run,
-        )
-        call.output.data(output)
+    call.output.lines(run_lines(run, call.output, told_text(run), logs, list(commit_lines(commits))))
+    call.output.data(
+        "runs:OneRunOutput", run=shown, prompt=told_text(run), logs=logs, commits=commits, record=run
+    )
 
 
 def told_text(run: Run) -> str:
-    """Return what a run's agent was told, less what every agent is told, and the project snapshot."""
+    """Return a run's prompt, less the system prompt and the project snapshot."""
     if run.prompt is not None:
         return run.prompt
     if isinstance(told := run.context.get("review"), dict):
@@ -169,10 +130,8 @@ def _show_mode(
         return _accept(call, workspace, task_id, run_id)
     history = run_queries.task_history(workspace, task_id)
     sys.stdout.flush()
-    if mode == "since request":
-        return _ended(run_queries.show_since_request(workspace, history, task_id, colored_pieces))
-    if mode == "diff":
-        return _show_diff(workspace, history, task_id, run_id)
+    if mode in {"diff", "since request"}:
+        return _show_diff(workspace, history, task_id, run_id, since_request=mode == "since request")
     from git_blackbird.cli.commands.logs import SHOWS  # noqa: PLC0415  # only this pays for loading the agents
 
     SHOWS[mode](call, workspace, run_queries.find_run(workspace, history, task_id, run_id))
@@ -190,15 +149,17 @@ def _accept(call: CommandContext, workspace: Workspace, task_id: str, run_id: st
     return ExitCode.OK
 
 
-def _show_diff(workspace: Workspace, history: History, task_id: str, run_id: str | None) -> ExitCode:
-    if run_id is None:
-        code = run_queries.show_change(workspace, history, task_id, colored_pieces)
+def _show_diff(
+    workspace: Workspace, history: History, task_id: str, run_id: str | None, *, since_request: bool
+) -> ExitCode:
+    from git_blackbird.cli.render.transcript import colored_pieces  # noqa: PLC0415  # no list needs either
+    from git_blackbird.controller.queries import diff  # noqa: PLC0415
+
+    if since_request:
+        code = diff.show_since_request(workspace, history, task_id, colored_pieces)
+    elif run_id is None:
+        code = diff.show_change(workspace, history, task_id, colored_pieces)
     else:
-        code = run_queries.show_run_diff(
-            workspace, run_queries.find_run(workspace, history, task_id, run_id), colored_pieces
-        )
-    return _ended(code)
-
-
-def _ended(code: int) -> ExitCode:
+        run = run_queries.find_run(workspace, history, task_id, run_id)
+        code = diff.show_run_diff(workspace, run, colored_pieces)
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

@@ -1,18 +1,16 @@
-"""``show``: one task, what its agent would be told, or where a commit comes from."""
+"""``show``: one task, the prompt of its agent, or where a commit comes from."""
 
 from dataclasses import replace
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext, warn_faults, warn_problems, warn_unconfirmed
 from git_blackbird.cli.render.commits import commit_lines, origin_lines
 from git_blackbird.cli.render.show import show_lines
-from git_blackbird.cli.render.warnings import warn_faults, warn_problems, warn_unconfirmed
-from git_blackbird.cli.render.worktrees import worktree_lines
+from git_blackbird.cli.render.status import worktree_lines
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.status import view_task
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.commits import CommitProvenance
 
@@ -38,12 +36,8 @@ def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None
     commits = commits_of(workspace, runs[::-1])
     elsewhere = list(runs_elsewhere(workspace, {view.task.id}))
     lines = show_lines(view, call.output, list(commit_lines(commits)))
-    for line in (*lines, *worktree_lines(elsewhere)):
-        call.output.print(line)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.runs import ShowOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(ShowOutput.of(view, commits, elsewhere, call.environment.timestamp()))
+    call.output.lines((*lines, *worktree_lines(elsewhere)))
+    call.output.data("runs:ShowOutput", view, commits=commits, other_worktrees=elsewhere)
     warn_faults(call.output, view.unreadable)
     warn_unconfirmed(call.output, view.unconfirmed)
 
@@ -57,23 +51,9 @@ def _show_prompt(call: CommandContext, workspace: Workspace, task_id: str) -> No
     if overview is not None:
         part = "the beginning of " if overview.is_beginning else ""
         call.output.print_err(f"the agent is also told about the project, from {part}{overview.file}")
-    if call.output.as_json:
-        from git_blackbird.cli.schema.runs import ShowPromptOutput  # noqa: PLC0415  # only --json needs it
-
-        shown = ShowPromptOutput(
-            task=TaskId(task_id),
-            agent=told.agent,
-            prompt=told.prompt,
-            context=told.context,
-            project_file=None if overview is None else overview.file,
-        )
-        call.output.data(shown)
+    call.output.data("runs:ShowPromptOutput", told, task=task_id)
 
 
 def _show_origin(call: CommandContext, origin: CommitProvenance) -> None:
-    for line in origin_lines(origin):
-        call.output.print(line)
-    if call.output.as_json:
-        from git_blackbird.cli.schema.runs import ShowCommitOutput  # noqa: PLC0415  # only --json needs it
-
-        call.output.data(ShowCommitOutput.of(origin, call.environment.timestamp()))
+    call.output.lines(origin_lines(origin))
+    call.output.data("runs:ShowCommitOutput", origin)

@@ -1,13 +1,12 @@
-"""Commands that only read: status, list. They load neither asyncio nor pygit2."""
+"""Commands that show where the plan stands: status, list, tui. The first two load no asyncio or pygit2."""
 
-from git_blackbird.cli.context import CommandContext
-from git_blackbird.cli.output import Output
+import gc
+
+from git_blackbird.cli.output import CommandContext, Output, warn_faults, warn_problems, warn_unconfirmed
 from git_blackbird.cli.render.porcelain import list_records, print_records, record_end_of, status_records
 from git_blackbird.cli.render.status import status_lines
-from git_blackbird.cli.render.styles import label_cell
-from git_blackbird.cli.render.tables import Cell, render_table
-from git_blackbird.cli.render.warnings import warn_faults, warn_problems, warn_unconfirmed
-from git_blackbird.cli.render.worktrees import worktree_lines
+from git_blackbird.cli.render.tables import Cell, label_cell, render_table
+from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
 from git_blackbird.controller.queries.status import (
@@ -20,6 +19,7 @@ from git_blackbird.controller.queries.status import (
 )
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
 
@@ -39,18 +39,34 @@ def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode
     overview = build_overview(workspace)
     if record_end is None:
         elsewhere = list(runs_elsewhere(workspace))
-        for line in (*status_lines(overview, call.output), *worktree_lines(elsewhere)):
-            call.output.print(line)
-        if call.output.as_json:
-            from git_blackbird.cli.schema.status import StatusOutput  # noqa: PLC0415  # only --json needs it
-
-            call.output.data(StatusOutput.of(overview, elsewhere))
+        call.output.lines(status_lines(overview, elsewhere, call.output))
+        call.output.data("status:StatusOutput", overview, other_worktrees=elsewhere)
     else:
         print_records(call.output, status_records(overview), record_end)
     warn_faults(call.output, overview.unreadable)
     warn_unconfirmed(call.output, overview.unconfirmed)
     warn_problems(call.output, workspace)
     return ExitCode.OK
+
+
+def tui(call: CommandContext) -> ExitCode:
+    if call.output.as_json or call.no_input or not is_capable_terminal(call.environment.environ):
+        return show_status(call)
+    with gc_paused():
+        from git_blackbird.controller.queries.watcher import WorktreeWatcher  # noqa: PLC0415  # readers need it not
+
+        # What is wrong with the repository or the plan is said before the screen is taken.
+        watch = WorktreeWatcher(call.environment)
+        watch.plan()
+        from git_blackbird.tui.app import BlackbirdApp  # noqa: PLC0415  # only who opens it pays for it
+
+        # All of that stays: the search for garbage need not halt the screen for it.
+        gc.freeze()
+    app = BlackbirdApp(call.environment, watch)
+    app.run()
+    if app.fault is not None:
+        raise app.fault
+    return ExitCode(app.return_code or 0)
 
 
 def list_command(
@@ -87,11 +103,7 @@ def _print_list(output: Output, rows: list[tuple[int, Task, str]], empty: str) -
         (Cell("  " * depth + task.id), label_cell(word), Cell(clean_line(task.title)))
         for depth, task, word in rows
     ]
-    for line in render_table(cells, output.columns):
-        output.print(line)
+    output.lines(render_table(cells, output.columns))
     if not rows:
         output.print(empty)
-    if output.as_json:
-        from git_blackbird.cli.schema.plan import ListOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(ListOutput.of(rows))
+    output.data("plan:ListOutput", rows)

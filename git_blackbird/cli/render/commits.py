@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from git_blackbird.cli.render.styles import status_cell
-from git_blackbird.cli.render.tables import Cell, render_table
+from git_blackbird.cli.render.tables import Cell, render_table, status_cell
 from git_blackbird.messages.display.runs import format_decision
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import task_command

@@ -7,7 +7,7 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.model.base.sanitize import quoted_field
-from git_blackbird.model.entities.cli_hints import EXECUTE, runnable, task_command
+from git_blackbird.model.entities.cli_hints import runnable
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
@@ -83,23 +83,13 @@ def run_records(runs: Iterable[Run]) -> Iterator[Record]:
 
 def status_records(overview: "StatusReport") -> Iterator[Record]:
     """Return where the plan stands; the first field of each record says what it is about."""
+    from git_blackbird.controller.queries.required import due_groups  # noqa: PLC0415  # a list of runs has none
+
     for status in Status:
         yield "count", status.value, overview.counts[status]
     yield from _working_records(overview)
-    for owed in overview.pending:
-        yield "due", owed.kind.value, owed.task.id, owed.run_id or "", _command(owed.command)
-    for change in overview.to_review:
-        yield "due", "change_review", change.task.id, change.run.id, EXECUTE
-    for waiting in overview.unreviewed:
-        yield "due", waiting.wait.value, waiting.task.id, waiting.status.run_id, _command(waiting.commands[0])
-    for failed in overview.failed:
-        yield "due", "failed", failed.task.id, None, task_command("retry", failed.task.id)
-    for stuck in overview.stuck:
-        yield "due", "stuck", stuck.task.id, None, _command(stuck.command)
-    for task, faults in overview.stopped.items():
-        yield from (("due", "unreadable", task.id, None, _command(fault.hint)) for fault in faults)
-    for task in overview.ready:
-        yield "due", "ready", task.id, None, task_command("execute", task.id)
+    for items in due_groups(overview).values():
+        yield from (("due", item.kind, item.task.id, item.run_id, _command(item.command)) for item in items)
     yield from _odd_records(overview)
 
 

@@ -1,16 +1,14 @@
-"""How runs are shown: as a table, and one whole."""
+"""Runs as a table, one run in full, and the colours of a verdict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.render.styles import status_cell
-from git_blackbird.cli.render.tables import Cell, render_section, render_table
-from git_blackbird.cli.render.verdicts import painted_verdict
+from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table, status_cell
 from git_blackbird.messages.display.checkpoint import OUTSIDE, OUTSIDE_UNKNOWN, outside_lines, submodule_lines
 from git_blackbird.messages.display.format import render_path, render_totals
-from git_blackbird.messages.display.reviews import merged_lines, result_lines
+from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.messages.display.runs import (
     format_cost,
     format_decision,
@@ -21,20 +19,42 @@ from git_blackbird.messages.display.runs import (
 )
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import FileChange, Summary
+from git_blackbird.model.entities.parent_verdict import ChildStatus
 from git_blackbird.model.entities.run import Run, RunType
+
+_COLORS = {ChildStatus.PASSED: "green", ChildStatus.FAILED: "red"}
+
+
+def paint(status: ChildStatus) -> str:
+    """Write what is said of one child."""
+    return click.style(status.value, fg=_COLORS[status])
+
+
+def painted_verdict(run: Run) -> Iterator[str]:
+    """Write what a review says of each child, and of all; nothing for a run without a verdict."""
+    return verdict_lines(run, paint)
+
 
 MAX_TEXT_LINES = 30
 _HEADINGS = ("Run ID", "Type", "Started", "Took", "Status", "Exit", "Cost", "Decision")
-_HEADINGS_OF_ALL = ("Run ID", "Task", "Started", "Took", "Status", "Cost", "Decision")
 _TASK_COLUMN = 1
 
 
-def runs_table(runs: Sequence[Run], now: str, columns: int | None) -> list[str]:
-    """Write the runs of one task."""
+def runs_table(
+    runs: Sequence[Run], now: str, columns: int | None, *, of_all_tasks: bool = False
+) -> list[str]:
+    """Write the runs of one task, or of all."""
     if not runs:
         return []
     rows = [tuple(Cell(text, bold=True) for text in _HEADINGS), *(_row(run, now) for run in runs)]
-    return render_table(rows, columns)
+    if not of_all_tasks:
+        return render_table(rows, columns)
+    tasks = [Cell("Task", bold=True), *(Cell(clean_line(run.task_id)) for run in runs)]
+    rows = [
+        (first, task, started, took, status, cost, decision)
+        for task, (first, _, started, took, status, _, cost, decision) in zip(tasks, rows, strict=True)
+    ]
+    return render_table(rows, columns, flexible=_TASK_COLUMN)
 
 
 def _row(run: Run, now: str) -> tuple[Cell, ...]:
@@ -50,27 +70,10 @@ def _row(run: Run, now: str) -> tuple[Cell, ...]:
     )
 
 
-def runs_of_all_table(runs: Sequence[Run], now: str, columns: int | None) -> list[str]:
-    """Write runs of any task."""
-    if not runs:
-        return []
-    headings = tuple(Cell(text, bold=True) for text in _HEADINGS_OF_ALL)
-    rows = [
-        headings,
-        *(_row_of_all(run, now) for run in runs),
-    ]
-    return render_table(rows, columns, flexible=_TASK_COLUMN)
-
-
-def _row_of_all(run: Run, now: str) -> tuple[Cell, ...]:
-    first, _, started, took, status, _, cost, decision = _row(run, now)
-    return (first, Cell(clean_line(run.task_id)), started, took, status, cost, decision)
-
-
 def run_lines(
     run: Run, output: Output, told: str, logs: Mapping[str, str], commits: Sequence[str]
 ) -> Iterator[str]:
-    """Write one run: what it was told, did, changed, committed, cost, and what became of it.
+    """Write one run: its prompt, result, changes, commits, cost and decision.
 
     ``commits`` are lines already.
     """
@@ -78,21 +81,19 @@ def run_lines(
     status = status_cell(run)
     name = click.style(f"run {run.id}", bold=True)
     yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
-    yield from render_table([(Cell(f"  {name}"), Cell(text)) for name, text in _facts(run, now)], None)
+    yield from render_facts(_facts(run, now))
     yield from render_section("sent", _bounded(told))
-    yield from render_section("asked", list(_questions(run)))
-    yield from render_section("verdict", list(painted_verdict(run)))
-    yield from render_section("found", list(result_lines(run)))
-    yield from render_section("reviews", list(merged_lines(run)))
+    yield from render_section("asked", _questions(run))
+    yield from render_section("verdict", painted_verdict(run))
+    yield from render_section("found", result_lines(run))
+    yield from render_section("reviews", merged_lines(run))
     yield from render_section("answer", _bounded(run.result or ("" if logs else run.stdout or "")))
-    yield from render_section("changed", list(_change_lines(run.review_summary)))
+    yield from render_section("changed", _change_lines(run.review_summary))
     yield from render_section("committed", commits)
-    yield from render_section("the plan changed meanwhile", list(map(clean_line, run.plan_changes)))
-    yield from render_section(
-        "the configuration changed meanwhile", list(map(clean_line, run.config_changes))
-    )
-    yield from render_section("notes", list(map(clean_line, run.notes)))
-    yield from render_section("files", list(_more(run, logs)))
+    yield from render_section("the plan changed meanwhile", map(clean_line, run.plan_changes))
+    yield from render_section("the configuration changed meanwhile", map(clean_line, run.config_changes))
+    yield from render_section("notes", map(clean_line, run.notes))
+    yield from render_section("files", _more(run, logs))
 
 
 def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""How one task is shown: what it is, why it is or is not ready, its runs in short, what is owed."""
+"""One task in full: its fields, whether it is ready and why, its latest runs, and what is due."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,8 +7,7 @@ import click
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.render.runs import runs_table
 from git_blackbird.cli.render.status import review_wait_lines
-from git_blackbird.cli.render.styles import label_cell
-from git_blackbird.cli.render.tables import Cell, render_section, render_table
+from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
 from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, why_failed
 from git_blackbird.messages.display.reviews import overall_word
@@ -40,11 +39,11 @@ def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterat
     yield from render_section("needed by", render_table(list(map(_row, view.dependents)), output.columns))
     if not task.is_over:
         yield from render_section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
-    yield from render_section("due", list(_due(view, output.columns)))
-    yield from render_section("rejected change", list(undo_lines(view.undo or Undo())))
-    yield from render_section("sent with the next start", list(_words(view)))
-    yield from render_section("runs", list(_runs(view, output)))
-    yield from render_section("reviews", list(_reviews(view)))
+    yield from render_section("due", _due(view, output.columns))
+    yield from render_section("rejected change", undo_lines(view.undo or Undo()))
+    yield from render_section("sent with the next start", _words(view))
+    yield from render_section("runs", _runs(view, output))
+    yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)
 
 
@@ -73,6 +72,7 @@ def _readiness(view: TaskView) -> Iterator[str]:
 
 
 def _due(view: TaskView, columns: int | None) -> Iterator[str]:
+    room = None if columns is None else columns - 6
     if view.pending is not None:
         yield OWED_WORDS[view.pending.kind].format(run=view.pending.run_id)
         yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in view.pending.questions)
@@ -82,7 +82,7 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
         yield f"    {EXECUTE}"
     elif view.unreviewed is not None:
         yield REVIEW_WORDS[view.unreviewed.wait]
-        yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, columns))
+        yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, room))
         yield f"    {task_command('review show', view.task.id)}"
     elif view.task.status is Status.FAILED:
         yield f"failed: {clean_line(why_failed(view.history) or 'no reason is recorded')}"

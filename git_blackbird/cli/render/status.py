@@ -1,24 +1,24 @@
 """The screen of ``status``: where the plan stands, what runs, what is due and the command that answers it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.render.styles import BAR
-from git_blackbird.cli.render.tables import Cell, render_table, truncate
-from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
+from git_blackbird.cli.render.tables import BAR, Cell, render_section, render_table, truncate
+from git_blackbird.controller.queries.other_worktrees import RunElsewhere
+from git_blackbird.controller.queries.parent_reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.required import (
     CUT_OFF,
-    FAILED,
+    DueItem,
     decision_reason,
+    due_groups,
     reviews_said,
-    stuck_words,
     unwatched_words,
 )
 from git_blackbird.controller.queries.status import (
     APPROVING,
-    CHANGE_REVIEW,
     LiveRun,
     StatusReport,
 )
@@ -28,9 +28,17 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind
-from git_blackbird.model.rules.state import UNREADABLE
+from git_blackbird.model.rules.attention import PendingItem, PendingKind
 
+# The groups of what is due that are listed, and how what is left out of each is told.
+_MORE = {
+    "pending": " (`git blackbird list --status waiting_user`)",
+    "change_review": " whose change is to be reviewed",
+    "parent_review": " that wait for their review",
+    "failed": " failed (`git blackbird list --status failed`)",
+    "stuck": " without a run",
+    "unreadable": " with such records",
+}
 BAR_WIDTH = 60
 MAX_LISTED = 8
 _COUNTED = (
@@ -44,28 +52,27 @@ _COUNTED = (
 )
 
 
-def status_lines(overview: StatusReport, output: Output) -> Iterator[str]:
+def status_lines(overview: StatusReport, elsewhere: Iterable[RunElsewhere], output: Output) -> Iterator[str]:
     """Write the whole screen."""
     now = output.environment.timestamp()
+    columns = None if output.columns is None else output.columns - 2
     yield _summary(overview)
     if overview.leaves:
-        yield _bar(overview, min(BAR_WIDTH, (output.columns or BAR_WIDTH) - 2))
-    yield from _working(overview, now)
-    yield from _headed("due", _due(overview, output.columns))
-    yield from _headed("blocked", _blocked(overview, output.columns))
-    yield from _headed(CUT_OFF, _cut_off(overview))
-    yield from _headed("commits of yours that are not recorded yet", _deferred(overview))
-    yield from _headed("the plan and the records differ", _drift(overview))
-    yield from _headed("decisions on tasks that are not in this plan", _elsewhere(overview))
+        yield _bar(overview, BAR_WIDTH - 2 if columns is None else min(BAR_WIDTH, columns))
+    yield from render_section("running", _working(overview, now))
+    yield from render_section("due", _due(overview, columns))
+    yield from render_section("blocked", _blocked(overview, columns))
+    yield from render_section(CUT_OFF, _cut_off(overview))
+    yield from render_section("commits of yours that are not recorded yet", _deferred(overview))
+    yield from render_section("the plan and the records differ", _drift(overview))
+    yield from render_section("decisions on tasks that are not in this plan", _orphaned(overview))
+    yield from worktree_lines(elsewhere)
 
 
-def _headed(title: str, lines: Iterator[str]) -> Iterator[str]:
-    first = next(lines, None)
-    if first is not None:
-        yield ""
-        yield click.style(title, bold=True)
-        yield first
-        yield from lines
+def worktree_lines(elsewhere: Iterable[RunElsewhere]) -> Iterator[str]:
+    """Write a section with the runs of the same tasks in other worktrees."""
+    lines = (f"{clean_line(found.run.task_id)}  {clean_line(found.text, 2000)}" for found in elsewhere)
+    return render_section("in other worktrees", lines)
 
 
 def _summary(overview: StatusReport) -> str:
@@ -94,16 +101,12 @@ def _bar(overview: StatusReport, room: int) -> str:
 
 
 def _working(overview: StatusReport, now: str) -> Iterator[str]:
-    if overview.locked_by is None and not overview.running and overview.approving is None:
-        return
-    yield ""
-    yield click.style("running", bold=True)
     if overview.locked_by is not None:
-        yield f"  git blackbird {clean_line(overview.locked_by)}"
-    for one in overview.running:
-        yield f"  {one.run.task_id}  {_running_text(one, overview.locked_by, now)}"
+        yield f"git blackbird {clean_line(overview.locked_by)}"
+    for live in overview.running:
+        yield f"{live.run.task_id}  {_running_text(live, overview.locked_by, now)}"
     if overview.approving is not None:
-        yield f"  {overview.approving.task.id}  {APPROVING}"
+        yield f"{overview.approving.task.id}  {APPROVING}"
 
 
 def _running_text(one: LiveRun, holder: str | None, now: str) -> str:
@@ -120,81 +123,63 @@ def _running_text(one: LiveRun, holder: str | None, now: str) -> str:
 
 
 def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
-    for owed in overview.pending[:MAX_LISTED]:
-        yield from _owed_lines(owed, columns)
-    if len(overview.pending) > MAX_LISTED:
-        yield f"  and {len(overview.pending) - MAX_LISTED} more (`git blackbird list --status waiting_user`)"
-    yield from _changes(overview, columns)
-    yield from _unreviewed(overview, columns)
-    for one in overview.failed[:MAX_LISTED]:
-        yield _headline(one.task, FAILED, columns)
-        if one.why:
-            yield truncate(f"      {clean_line(one.why)}", columns)
-        yield f"      {task_command('retry', one.task.id)}"
-    if len(overview.failed) > MAX_LISTED:
-        yield f"  and {len(overview.failed) - MAX_LISTED} more failed (`git blackbird list --status failed`)"
-    for stuck in overview.stuck[:MAX_LISTED]:
-        yield _headline(stuck.task, stuck_words(stuck), columns)
-        yield f"      {stuck.command}"
-    if len(overview.stuck) > MAX_LISTED:
-        yield f"  and {len(overview.stuck) - MAX_LISTED} more without a run"
-    yield from _stopped(overview, columns)
+    groups = due_groups(overview)
+    for group, more in _MORE.items():
+        by_task = [list(items) for _, items in groupby(groups[group], key=_task_id)]
+        for items in by_task[:MAX_LISTED]:
+            yield _headline(items[0].task, items[0].what, columns)
+            for item in items[:MAX_LISTED]:
+                yield from (f"    {line}" for line in _due_lines(item, columns))
+        if len(by_task) > MAX_LISTED:
+            yield f"and {len(by_task) - MAX_LISTED} more{more}"
     if overview.ready:
-        yield truncate(f"  ready: {_ids(overview.ready)}", columns)
-        yield f"      {_execute(overview)}"
+        yield truncate(f"ready: {_ids(overview.ready)}", columns)
+        yield f"    {_execute(overview)}"
 
 
-def _stopped(overview: StatusReport, columns: int | None) -> Iterator[str]:
-    for task, faults in list(overview.stopped.items())[:MAX_LISTED]:
-        yield _headline(task, UNREADABLE, columns)
-        yield from (f"      {strip_controls(fault.hint)}" for fault in faults[:MAX_LISTED])
-    if len(overview.stopped) > MAX_LISTED:
-        yield f"  and {len(overview.stopped) - MAX_LISTED} more with such records"
+def _task_id(item: DueItem) -> str:
+    return item.task.id
 
 
-def _owed_lines(owed: PendingItem, columns: int | None) -> Iterator[str]:
-    yield _headline(owed.task, OWED_WORDS[owed.kind].format(run=owed.run_id), columns)
+def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:
+    room = None if columns is None else columns - 4
+    match item.source:
+        case PendingItem():
+            yield from _pending_lines(item.source, room)
+        case BlockedParentView():
+            yield from review_wait_lines(item.source, room)
+        case None:
+            if item.why:
+                yield truncate(clean_line(item.why), room)
+            yield item.command
+        case _:
+            yield strip_controls(item.command)
+
+
+def _pending_lines(owed: PendingItem, room: int | None) -> Iterator[str]:
     if owed.kind is PendingKind.ANSWERS:
         for question in owed.questions:
             options = f" ({', '.join(question.options)})" if question.options else ""
-            yield truncate(
-                f"      {clean_line(question.id)}: {clean_line(question.prompt + options)}", columns
-            )
+            yield truncate(f"{clean_line(question.id)}: {clean_line(question.prompt + options)}", room)
     if said := reviews_said(owed):
-        yield f"      {said} ({task_command('review show', owed.task.id)})"
+        yield f"{said} ({task_command('review show', owed.task.id)})"
     if reason := decision_reason(owed):
-        yield f"      {reason}"
-    yield f"      {owed.command}"
+        yield reason
+    yield owed.command
 
 
-def _changes(overview: StatusReport, columns: int | None) -> Iterator[str]:
-    for one in overview.to_review[:MAX_LISTED]:
-        yield _headline(one.task, CHANGE_REVIEW, columns)
-        yield f"      {EXECUTE}"
-    if len(overview.to_review) > MAX_LISTED:
-        yield f"  and {len(overview.to_review) - MAX_LISTED} more whose change is to be reviewed"
-
-
-def _unreviewed(overview: StatusReport, columns: int | None) -> Iterator[str]:
-    for waiting in overview.unreviewed[:MAX_LISTED]:
-        yield _headline(waiting.task, REVIEW_WORDS[waiting.wait], columns)
-        yield from (f"      {line}" for line in review_wait_lines(waiting, columns))
-    if len(overview.unreviewed) > MAX_LISTED:
-        yield f"  and {len(overview.unreviewed) - MAX_LISTED} more that wait for their review"
-
-
-def review_wait_lines(waiting: BlockedParentView, columns: int | None) -> Iterator[str]:
-    """Say what a review found, or why it found nothing, and the commands that get on with its parent."""
+def review_wait_lines(waiting: BlockedParentView, room: int | None) -> Iterator[str]:
+    """Say what a review found, or why it found nothing, and the next commands for its parent."""
     if waiting.why and waiting.wait is not ReviewBlock.REVIEW_DUE:
-        yield truncate(clean_line(waiting.why), None if columns is None else columns - 6)
+        yield truncate(clean_line(waiting.why), room)
     if waiting.skipped:
-        yield truncate(f"skipped: {', '.join(waiting.skipped)}", None if columns is None else columns - 6)
+        yield truncate(f"skipped: {', '.join(waiting.skipped)}", room)
     yield from waiting.commands
 
 
 def _headline(task: Task, what: str, columns: int | None) -> str:
-    room = None if columns is None else columns - len(what) - len(task.id) - 6
-    return f"  {task.id}  {truncate(clean_line(task.title), room)}: {what}"
+    room = None if columns is None else columns - len(what) - len(task.id) - 4
+    return f"{task.id}  {truncate(clean_line(task.title), room)}: {what}"
 
 
 def _ids(tasks: Sequence[Task]) -> str:
@@ -204,13 +189,13 @@ def _ids(tasks: Sequence[Task]) -> str:
 
 def _blocked(overview: StatusReport, columns: int | None) -> Iterator[str]:
     rows = [
-        (Cell(f"  {task_id}"), Cell(f"waits for {', '.join(_named(overview, deps))}"))
+        (Cell(task_id), Cell(f"waits for {', '.join(_named(overview, deps))}"))
         for task_id, deps in sorted(overview.blocked.items())[:MAX_LISTED]
     ]
     yield from render_table(rows, columns)
     if len(overview.blocked) > MAX_LISTED:
-        yield f"  and {len(overview.blocked) - MAX_LISTED} more (`git blackbird list --blocked`)"
-    yield from (f"      {way}" for way in overview.hints[: 2 * MAX_LISTED])
+        yield f"and {len(overview.blocked) - MAX_LISTED} more (`git blackbird list --blocked`)"
+    yield from (f"    {way}" for way in overview.hints[: 2 * MAX_LISTED])
 
 
 def _named(overview: StatusReport, deps: Sequence[str]) -> Iterator[str]:
@@ -229,29 +214,29 @@ def _cut_off(overview: StatusReport) -> Iterator[str]:
             "the index may lack it" if one.is_recorded else "it is not recorded, and the index may lack it"
         )
         left = f"after it made commit {one.commit[:12]}; {open_still}"
-    yield f"  {one.task_id}  run {one.run_id}: killed {left}"
-    yield f"      {one.command}    # finishes it"
+    yield f"{one.task_id}  run {one.run_id}: killed {left}"
+    yield f"    {one.command}    # finishes it"
 
 
 def _deferred(overview: StatusReport) -> Iterator[str]:
-    yield from (f"  {oid[:10]}" for oid in overview.deferred[:MAX_LISTED])
+    yield from (f"{oid[:10]}" for oid in overview.deferred[:MAX_LISTED])
     if len(overview.deferred) > MAX_LISTED:
-        yield f"  and {len(overview.deferred) - MAX_LISTED} more"
+        yield f"and {len(overview.deferred) - MAX_LISTED} more"
     if overview.deferred:
-        yield "      git blackbird execute    # records them first"
+        yield "    git blackbird execute    # records them first"
 
 
 def _drift(overview: StatusReport) -> Iterator[str]:
     for task_id, (stored, derived) in overview.drift.items():
-        yield f"  {task_id}: the plan says {stored}, its runs say {derived}"
+        yield f"{task_id}: the plan says {stored}, its runs say {derived}"
     if overview.drift:
-        yield "      `git blackbird execute` corrects the plan; `set-status` overrides the runs"
+        yield "    `git blackbird execute` corrects the plan; `set-status` overrides the runs"
 
 
-def _elsewhere(overview: StatusReport) -> Iterator[str]:
+def _orphaned(overview: StatusReport) -> Iterator[str]:
     for run in overview.orphaned_decisions:
-        yield f"  {clean_line(run.task_id)}  run {run.id} of {format_moment(run.started_at)}"
-        yield f"      {task_command('runs', run.task_id)} {run.id}"
+        yield f"{clean_line(run.task_id)}  run {run.id} of {format_moment(run.started_at)}"
+        yield f"    {task_command('runs', run.task_id)} {run.id}"
 
 
 def _execute(overview: StatusReport) -> str:

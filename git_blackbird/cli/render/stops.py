@@ -1,6 +1,6 @@
 """How a call's end is shown, and what would be or was done."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from git_blackbird.cli.output import Output, ignore_broken_pipe
 from git_blackbird.controller.decisions.record import DecisionResult
@@ -8,32 +8,31 @@ from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import render_decided, render_next_steps
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
-from git_blackbird.messages.display.runs import undo_lines
+from git_blackbird.messages.display.runs import render_reset, undo_lines
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState
-from git_blackbird.model.views.stop import Stop
+from git_blackbird.model.views.stop import StatusChange, Stop
 
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _MAX_BLOCKED = 8
 _LONGEST_LINE = 2000
 
 
-def show_stop(output: Output, stop: Stop, told: frozenset[RunId] = frozenset()) -> ExitCode:
-    """Say why the call ended and what to do next, less the reviews told already; gives the exit code."""
+def show_stop(output: Output, stop: Stop, shown: Collection[RunId] = ()) -> ExitCode:
+    """Say why the call ended and what to do next, less the reviews shown already; return the exit code."""
     with ignore_broken_pipe():
-        for line in _why(stop, told):
-            output.print(line)
+        output.lines(_why(stop, shown))
         _print_stop(output, stop)
     return stop.exit_code
 
 
-def _why(stop: Stop, told: frozenset[RunId]) -> Iterator[str]:
+def _why(stop: Stop, shown: Collection[RunId]) -> Iterator[str]:
     if not stop.held:
         yield from (clean_line(line, _LONGEST_LINE) for line in stop.text.splitlines())
     for one in stop.held:
-        if one.run_id not in told:
+        if one.run_id not in shown:
             yield from (
                 render_failing(one.task_id, one.resume, one.feedback)
                 if one.fault is None
@@ -42,16 +41,12 @@ def _why(stop: Stop, told: frozenset[RunId]) -> Iterator[str]:
 
 
 def _print_stop(output: Output, stop: Stop) -> None:
-    for line in render_next_steps(stop):
-        output.print(line)
+    output.lines(render_next_steps(stop))
     for task_id, waits in sorted(stop.blocked.items())[:_MAX_BLOCKED]:
         output.print(f"blocked: {task_id} waits for {', '.join(waits)}")
     if len(stop.blocked) > _MAX_BLOCKED:
         output.print(f"and {len(stop.blocked) - _MAX_BLOCKED} more blocked (`git blackbird list --blocked`)")
-    if output.as_json:
-        from git_blackbird.cli.schema.stops import StopEvent  # noqa: PLC0415  # only --json needs it
-
-        output.event(StopEvent.of(stop))
+    output.event("events:StopEvent", stop)
 
 
 def show_dry_run(output: Output, foreseen: DryRun) -> ExitCode:
@@ -62,14 +57,9 @@ def show_dry_run(output: Output, foreseen: DryRun) -> ExitCode:
     if not (order or foreseen.changes or foreseen.requests):
         output.print("nothing would be started")
     if stop is not None:
-        for line in _why(stop, frozenset()):
-            output.print(line)
-        for line in render_next_steps(stop):
-            output.print(line)
-    if output.as_json:
-        from git_blackbird.cli.schema.stops import DryRunOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(DryRunOutput.of(foreseen))
+        output.lines(_why(stop, ()))
+        output.lines(render_next_steps(stop))
+    output.data("events:DryRunOutput", foreseen)
     return ExitCode.OK
 
 
@@ -93,10 +83,14 @@ def show_recorded(output: Output, recorded: DecisionResult) -> ExitCode:
         output.warn(text)
     for path in recorded.moved:
         output.print(f"  the worktree differs from the change in {clean_line(path)}")
-    for line in undo_lines(recorded.undo):
-        output.print(line)
-    if output.as_json:
-        from git_blackbird.cli.schema.stops import DecideOutput  # noqa: PLC0415  # only --json needs it
-
-        output.data(DecideOutput.of(recorded))
+    output.lines(undo_lines(recorded.undo))
+    output.data("events:DecideOutput", recorded)
     return ExitCode.OK
+
+
+def show_status_change(output: Output, reset: StatusChange, headline: str) -> None:
+    """Say what was set, what that overtook, and what is not undone."""
+    output.print(headline)
+    for line in render_reset(reset):
+        output.print(f"  {line}")
+    output.data("plan:StatusChangeOutput", reset)

@@ -1,10 +1,13 @@
-"""Text in columns, aligned by what a terminal shows, not by what a string counts."""
+"""Text in columns, aligned by what a terminal shows, and the colours of statuses in it."""
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import click
+
+from git_blackbird.model.entities.run import Run, RunStatus
+from git_blackbird.model.entities.status import Status
 
 _WIDE = frozenset("WF")
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
@@ -82,9 +85,57 @@ def _render_row(row: Sequence[Cell], widths: Sequence[int], gap: str) -> str:
     return gap.join(parts).rstrip(" ")
 
 
-def render_section(title: str, lines: Sequence[str]) -> Iterator[str]:
+def render_section(title: str, lines: Iterable[str]) -> Iterator[str]:
     """Put lines below a title, with a blank line before it; nothing where there are none."""
-    if lines:
-        yield ""
-        yield click.style(title, bold=True)
-        yield from (f"  {line}".rstrip() for line in lines)
+    for number, line in enumerate(lines):
+        if number == 0:
+            yield ""
+            yield click.style(title, bold=True)
+        yield f"  {line}".rstrip()
+
+
+def render_facts(facts: Iterable[tuple[str, str]]) -> list[str]:
+    """Align indented names and their values."""
+    return render_table([(Cell(f"  {name}"), Cell(text)) for name, text in facts], None)
+
+
+_NANOSECONDS = 1_000_000_000
+COLORS = {
+    "DONE": "green",
+    "READY": "cyan",
+    "IN_PROGRESS": "blue",
+    "WAITING_USER": "yellow",
+    "FAILED": "red",
+    "BLOCKED": "magenta",
+}
+_RUN_COLORS = {
+    RunStatus.SUCCESS: "green",
+    RunStatus.FAILED: "red",
+    RunStatus.RUNNING: "blue",
+    RunStatus.WAITING_USER: "yellow",
+    RunStatus.PAUSED: "yellow",
+}
+
+
+def status_cell(run: Run) -> Cell:
+    """Write a run's status in its colour; an overtaken run is dim."""
+    return Cell(
+        run.status.value, None if run.superseded_at else _RUN_COLORS[run.status], dim=bool(run.superseded_at)
+    )
+
+
+def label_cell(label: str) -> Cell:
+    """Write a task's label in its colour."""
+    return Cell(label, COLORS.get(label))
+
+
+BAR = (
+    (Status.DONE, "#", "green"),
+    (Status.IN_PROGRESS, ">", "blue"),
+    (Status.QUEUED, ">", "blue"),
+    (Status.WAITING_USER, "?", "yellow"),
+    (Status.FAILED, "x", "red"),
+    (Status.BLOCKED, ".", None),
+    (Status.TODO, ".", None),
+    (Status.SKIPPED, "-", None),
+)

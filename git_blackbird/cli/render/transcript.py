@@ -1,5 +1,6 @@
-"""What an agent does, step by step, as blocks of text that a person reads as they come."""
+"""What an agent does as blocks of text, step by step, and sanitized coloured output of git."""
 
+import re
 from collections.abc import Iterator
 from itertools import accumulate, takewhile
 
@@ -7,7 +8,7 @@ import click
 
 from git_blackbird.cli.render.tables import width_of
 from git_blackbird.messages.display.format import UsageCost, render_spent
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, escape_controls, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Usage
 
 # What a plain output's last line is was printed already; figures alone are no step.
@@ -112,3 +113,32 @@ def wrap(line: str, columns: int | None) -> Iterator[str]:
 def _fitting(text: str, columns: int) -> int:
     """Count the characters from the start that fit into so many columns."""
     return sum(1 for _ in takewhile(lambda used: used <= columns, accumulate(map(width_of, text))))
+
+
+_COLOR = re.compile(r"(\x1b\[[0-9;]*m)")
+# Not the eighth of the 256 colours.
+_CONCEALS = re.compile(r"(?<![34]8;5)[\[;]0*8[;m]")
+# A Windows line end, which git colours by itself.
+_LINE_END = re.compile(r"\r(?=(?:\x1b\[[0-9;]*m)*\n)")
+
+
+class AnsiSanitizer(StreamSanitizer):
+    """Cleans what a program of the user's colours, as git does a diff: colours stay, unless they conceal."""
+
+    def _shown(self, text: str) -> str:
+        parts = _COLOR.split(_LINE_END.sub("", text))
+        shown = "".join(
+            escape_controls(part) if index % 2 == 0 else "" if _CONCEALS.search(part) else part
+            for index, part in enumerate(parts)
+        )
+        if shown:
+            self._ends_line = True
+        return shown
+
+
+def colored_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Sanitize coloured output for a terminal."""
+    stream = AnsiSanitizer()
+    for data in pieces:
+        yield stream.feed(data).encode()
+    yield stream.finish().encode()

@@ -1,13 +1,71 @@
-"""The bases of all models of ``--json`` output."""
+"""What all models of ``--json`` output are made of, and the parts that several have."""
 
-from typing import Any, ClassVar
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic.alias_generators import to_camel
+
+from git_blackbird.controller.queries.other_worktrees import RunElsewhere
+from git_blackbird.messages.display.runs import run_seconds
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.cli_hints import ShellLine, runnable_steps
+from git_blackbird.model.entities.findings import MergedReview, ReviewResult
+from git_blackbird.model.entities.parent_verdict import ChildStatus, Dismissal
+from git_blackbird.model.entities.run import (
+    DecisionState,
+    ReviewState,
+    Run,
+    RunStatus,
+    RunType,
+    TerminalReason,
+)
+from git_blackbird.model.rules.review_rounds import merged_or_none, result_of
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where a field is read from: the attributes of a path, then a function, or an attribute of each item."""
+
+    path: tuple[str, ...]
+    using: Callable[[Any], object] | None
+    each: str | None
+
+    def read(self, value: Any) -> object:
+        """Read the field of a value; None where a part of the path is None."""
+        for name in self.path:
+            value = None if value is None else getattr(value, name)
+        if self.using is not None:
+            return self.using(value)
+        return value if self.each is None else [getattr(item, self.each) for item in value]
+
+
+def field(
+    description: str,
+    path: str = "",
+    *,
+    using: Callable[[Any], object] | None = None,
+    each: str | None = None,
+    **settings: Any,
+) -> Any:
+    """Describe a field, and how it is read, if not from the attribute of its name.
+
+    It is what is at the dotted ``path``, or what ``using`` makes of that, or an attribute of ``each`` item.
+    """
+    info = Field(description=description, **settings)
+    if path or using is not None:
+        info.metadata.append(_Source(tuple(filter(None, path.split("."))), using, each))
+    return info
 
 
 class View(BaseModel):
-    """A part of an output: its fields in the order in which they are printed, named in camelCase."""
+    """A part of an output: its fields in the order in which they are printed, named in camelCase.
+
+    It is made of a value of the program: each field is read from the attribute of its name, or as ``field``
+    says, and what is nested in it likewise.
+    """
 
     model_config = ConfigDict(
         frozen=True,
@@ -18,15 +76,41 @@ class View(BaseModel):
         defer_build=True,
     )
 
+    @classmethod
+    def of(cls, value: object = None, now: str | None = None, **fields: object) -> Self:
+        """Read all but the given fields from a value; ``now`` tells how long runs at work have taken."""
+        return cls.model_validate({**cls.read(value, fields), **fields}, context=now)
+
+    @classmethod
+    def read(cls, value: Any, given: Collection[str] = frozenset()) -> dict[str, object]:
+        """Read the fields that are not given; one without an attribute has its default."""
+        fields = {}
+        for name in cls.model_fields.keys() - given:
+            metadata = cls.model_fields[name].metadata
+            source = next((item for item in metadata if isinstance(item, _Source)), None)
+            if source is not None:
+                fields[name] = source.read(value)
+            elif hasattr(value, name):
+                fields[name] = getattr(value, name)
+        return fields
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_nested(cls, value: object) -> object:
+        return value if isinstance(value, dict | View) else cls.read(value)
+
     def to_json(self) -> dict[str, Any]:
         """Return the fields as they are printed."""
         return self.model_dump(mode="json")
 
 
-class CommandOutput(View):
+class DataOutput(View):
     """The ``data`` of the line that a command prints; ``schema_name`` is the name of its schema."""
 
     schema_name: ClassVar[str]
+
+    def __init_subclass__(cls, schema_name: str) -> None:
+        cls.schema_name = schema_name
 
 
 class EventOutput(View):
@@ -34,7 +118,160 @@ class EventOutput(View):
 
     event: ClassVar[str]
 
+    def __init_subclass__(cls, event: str) -> None:
+        cls.event = event
+
 
 def is_none(value: object) -> bool:
     """Leave out a field that is None, rather than print null."""
     return value is None
+
+
+class StepView(View):
+    """What a person or a program may do next."""
+
+    command: str | None = field(
+        "A command that runs as it stands; with `-F -` it reads a text from standard input. "
+        "Null where there is none."
+    )
+    template: str | None = field(
+        "The command with a word in capitals for what is to be filled in: `TEXT`, or `VALUE` "
+        "of each answer. Null where nothing is."
+    )
+    help: str | None = field("What the command does, or a hint in prose.")
+
+    @classmethod
+    def read(cls, value: Any, given: Collection[str] = frozenset()) -> dict[str, object]:
+        """Read the step from a line for people, or from the ``command`` of a value that has other fields."""
+        step = value if isinstance(value, str) else value.command
+        parts = {"command": None, "template": None, "help": step}
+        if isinstance(step, ShellLine):
+            parts = {"command": step.runnable, "template": step.template, "help": step.remark or None}
+        return {**super().read(value, given), **parts}
+
+
+Commands = Annotated[tuple[str, ...], BeforeValidator(runnable_steps)]
+"""The lines for people that a program can run."""
+PathText = Annotated[str, BeforeValidator(os.fspath)]
+
+
+class UnreadableRecord(View):
+    """A record that cannot be read."""
+
+    path: str = field("The path of the file.")
+    what: str = field("What is wrong with it.")
+
+
+class UnconfirmedView(View):
+    """A record that something else wrote while a run was at work. It counts for nothing."""
+
+    path: str = field("The path of the file.")
+    written_during: RunId = field("The run that was at work.", "run_id")
+    command: str = field("The command that lets it count.")
+
+
+def _state_elsewhere(found: RunElsewhere) -> str:
+    return "decision" if found.run.is_pending else "running"
+
+
+class RunInWorktree(View):
+    """A run in another worktree that is at work, or on which a decision is pending."""
+
+    task: TaskId = field("The task.", "run.task_id")
+    run: RunId = field("The run.", "run.id")
+    state: str = field("`running` or `decision`.", using=_state_elsewhere)
+    worktree: str = field("The top of that worktree.", "place")
+
+
+class CommitView(View):
+    """A commit that a run lists."""
+
+    commit: str = field("Its full id.", "oid")
+    subject: str | None = field("The first line of its message; null where the repository lacks it.")
+    in_history: bool = field("Whether a branch, a tag or HEAD leads to it.")
+    task: TaskId = field("The task of the run.", "run.task_id")
+    run: RunId = field("The run.", "run.id")
+
+
+class TreesView(View):
+    """Two git trees of the worktree: before and after."""
+
+    base: str = field("The tree before.")
+    head: str = field("The tree after.")
+
+
+class ChildVerdict(View):
+    """What a parent review says of one child."""
+
+    task: str = field("The child.")
+    status: ChildStatus = field("Whether it passed.")
+    feedback: str | None = field("What is to be changed.")
+
+
+def _child_verdicts(run: Run) -> list[ChildVerdict]:
+    results = sorted((run.parent_review_results or {}).items())
+    return [ChildVerdict.of(result, task=task_id) for task_id, result in results]
+
+
+class ParentReviewView(View):
+    """A review of a parent."""
+
+    passed: bool | None = field("Whether it passed; null without a verdict.", "parent_review_passed")
+    resume: tuple[TaskId, ...] = field(
+        "The children that are to be resumed.", "parent_review_resume_task_ids"
+    )
+    feedback: str | None = field("What is to be changed.", "parent_review_feedback")
+    results: tuple[ChildVerdict, ...] = field("What it says of each child.", using=_child_verdicts)
+    signature: str | None = field(
+        "Names the state of the children that it is about.", "parent_review_completion_signature"
+    )
+    dismissed: Dismissal | None = field(
+        "That a person let the parent be done without it.", "parent_review_dismissed"
+    )
+
+
+def parent_review_of(run: Run) -> Run | None:
+    """Return the run if it is a review of a parent."""
+    return run if run.run_type is RunType.REVIEW else None
+
+
+def _itself(run: Run) -> Run:
+    return run
+
+
+def _seconds(run: Run, info: ValidationInfo) -> float | None:
+    return run_seconds(run, str(info.context))
+
+
+class RunView(View):
+    """One run in short."""
+
+    run: RunId = field("Its id.", "id")
+    task: TaskId = field("Its task.", "task_id")
+    type: RunType = field("What it was for.", "run_type")
+    provider: str = field("The agent.")
+    session: str | None = field("The agent's session.", "provider_session_ref")
+    started_at: str = field("When it started.")
+    completed_at: str | None = field("When it ended.")
+    seconds: Annotated[float | None, BeforeValidator(_seconds)] = field(
+        "How long it took, or has taken so far.", using=_itself
+    )
+    status: RunStatus = field("How it stands.")
+    terminal_reason: TerminalReason | None = field("Why it ended, where the status does not say.")
+    exit_code: int | None = field("The exit code of the agent.")
+    decision: DecisionState | None = field("What was decided on it.", "decision_state")
+    cost_usd: float | None = field("What it cost, as the agent reports.")
+    resumes: RunId | None = field("The run whose session it continues.")
+    superseded_by: str | None = field("The run or the command since which it no longer counts.")
+    commits: tuple[str, ...] = field(
+        "Full ids, oldest first; `show` and `runs TASK RUN` include those that an agent at work "
+        "has made so far."
+    )
+    parent_review: ParentReviewView | None = field(
+        "The verdict, where the type is `review`.", using=parent_review_of
+    )
+    review_state: ReviewState | None = field("How the reviews of its change stand.")
+    review_round: int | None = field("The round of reviews that it belongs to.")
+    review: MergedReview | None = field("Both reviews of its change as one.", using=merged_or_none)
+    reviewed_run: RunId | None = field("The run whose change it reviewed.")
+    review_result: ReviewResult | None = field("What it found as a reviewer of a change.", using=result_of)

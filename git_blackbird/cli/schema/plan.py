@@ -1,257 +1,154 @@
 """Output of the commands that make, check and change the plan."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from collections.abc import Iterable, Mapping
 
-from pydantic import Field
-
-from git_blackbird.cli.schema.base import CommandOutput, View
+from git_blackbird.cli.schema.base import DataOutput, PathText, View, field
 from git_blackbird.controller.plan.edit import EditResult
-from git_blackbird.controller.plan.move import DeleteResult, MoveResult
+from git_blackbird.controller.plan.move import MoveResult
 from git_blackbird.controller.setup.hooks import Action
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.validation import PlanError
-from git_blackbird.model.views.stop import StatusChange
 
 _DEADLOCK = "Tasks that wait for one another for ever by this change, as `[a, b, a]`; empty when none do."
-_CHANGED = "Tasks whose status changed with it."
 _JSON_NAMES = {"acceptance_criteria": "acceptanceCriteria"}
 
 
-class InitOutput(CommandOutput):
+def _json_names(edit: EditResult) -> list[str]:
+    return [_JSON_NAMES.get(name, name) for name in edit.fields]
+
+
+def _added(edit: EditResult) -> list[TaskId]:
+    return [dep for dep in edit.after.deps if dep not in edit.before.deps]
+
+
+def _removed(edit: EditResult) -> list[TaskId]:
+    return [dep for dep in edit.before.deps if dep not in edit.after.deps]
+
+
+def _deadlock(done: EditResult | MoveResult) -> tuple[TaskId, ...]:
+    return done.deadlock or ()
+
+
+class InitOutput(DataOutput, schema_name="init"):
     """What `init` created."""
 
-    schema_name: ClassVar[str] = "init"
-
-    plan: str = Field(description="The path of the plan file.")
-    created: bool = Field(description="Whether it was created now.")
-    config: str | None = Field(description="The path of the configuration that was written.")
-    hook: Action | None = Field(description="What was done with the hook; null when it was not touched.")
-
-    @classmethod
-    def of(cls, plan: Path, *, created: bool, config: Path | None, hook: Action | None) -> Self:
-        """Make it of the paths of both files."""
-        return cls(plan=str(plan), created=created, config=None if config is None else str(config), hook=hook)
+    plan: PathText = field("The path of the plan file.")
+    created: bool = field("Whether it was created now.")
+    config: PathText | None = field("The path of the configuration that was written.")
+    hook: Action | None = field("What was done with the hook; null when it was not touched.")
 
 
 class PlanFault(View):
     """One error in the plan file."""
 
-    place: str = Field(description="Where it is, as a JSON path.")
-    what: str = Field(description="What is wrong.")
-    fix: str = Field(description="How to correct it.")
+    place: str = field("Where it is, as a JSON path.")
+    what: str = field("What is wrong.")
+    fix: str = field("How to correct it.")
 
 
-class ValidateOutput(CommandOutput):
+class ValidateOutput(DataOutput, schema_name="validate"):
     """Whether the plan is valid."""
 
-    schema_name: ClassVar[str] = "validate"
-
-    valid: bool = Field(description="Whether there is no fault.")
-    faults: tuple[PlanFault, ...] = Field(description="Every error in the file.")
-
-    @classmethod
-    def of(cls, faults: Sequence[PlanError]) -> Self:
-        """Make it of what validation found."""
-        named = (PlanFault(place=one.place, what=one.what, fix=one.fix) for one in faults)
-        return cls(valid=not faults, faults=tuple(named))
+    valid: bool = field("Whether there is no fault.")
+    faults: tuple[PlanFault, ...] = field("Every error in the file.")
 
 
-class AddOutput(CommandOutput):
+class AddOutput(DataOutput, schema_name="add"):
     """What `add` added."""
 
-    schema_name: ClassVar[str] = "add"
-
-    id: TaskId = Field(description="The id of the new task.")
+    id: TaskId = field("The id of the new task.")
 
 
-class EditOutput(CommandOutput):
+class EditOutput(DataOutput, schema_name="edit"):
     """What `edit` changed."""
 
-    schema_name: ClassVar[str] = "edit"
-
-    task: TaskId = Field(description="The task.")
-    fields: tuple[str, ...] = Field(description="The names of the fields that changed.")
-    deadlock: tuple[TaskId, ...] = Field(description=_DEADLOCK)
-
-    @classmethod
-    def of(cls, done: EditResult) -> Self:
-        """Make it of an edit."""
-        fields = tuple(_JSON_NAMES.get(name, name) for name in done.fields)
-        return cls(task=done.task_id, fields=fields, deadlock=done.deadlock or ())
+    task: TaskId = field("The task.", "task_id")
+    fields: tuple[str, ...] = field("The names of the fields that changed.", using=_json_names)
+    deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
 
 
-class DepsOutput(CommandOutput):
+class DepsOutput(DataOutput, schema_name="deps"):
     """What `deps` changed."""
 
-    schema_name: ClassVar[str] = "deps"
-
-    task: TaskId = Field(description="The task.")
-    deps: tuple[TaskId, ...] = Field(description="What it depends on now.")
-    added: tuple[TaskId, ...] = Field(description="Dependencies that it did not have before.")
-    removed: tuple[TaskId, ...] = Field(description="Dependencies that it has no more.")
-    deadlock: tuple[TaskId, ...] = Field(description=_DEADLOCK)
-
-    @classmethod
-    def of(cls, done: EditResult) -> Self:
-        """Make it of an edit of the dependencies."""
-        before, after = done.before.deps, done.after.deps
-        return cls(
-            task=done.task_id,
-            deps=after,
-            added=tuple(dep for dep in after if dep not in before),
-            removed=tuple(dep for dep in before if dep not in after),
-            deadlock=done.deadlock or (),
-        )
+    task: TaskId = field("The task.", "task_id")
+    deps: tuple[TaskId, ...] = field("What it depends on now.", "after.deps")
+    added: tuple[TaskId, ...] = field("Dependencies that it did not have before.", using=_added)
+    removed: tuple[TaskId, ...] = field("Dependencies that it has no more.", using=_removed)
+    deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
 
 
-class MoveOutput(CommandOutput):
+class MoveOutput(DataOutput, schema_name="move"):
     """Where a task was moved."""
 
-    schema_name: ClassVar[str] = "move"
-
-    task: TaskId = Field(description="The task.")
-    parent: TaskId | None = Field(description="Its parent; null at the top of the plan.")
-    index: int | None = Field(description="The position that was asked for, from 0; null for the end.")
-    moved: bool = Field(description="Whether it was elsewhere before.")
-    changed: tuple[TaskId, ...] = Field(description=_CHANGED)
-    not_undone: tuple[TaskId, ...] = Field(
-        description="Tasks that ran after a parent that has open work again, and are not reset."
+    task: TaskId = field("The task.", "task_id")
+    parent: TaskId | None = field("Its parent; null at the top of the plan.", "place.parent")
+    index: int | None = field("The position that was asked for, from 0; null for the end.", "place.index")
+    moved: bool = field("Whether it was elsewhere before.", "is_changed")
+    changed: tuple[TaskId, ...] = field("Tasks whose status changed with it.", "followed", using=tuple)
+    not_undone: tuple[TaskId, ...] = field(
+        "Tasks that ran after a parent that has open work again, and are not reset."
     )
-    recreated: tuple[TaskId, ...] = Field(
-        description="Tasks whose `createdAt`, which orders the top of the plan, was changed."
+    recreated: tuple[TaskId, ...] = field(
+        "Tasks whose `createdAt`, which orders the top of the plan, was changed."
     )
-    deadlock: tuple[TaskId, ...] = Field(description=_DEADLOCK)
-
-    @classmethod
-    def of(cls, moved: MoveResult) -> Self:
-        """Make it of a move."""
-        return cls(
-            task=moved.task_id,
-            parent=moved.place.parent,
-            index=moved.place.index,
-            moved=moved.is_changed,
-            changed=tuple(moved.followed),
-            not_undone=moved.not_undone,
-            recreated=moved.recreated,
-            deadlock=moved.deadlock or (),
-        )
+    deadlock: tuple[TaskId, ...] = field(_DEADLOCK, using=_deadlock)
 
 
-class DeleteOutput(CommandOutput):
+class DeleteOutput(DataOutput, schema_name="delete"):
     """What `delete` deleted."""
 
-    schema_name: ClassVar[str] = "delete"
-
-    deleted: tuple[TaskId, ...] = Field(description="The tasks that were deleted.")
-    detached: tuple[TaskId, ...] = Field(description="Tasks that depended on one of them, and do no more.")
-    runs: Mapping[TaskId, tuple[RunId, ...]] = Field(description="Runs of theirs, whose records stay.")
-    dropped: tuple[RunId, ...] = Field(description="Runs on which a decision was due.")
-    changed: tuple[TaskId, ...] = Field(description=_CHANGED)
-
-    @classmethod
-    def of(cls, deleted: DeleteResult) -> Self:
-        """Make it of a deletion."""
-        return cls(
-            deleted=deleted.task_ids,
-            detached=deleted.detached,
-            runs=deleted.runs,
-            dropped=deleted.dropped,
-            changed=tuple(deleted.followed),
-        )
+    deleted: tuple[TaskId, ...] = field("The tasks that were deleted.", "task_ids")
+    detached: tuple[TaskId, ...] = field("Tasks that depended on one of them, and do no more.")
+    runs: Mapping[TaskId, tuple[RunId, ...]] = field("Runs of theirs, whose records stay.")
+    dropped: tuple[RunId, ...] = field("Runs on which a decision was due.")
+    changed: tuple[TaskId, ...] = field("Tasks whose status changed with it.", "followed", using=tuple)
 
 
-class StatusChangeOutput(CommandOutput):
+class StatusChangeOutput(DataOutput, schema_name="set-status"):
     """What a status set by hand, or a retry, led to."""
 
-    schema_name: ClassVar[str] = "set-status"
-
-    task: TaskId = Field(description="The task.")
-    status: Status = Field(description="Its status now.")
-    superseded: tuple[RunId, ...] = Field(description="Runs of it that no longer count.")
-    pending: tuple[str, ...] = Field(description="What its agent must still be told.")
-    changed: tuple[TaskId, ...] = Field(description="Parents whose status changed with it.")
-    not_undone: tuple[TaskId, ...] = Field(description="Tasks that depend on it, and are not reset.")
-    dropped_feedback: Feedback | None = Field(
-        description="Feedback of a parent review that was never sent and is dropped, as its file has it."
+    task: TaskId = field("The task.", "task_id")
+    status: Status = field("Its status now.")
+    superseded: tuple[RunId, ...] = field("Runs of it that no longer count.", "overtaken", each="id")
+    pending: tuple[str, ...] = field("What its agent must still be told.")
+    changed: tuple[TaskId, ...] = field("Parents whose status changed with it.", "reopened")
+    not_undone: tuple[TaskId, ...] = field("Tasks that depend on it, and are not reset.", "dependents")
+    dropped_feedback: Feedback | None = field(
+        "Feedback of a parent review that was never sent and is dropped, as its file has it.", "let_go"
     )
 
-    @classmethod
-    def of(cls, change: StatusChange) -> Self:
-        """Make it of a change of status."""
-        return cls(
-            task=change.task_id,
-            status=change.status,
-            superseded=tuple(run.id for run in change.overtaken),
-            pending=change.pending,
-            changed=change.reopened,
-            not_undone=change.dependents,
-            dropped_feedback=change.let_go,
-        )
 
-
-class TaskView(View):
+class PlannedTask(View):
     """One task, its fields named as in the plan file."""
 
-    id: TaskId = Field(description="Its id.")
-    title: str = Field(description="What it is, in one line.")
-    description: str = Field(description="What it is about.")
-    acceptance_criteria: tuple[str, ...] = Field(description="When it is done.")
-    prompt: str = Field(description="What its agent is to do.")
-    parent_id: TaskId | None = Field(description="Its parent; null at the top of the plan.")
-    child_ids: tuple[TaskId, ...] = Field(description="Its children in their order.")
-    deps: tuple[TaskId, ...] = Field(description="Tasks that must be done first.")
-    status: Status = Field(description="Its status.")
-    label: str = Field(
-        description="`READY`, `BLOCKED`, `TODO` (a parent), or the status in capitals.",
-    )
-    created_at: str = Field(description="When it was created.")
-    updated_at: str = Field(description="When it was last changed.")
-    notes: str | None = Field(description="Notes for people.")
-
-    @classmethod
-    def of(cls, task: Task, label: str) -> Self:
-        """Make it of a task of the plan."""
-        return cls(**_task_fields(task, label))
+    id: TaskId = field("Its id.")
+    title: str = field("What it is, in one line.")
+    description: str = field("What it is about.")
+    acceptance_criteria: tuple[str, ...] = field("When it is done.")
+    prompt: str = field("What its agent is to do.")
+    parent_id: TaskId | None = field("Its parent; null at the top of the plan.", "parent")
+    child_ids: tuple[TaskId, ...] = field("Its children in their order.", "children")
+    deps: tuple[TaskId, ...] = field("Tasks that must be done first.")
+    status: Status = field("Its status.")
+    label: str = field("`READY`, `BLOCKED`, `TODO` (a parent), or the status in capitals.")
+    created_at: str = field("When it was created.")
+    updated_at: str = field("When it was last changed.")
+    notes: str | None = field("Notes for people.")
 
 
-def _task_fields(task: Task, label: str) -> dict[str, Any]:
-    return {
-        "id": task.id,
-        "title": task.title,
-        "description": task.description,
-        "acceptance_criteria": task.acceptance_criteria,
-        "prompt": task.prompt,
-        "parent_id": task.parent,
-        "child_ids": task.children,
-        "deps": task.deps,
-        "status": task.status,
-        "label": label,
-        "created_at": task.created_at,
-        "updated_at": task.updated_at,
-        "notes": task.notes,
-    }
-
-
-class ListedTask(TaskView):
+class ListedTask(PlannedTask):
     """A task in a list."""
 
-    depth: int = Field(description="How deep it is in the tree; 0 without `--tree`.")
+    depth: int = field("How deep it is in the tree; 0 without `--tree`.")
 
 
-class ListOutput(CommandOutput):
+def _listed(rows: Iterable[tuple[int, Task, str]]) -> list[ListedTask]:
+    return [ListedTask.of(task, depth=depth, label=label) for depth, task, label in rows]
+
+
+class ListOutput(DataOutput, schema_name="list"):
     """The tasks that `list` found."""
 
-    schema_name: ClassVar[str] = "list"
-
-    tasks: tuple[ListedTask, ...] = Field(description="The tasks, in plan order.")
-
-    @classmethod
-    def of(cls, rows: Sequence[tuple[int, Task, str]]) -> Self:
-        """Make it of tasks with their depths and labels."""
-        listed = (ListedTask(**_task_fields(task, label), depth=depth) for depth, task, label in rows)
-        return cls(tasks=tuple(listed))
+    tasks: tuple[ListedTask, ...] = field("The tasks, in plan order.", using=_listed)

@@ -1,213 +1,236 @@
-"""Output of ``runs``, and of ``show`` about one task, its prompt or a commit."""
+"""Output of ``runs``, of ``show`` about one task, its prompt or a commit, and of ``review``."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from collections.abc import Mapping
 
-from pydantic import Field
-
-from git_blackbird.cli.schema.base import CommandOutput, View
-from git_blackbird.cli.schema.common import (
+from git_blackbird.cli.schema.base import (
+    Commands,
     CommitView,
+    DataOutput,
+    ParentReviewView,
     RunInWorktree,
     RunView,
     StepView,
     UnconfirmedView,
     UnreadableRecord,
-    step_fields,
+    View,
+    field,
 )
-from git_blackbird.cli.schema.plan import TaskView
+from git_blackbird.cli.schema.plan import PlannedTask
 from git_blackbird.cli.schema.status import DueParentReview
-from git_blackbird.controller.queries import status as queries
-from git_blackbird.controller.queries.other_worktrees import RunElsewhere
-from git_blackbird.controller.queries.runs import RunList
+from git_blackbird.controller.queries.status import TaskView
+from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.agent_io import Answer
-from git_blackbird.model.entities.cli_hints import EXECUTE, runnable_steps
-from git_blackbird.model.entities.commits import CommitProvenance, Evidence, RunCommit
-from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.cli_hints import EXECUTE
+from git_blackbird.model.entities.commits import Evidence
+from git_blackbird.model.entities.findings import MergedReview
+from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus
+from git_blackbird.model.entities.status import Status
 from git_blackbird.model.entities.undo import Undo
-from git_blackbird.model.rules.attention import PendingItem, PendingKind
+from git_blackbird.model.rules.attention import PendingKind
+from git_blackbird.model.rules.review_gate import GateState
+from git_blackbird.model.rules.review_rounds import merged_or_none, missing_texts
+from git_blackbird.model.views.reviews import ChangeReviewView
+
+_NEXT_STEPS = "Commands that get on with it."
 
 
-class RunsOutput(CommandOutput):
+def _newest_first(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    return runs[::-1]
+
+
+class RunsOutput(DataOutput, schema_name="runs"):
     """Runs, newest first; those of one task each before the reviews of its change."""
 
-    schema_name: ClassVar[str] = "runs"
-
-    runs: tuple[RunView, ...] = Field(description="The runs.")
-    older: int = Field(description="How many older ones are not listed.")
-    unreadable: tuple[UnreadableRecord, ...] = Field(description="Records that cannot be read.")
-    unconfirmed: tuple[UnconfirmedView, ...] = Field(description="Records that count for nothing.")
-    strays: tuple[str, ...] = Field(description="Paths of files among the records that are none.")
-
-    @classmethod
-    def of(cls, found: RunList, now: str) -> Self:
-        """Make it of a list of runs."""
-        return cls(
-            runs=tuple(RunView.of(run, now) for run in found.runs),
-            older=found.more,
-            unreadable=UnreadableRecord.all_of(found.faults),
-            unconfirmed=UnconfirmedView.all_of(found.unconfirmed),
-            strays=found.strays,
-        )
+    runs: tuple[RunView, ...] = field("The runs.")
+    older: int = field("How many older ones are not listed.", "more")
+    unreadable: tuple[UnreadableRecord, ...] = field("Records that cannot be read.", "faults")
+    unconfirmed: tuple[UnconfirmedView, ...] = field("Records that count for nothing.")
+    strays: tuple[str, ...] = field("Paths of files among the records that are none.")
 
 
-class RunOutput(CommandOutput):
+class OneRunOutput(DataOutput, schema_name="runs-one"):
     """One run in full."""
 
-    schema_name: ClassVar[str] = "runs-one"
-
-    run: RunView = Field(description="The run in short.")
-    prompt: str = Field(
-        description="What its agent was told, less what every agent is told and the project snapshot."
-    )
-    logs: Mapping[str, str] = Field(description="The paths of what it printed, by `stdout` and `stderr`.")
-    commits: tuple[CommitView, ...] = Field(description="The commits that it lists.")
-    record: Run = Field(description="The record, as in its file.")
+    run: RunView = field("The run in short.")
+    prompt: str = field("What its agent was told, less what every agent is told and the project snapshot.")
+    logs: Mapping[str, str] = field("The paths of what it printed, by `stdout` and `stderr`.")
+    commits: tuple[CommitView, ...] = field("The commits that it lists.")
+    record: Run = field("The record, as in its file.")
 
 
 class DueOfTask(StepView):
     """What is due of one task."""
 
-    kind: PendingKind = Field(description="What it is.")
-    run: RunId | None = Field(description="The run that it is about.")
+    kind: PendingKind = field("What it is.")
+    run: RunId | None = field("The run that it is about.", "run_id")
 
-    @classmethod
-    def of_item(cls, item: PendingItem | None) -> Self | None:
-        """Make it of what waits for a person."""
-        return None if item is None else cls(kind=item.kind, run=item.run_id, **step_fields(item.command))
+
+def _execute(_: Run) -> str:
+    return EXECUTE
 
 
 class ChangeToReview(View):
     """A change that is to be reviewed."""
 
-    run: RunId = Field(description="The run that made it.")
-    command: str = Field(description="The command that has it reviewed.")
+    run: RunId = field("The run that made it.", "id")
+    command: str = field("The command that has it reviewed.", using=_execute)
 
 
 class FeedbackView(View):
     """What a parent review left pending for a task."""
 
-    parent: TaskId = Field(description="The parent.")
-    run: RunId = Field(description="The review.")
-    feedback: str = Field(description="What is to be changed.")
-
-    @classmethod
-    def of(cls, review: Feedback | None) -> Self | None:
-        """Make it of the feedback; None where there is none."""
-        if review is None:
-            return None
-        return cls(parent=review.parent_task_id, run=review.review_run_id, feedback=review.feedback)
+    parent: TaskId = field("The parent.", "parent_task_id")
+    run: RunId = field("The review.", "review_run_id")
+    feedback: str = field("What is to be changed.")
 
 
-class ShowOutput(CommandOutput):
+def _task(view: TaskView) -> PlannedTask:
+    return PlannedTask.of(view.task, label=view.label)
+
+
+class ShowOutput(DataOutput, schema_name="show"):
     """One task, and why it is or is not ready."""
 
-    schema_name: ClassVar[str] = "show"
-
-    task: TaskView = Field(description="The task.")
-    is_ready: bool = Field(description="Whether it can start now.")
-    reasons: tuple[str, ...] = Field(description="Why it cannot.")
-    hints: tuple[str, ...] = Field(description="Commands that get it on.")
-    dependents: tuple[TaskId, ...] = Field(description="Tasks that depend on it.")
-    skipped_children: tuple[TaskId, ...] = Field(description="Children that the parent is complete without.")
-    due: DueOfTask | None = Field(description="What waits for a person.")
-    change_review: ChangeToReview | None = Field(description="Its change, where that is to be reviewed.")
-    review: DueParentReview | None = Field(description="How a parent waits for its review.")
-    undo: Undo | None = Field(description="How a rejected change is taken back.")
-    pending_feedback: FeedbackView | None = Field(
-        description="Feedback of a parent review that its agent must still be told."
+    task: PlannedTask = field("The task.", using=_task)
+    is_ready: bool = field("Whether it can start now.", "readiness.is_ready")
+    reasons: tuple[str, ...] = field("Why it cannot.", "readiness.reasons")
+    hints: Commands = field("Commands that get it on.", "readiness.hints")
+    dependents: tuple[TaskId, ...] = field("Tasks that depend on it.", "dependents", each="id")
+    skipped_children: tuple[TaskId, ...] = field("Children that the parent is complete without.", "skipped")
+    due: DueOfTask | None = field("What waits for a person.", "pending")
+    change_review: ChangeToReview | None = field("Its change, where that is to be reviewed.", "to_review")
+    review: DueParentReview | None = field("How a parent waits for its review.", "unreviewed")
+    undo: Undo | None = field("How a rejected change is taken back.")
+    pending_feedback: FeedbackView | None = field(
+        "Feedback of a parent review that its agent must still be told.", "words.review"
     )
-    pending_texts: tuple[str, ...] = Field(description="Requests that its agent must still be told.")
-    pending_answers: tuple[Answer, ...] = Field(description="Answers that its agent must still be told.")
-    runs: tuple[RunView, ...] = Field(description="Its runs, newest first.")
-    unreadable: tuple[UnreadableRecord, ...] = Field(description="Records of it that cannot be read.")
-    unconfirmed: tuple[UnconfirmedView, ...] = Field(description="Records of it that count for nothing.")
-    commits: tuple[CommitView, ...] = Field(description="The commits that its runs list.")
-    other_worktrees: tuple[RunInWorktree, ...] = Field(description="Its runs in other worktrees.")
-
-    @classmethod
-    def of(
-        cls,
-        view: queries.TaskView,
-        commits: Sequence[RunCommit],
-        elsewhere: Sequence[RunElsewhere],
-        now: str,
-    ) -> Self:
-        """Make it of a task's view."""
-        change = view.to_review
-        return cls(
-            task=TaskView.of(view.task, view.label),
-            is_ready=view.readiness.is_ready,
-            reasons=tuple(view.readiness.reasons),
-            hints=tuple(runnable_steps(view.readiness.hints)),
-            dependents=tuple(one.id for one in view.dependents),
-            skipped_children=view.skipped,
-            due=DueOfTask.of_item(view.pending),
-            change_review=None if change is None else ChangeToReview(run=change.id, command=EXECUTE),
-            review=None if view.unreviewed is None else DueParentReview.of(view.unreviewed),
-            undo=view.undo,
-            pending_feedback=FeedbackView.of(view.words.review),
-            pending_texts=view.words.texts,
-            pending_answers=view.words.answers,
-            runs=tuple(RunView.of(run, now) for run in reversed(view.history.runs)),
-            unreadable=UnreadableRecord.all_of(view.unreadable),
-            unconfirmed=UnconfirmedView.all_of(view.unconfirmed),
-            commits=CommitView.all_of(commits),
-            other_worktrees=RunInWorktree.all_of(elsewhere),
-        )
+    pending_texts: tuple[str, ...] = field("Requests that its agent must still be told.", "words.texts")
+    pending_answers: tuple[Answer, ...] = field("Answers that its agent must still be told.", "words.answers")
+    runs: tuple[RunView, ...] = field("Its runs, newest first.", "history.runs", using=_newest_first)
+    unreadable: tuple[UnreadableRecord, ...] = field("Records of it that cannot be read.")
+    unconfirmed: tuple[UnconfirmedView, ...] = field("Records of it that count for nothing.")
+    commits: tuple[CommitView, ...] = field("The commits that its runs list.")
+    other_worktrees: tuple[RunInWorktree, ...] = field("Its runs in other worktrees.")
 
 
-class ShowPromptOutput(CommandOutput):
+class ShowPromptOutput(DataOutput, schema_name="show-prompt"):
     """What the agent of a task would be told now."""
 
-    schema_name: ClassVar[str] = "show-prompt"
-
-    task: TaskId = Field(description="The task.")
-    agent: str = Field(description="The agent.")
-    prompt: str = Field(description="The prompt, in prose.")
-    context: Mapping[str, object] = Field(description="The context pack.")
-    project_file: str | None = Field(description="The file from which a new session is told of the project.")
+    task: TaskId = field("The task.")
+    agent: str = field("The agent.")
+    prompt: str = field("The prompt, in prose.")
+    context: Mapping[str, object] = field("The context pack.")
+    project_file: str | None = field(
+        "The file from which a new session is told of the project.", "overview.file"
+    )
 
 
 class CommitMaker(View):
     """A run that made a commit."""
 
-    task: str | None = Field(description="The task.")
-    run: str | None = Field(description="The run; null where nobody knows it.")
-    record: RunView | None = Field(description="The run in short; null where its record is gone.")
+    task: str | None = field("The task.", "task_id")
+    run: str | None = field("The run; null where nobody knows it.", "run_id")
+    record: RunView | None = field("The run in short; null where its record is gone.", "run")
 
 
-class ShowCommitOutput(CommandOutput):
+class ShowCommitOutput(DataOutput, schema_name="show-commit"):
     """Which tasks and runs made a commit."""
 
-    schema_name: ClassVar[str] = "show-commit"
-
-    commit: str = Field(description="Its full id.")
-    subject: str = Field(description="The first line of its message.")
-    in_history: bool = Field(description="Whether a branch, a tag or HEAD leads to it.")
-    known_from: Evidence = Field(description="How it is known.")
-    made_by: tuple[CommitMaker, ...] = Field(description="Who made it.")
-    runs_list_instead: tuple[CommitView, ...] = Field(
-        description="Where only the trailers tell: what the runs of these tasks list instead."
+    commit: str = field("Its full id.", "commit.oid")
+    subject: str = field("The first line of its message.", "commit.subject")
+    in_history: bool = field("Whether a branch, a tag or HEAD leads to it.")
+    known_from: Evidence = field("How it is known.", "source")
+    made_by: tuple[CommitMaker, ...] = field("Who made it.", "makers")
+    runs_list_instead: tuple[CommitView, ...] = field(
+        "Where only the trailers tell: what the runs of these tasks list instead.", "instead"
     )
 
-    @classmethod
-    def of(cls, origin: CommitProvenance, now: str) -> Self:
-        """Make it of where a commit comes from."""
-        return cls(
-            commit=origin.commit.oid,
-            subject=origin.commit.subject,
-            in_history=origin.in_history,
-            known_from=origin.source,
-            made_by=tuple(
-                CommitMaker(
-                    task=maker.task_id,
-                    run=maker.run_id,
-                    record=None if maker.run is None else RunView.of(maker.run, now),
-                )
-                for maker in origin.makers
-            ),
-            runs_list_instead=CommitView.all_of(origin.instead),
-        )
+
+class _VerdictRun(View):
+    run: RunId = field("The review.", "id")
+
+
+class VerdictView(ParentReviewView, _VerdictRun):
+    """The review of a parent that counts."""
+
+
+class ReviewAttempt(View):
+    """A review without a verdict."""
+
+    run: RunId = field("The review.", "id")
+    status: RunStatus = field("How it ended.")
+    error: str | None = field("Why.")
+
+
+class _FeedbackFields(View):
+    task: TaskId = field("The task that it is for.", "task.id")
+    run: RunId = field("The review.", "feedback.review_run_id")
+    feedback: str = field("What is to be changed.", "feedback.feedback")
+
+
+class PendingFeedback(StepView, _FeedbackFields):
+    """Feedback of a parent review that an agent must still be told, and the command that sends it."""
+
+
+class ParentReviewOutput(DataOutput, schema_name="review-parent"):
+    """How the review of a parent stands."""
+
+    task: TaskId = field("The parent.", "parent.id")
+    title: str = field("Its title.", "parent.title")
+    status: Status = field("Its status.", "parent.status")
+    gate: GateState | None = field(
+        "Whether its review lets it be done; null while a child is open, or when all are skipped."
+    )
+    open_children: tuple[TaskId, ...] = field("Children that are still to be done.")
+    skipped_children: tuple[TaskId, ...] = field("Children that the parent is complete without.", "skipped")
+    verdict: VerdictView | None = field("The review that counts.", "said")
+    is_present: bool = field("Whether it is about the children as they are now.")
+    attempts: tuple[ReviewAttempt, ...] = field("Later reviews without a verdict.")
+    pending_feedback: tuple[PendingFeedback, ...] = field(
+        "Feedback that agents must still be told.", "outstanding"
+    )
+    reviews: tuple[RunView, ...] = field("Its reviews, newest first.", "reviews", using=_newest_first)
+    next_steps: Commands = field(_NEXT_STEPS, using=parent_steps)
+
+
+class ReviewRound(View):
+    """One round of reviews of a change."""
+
+    run: RunId = field("The run whose change it was.", "id")
+    round: int | None = field("Its number.", "review_round")
+    review: MergedReview | None = field("Both reviews as one.", using=merged_or_none)
+
+
+def _missing(view: ChangeReviewView) -> tuple[str, ...]:
+    return () if view.merged is None else missing_texts(view.merged, view.about)
+
+
+class ChangeReviewOutput(DataOutput, schema_name="review-change"):
+    """How the reviews of a leaf's change stand."""
+
+    task: TaskId = field("The task.", "task.id")
+    title: str = field("Its title.", "task.title")
+    status: Status = field("Its status.", "task.status")
+    run: RunId | None = field("Its latest run.", "run.id")
+    review_state: ReviewState | None = field(
+        "How the reviews of that run's change stand.", "run.review_state"
+    )
+    decision: DecisionState | None = field("What was decided on it.", "run.decision_state")
+    round: int | None = field("The round of reviews.", "run.review_round")
+    max_rounds: int = field("How many rounds there may be.")
+    review: MergedReview | None = field("Both reviews as one.", "merged")
+    missing: tuple[str, ...] = field("What a reviewer without a result did wrong.", using=_missing)
+    rounds: tuple[ReviewRound, ...] = field("Every round, oldest first.")
+    reviews: tuple[RunView, ...] = field("Every try of both reviewers.", "about")
+    next_steps: Commands = field(_NEXT_STEPS, using=change_steps)
+
+
+class DismissOutput(DataOutput, schema_name="review-dismiss"):
+    """What dismissing a parent's review led to."""
+
+    task: TaskId = field("The parent.", "parent.id")
+    status: Status = field("Its status now.", "parent.status")
+    run: RunId = field("The review.", "run.id")
+    reason: str = field("Why it was dismissed.")
+    dropped: tuple[TaskId, ...] = field("Tasks whose feedback is no longer pending.")

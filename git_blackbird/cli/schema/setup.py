@@ -1,85 +1,184 @@
-"""Output of the commands that install and remove."""
+"""Output of the commands about configuration and agents, and of those that install and remove."""
 
-from collections.abc import Iterable, Mapping
-from typing import ClassVar, Self
+from collections.abc import Collection, Mapping
 
-from pydantic import Field
+from git_blackbird.cli.schema.base import DataOutput, PathText, View, field, is_none
+from git_blackbird.controller.setup.hooks import Action, HookState
+from git_blackbird.controller.setup.uninstall import Component
+from git_blackbird.model.config.keys import Value, ValueType
+from git_blackbird.model.config.layers import KeyLayers, ValueEffect
+from git_blackbird.model.config.settings import Layer, LayerValue, Setting
+from git_blackbird.model.entities.findings import Source
 
-from git_blackbird.cli.schema.base import CommandOutput, View, is_none
-from git_blackbird.controller.setup.hooks import Action, HookState, Status
-from git_blackbird.controller.setup.uninstall import Component, ComponentStatus
+_ORIGIN = "The file or variable that it comes from."
+_LAYER = "Where the value comes from."
 
 
-class HooksOutput(CommandOutput):
-    """How the post-commit hook stands."""
+def _layer_name(layer: Layer) -> str:
+    return layer.name.lower()
 
-    schema_name: ClassVar[str] = "hooks"
 
-    outcome: Action | None = Field(
-        default=None,
-        exclude_if=is_none,
-        description="What `install` or `uninstall` did.",
+def _or_none(text: str | None) -> str | None:
+    return text or None
+
+
+def _range(setting: Setting) -> tuple[int, int] | None:
+    key = setting.key
+    return (key.min, key.max) if key.kind is ValueType.INTEGER else None
+
+
+class SettingView(View):
+    """A key, and the value that counts."""
+
+    key: str = field("Its name.", "key.name")
+    value: Value | None = field("The value that counts.")
+    layer: str = field(_LAYER, "layer", using=_layer_name)
+    origin: str = field(_ORIGIN)
+    default: Value | None = field("The default.", "key.default")
+    type: ValueType = field("The type of its values.", "key.kind")
+    help: str = field("What it is.", "key.help")
+    range: tuple[int, int] | None = field(
+        "The smallest and the largest value, of an integer.", using=_range, default=None, exclude_if=is_none
     )
-    path: str = Field(description="The path of the hook.")
-    state: HookState = Field(description="Whose it is.")
-    other: bool = Field(description="Whether a hook of someone else's is in use.")
-    backup: str | None = Field(description="The path of the previous hook.")
-    runs_backup: bool = Field(description="Whether the previous hook runs first.")
-    blocked_reason: str | None = Field(description="Why the hook cannot be installed.")
-    missing_programs: tuple[str, ...] = Field(description="What the hook would start and is not there.")
-    shared: str | None = Field(description="Whom the folder of hooks serves besides this repository.")
+
+
+def _value(said: LayerValue) -> object:
+    return said.given.value if said.value is None else said.value
+
+
+class LayerValueView(View):
+    """What one layer says of a key."""
+
+    layer: str = field(_LAYER, "given.layer", using=_layer_name)
+    origin: str = field(_ORIGIN, "given.origin")
+    value: object = field("The value.", using=_value)
+    effect: ValueEffect = field(
+        "What becomes of it; `weaker` is a project's value that is less strict than your own."
+    )
+    problem: str | None = field("What is wrong with it.", "problem.what")
+
+
+def _layer_values(layers: KeyLayers) -> list[LayerValueView]:
+    return [LayerValueView.of(said, effect=effect) for said, effect in layers.effects()]
+
+
+class LayeredSetting(SettingView):
+    """A key, the value that counts, and what each layer says."""
+
+    layers: tuple[LayerValueView, ...] = field("What each layer says, the strongest first.")
 
     @classmethod
-    def of(cls, view: Status, outcome: Action | None = None) -> Self:
-        """Make it of how the hook stands, and what was done."""
-        return cls(
-            outcome=outcome,
-            path=str(view.path),
-            state=view.state,
-            other=view.other,
-            backup=None if view.backup is None else str(view.backup),
-            runs_backup=view.runs_aside,
-            blocked_reason=view.blocked_reason,
-            missing_programs=tuple(view.missing_programs),
-            shared=view.shared,
-        )
+    def read(cls, value: KeyLayers, given: Collection[str] = frozenset()) -> dict[str, object]:
+        """Read the setting that counts, and what each layer says."""
+        return {**super().read(value.applied, {*given, "layers"}), "layers": _layer_values(value)}
+
+
+class ConfigOutput(DataOutput, schema_name="config-show"):
+    """Keys with their values and origins."""
+
+    settings: tuple[LayeredSetting, ...] = field("The keys.")
+
+
+class ConfigChangeOutput(DataOutput, schema_name="config-set"):
+    """What was written, or removed."""
+
+    key: str = field("The key.")
+    value: Value | None = field("Its value there; null when it was removed.")
+    place: str = field("The file.")
+    overruled_by: str | None = field("What counts instead, if something does.", "overruled_by.origin")
+
+
+class AbilitiesView(View):
+    """What an agent can do."""
+
+    resume: bool = field("Continue a session.")
+    schema_: bool = field("Keep to a JSON Schema.", "schema", alias="schema")
+    read_only: bool = field("Run read-only.")
+    name_session: bool = field("Use a given session id.", "chooses_session")
+    report_cost: bool = field("Report what a run cost.", "reports_cost")
+
+
+class AgentReport(View):
+    """One agent."""
+
+    agent: str = field("Its name.", "name")
+    chosen: bool = field("Whether it is the one for new runs.", "is_chosen")
+    can_start: bool = field("Whether nothing keeps it from starting.")
+    program: str | None = field("The path of its program.", "inspection.program")
+    version: str | None = field("The version.", "inspection.version", using=_or_none)
+    login: str | None = field("Whether it is logged in.", "inspection.login")
+    blocked_reason: str | None = field("Why it cannot start.", "inspection.blocked_reason")
+    hint: str | None = field("What to do about it.", "inspection.hint")
+    powers: str | None = field("What it may do as configured.", "inspection.powers", using=_or_none)
+    reviews: str | None = field("What it may do as a reviewer.", "inspection.reviews", using=_or_none)
+    reviewer_of: tuple[Source, ...] = field("The reviews of changes that it makes.", "reviews", each="source")
+    remarks: tuple[str, ...] = field("What else is worth knowing.", "inspection.remarks")
+    can: AbilitiesView = field("What it can do at all.", "abilities")
+    settings: tuple[SettingView, ...] = field("Its keys.")
+
+
+class AgentOutput(AgentReport, DataOutput, schema_name="agent-one"):
+    """One agent; the exit code is 8 when it cannot start."""
+
+
+class ReviewerView(View):
+    """Who makes one of the two reviews of a change."""
+
+    source: Source = field("Which review.")
+    agent: str = field("The agent.")
+    model: str | None = field("The model.")
+    origin: str = field(_ORIGIN, "choice.origin")
+    read_only: bool = field("Whether it is held read-only in the worktree.")
+
+
+class AgentsOutput(DataOutput, schema_name="agent"):
+    """Every agent, and which is chosen."""
+
+    chosen: str = field("The agent for new runs.", "choice.value")
+    origin: str = field(_ORIGIN, "choice.origin")
+    layer: str = field(_LAYER, "choice.layer", using=_layer_name)
+    agents: tuple[AgentReport, ...] = field("Every agent.")
+    reviewers: tuple[ReviewerView, ...] = field("Who reviews changes; empty where reviews are off.")
+
+
+class HooksOutput(DataOutput, schema_name="hooks"):
+    """How the post-commit hook stands."""
+
+    outcome: Action | None = field("What `install` or `uninstall` did.", default=None, exclude_if=is_none)
+    path: PathText = field("The path of the hook.")
+    state: HookState = field("Whose it is.")
+    other: bool = field("Whether a hook of someone else's is in use.")
+    backup: PathText | None = field("The path of the previous hook.")
+    runs_backup: bool = field("Whether the previous hook runs first.", "runs_aside")
+    blocked_reason: str | None = field("Why the hook cannot be installed.")
+    missing_programs: tuple[str, ...] = field("What the hook would start and is not there.")
+    shared: str | None = field("Whom the folder of hooks serves besides this repository.")
 
 
 class RemovedPart(View):
     """One part that was removed."""
 
-    part: Component = Field(description="Which part.")
-    what: str = Field(description="What there was of it.")
+    part: Component = field("Which part.")
+    what: str = field("What there was of it.", "text")
 
 
-class DeinitOutput(CommandOutput):
+class DeinitOutput(DataOutput, schema_name="deinit"):
     """What was removed from the repository."""
 
-    schema_name: ClassVar[str] = "deinit"
-
-    removed: tuple[RemovedPart, ...] = Field(description="The parts.")
-
-    @classmethod
-    def of(cls, removed: Iterable[ComponentStatus]) -> Self:
-        """Make it of the parts."""
-        return cls(removed=tuple(RemovedPart(part=one.part, what=one.text) for one in removed))
+    removed: tuple[RemovedPart, ...] = field("The parts.")
 
 
-class CompletionOutput(CommandOutput):
+class CompletionOutput(DataOutput, schema_name="completion"):
     """The completion script of a shell."""
 
-    schema_name: ClassVar[str] = "completion"
-
-    shell: str = Field(description="The shell.")
-    script: str = Field(description="The script.")
+    shell: str = field("The shell.")
+    script: str = field("The script.")
 
 
-class SchemaOutput(CommandOutput):
+class SchemaOutput(DataOutput, schema_name="schema"):
     """A JSON Schema, or the names of all."""
 
-    schema_name: ClassVar[str] = "schema"
-
-    names: tuple[str, ...] = Field(description="The names.")
-    schema_: Mapping[str, object] | None = Field(
-        alias="schema", description="The schema of that name; null where none was named."
+    names: tuple[str, ...] = field("The names.")
+    schema_: Mapping[str, object] | None = field(
+        "The schema of that name; null where none was named.", alias="schema"
     )

@@ -1,7 +1,7 @@
 """What may be typed for a command, apart from the code that carries it out.
 
-``--help`` and completion load the modules named ``*_syntax``, which need click alone; the code is imported
-when a command is called.
+``--help`` and completion load the modules of this folder, which need click alone; the code is imported when
+a command is called.
 """
 
 from importlib import import_module
@@ -16,7 +16,7 @@ from git_blackbird.errors import ExitCode
 class CommandSpec(click.Command):
     """A command: its name, arguments, options and help, and where its code is (``module:function``).
 
-    The function is given an Invocation and the values of the parameters. ``--json`` and ``--no-input`` are
+    The function is given a CommandContext and the values of the parameters. ``--json`` and ``--no-input`` are
     parameters of every command.
     """
 
@@ -24,14 +24,14 @@ class CommandSpec(click.Command):
         self, name: str, code: str, help_text: str, *params: click.Parameter, **settings: Any
     ) -> None:
         common = (
-            click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for programs."),
-            click.Option(["--no-input"], is_flag=True, help="Never ask; stop where someone must decide."),
+            flag("Print JSON for programs.", "--json", "as_json"),
+            flag("Never ask; stop where someone must decide.", "--no-input"),
         )
         super().__init__(name, params=[*params, *common], help=help_text, callback=self._call, **settings)
         self.code = code
 
     def _call(self, **values: Any) -> ExitCode:
-        from git_blackbird.cli.context import command_context  # noqa: PLC0415  # loads what commands share
+        from git_blackbird.cli.output import command_context  # noqa: PLC0415  # loads what commands share
         from git_blackbird.model.base.system import gc_paused  # noqa: PLC0415
 
         trace.event("command", self.name)
@@ -42,6 +42,11 @@ class CommandSpec(click.Command):
         call = command_context(context, as_json=values.pop("as_json"), no_input=values.pop("no_input"))
         code: ExitCode = body(call, **values)
         return code
+
+
+def flag(help_text: str, *names: str) -> click.Option:
+    """Make an option without a value."""
+    return click.Option(names, is_flag=True, help=help_text)
 
 
 def text(value: str) -> str:

@@ -3,10 +3,11 @@
 from click import Argument, Choice, Option
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec, text
+from git_blackbird.cli.syntax.command_spec import CommandSpec, flag, text
 from git_blackbird.model.entities.status import Status
 
 STATUSES = tuple(status.value for status in Status)
+_TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks)
 
 init = CommandSpec(
     "init",
@@ -53,7 +54,7 @@ set_status = CommandSpec(
     STATUS is one of todo, queued, in_progress, waiting_user, blocked, done, failed, skipped. The task's
     runs are superseded: they stay in the history and no longer count.
     """,
-    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
+    _TASK,
     Argument(["status"], type=Choice(STATUSES), metavar="STATUS"),
 )
 edit = CommandSpec(
@@ -64,14 +65,14 @@ edit = CommandSpec(
     The editor is git's: GIT_EDITOR, core.editor, VISUAL, EDITOR. What others change in the plan meanwhile
     is kept.
     """,
-    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
+    _TASK,
     Option(["--title"], type=text, metavar="TEXT", help="What the task is, in one line."),
     Option(["--description"], type=text, metavar="TEXT", help="What it is about."),
-    Option(["--clear-description"], is_flag=True, help="Clear the description."),
+    flag("Clear the description.", "--clear-description"),
     Option(["--prompt"], type=text, metavar="TEXT", help="What its agent is to do."),
-    Option(["--clear-prompt"], is_flag=True, help="Clear the prompt."),
+    flag("Clear the prompt.", "--clear-prompt"),
     Option(["--notes"], type=text, metavar="TEXT", help="Notes for people."),
-    Option(["--clear-notes"], is_flag=True, help="Clear the notes."),
+    flag("Clear the notes.", "--clear-notes"),
     Option(
         ["--ac", "acceptance_criteria"],
         type=text,
@@ -79,7 +80,7 @@ edit = CommandSpec(
         metavar="TEXT",
         help="An acceptance criterion, replacing the present ones; repeatable.",
     ),
-    Option(["--clear-ac", "clear_acceptance_criteria"], is_flag=True, help="Clear the criteria."),
+    flag("Clear the criteria.", "--clear-ac", "clear_acceptance_criteria"),
 )
 deps = CommandSpec(
     "deps",
@@ -89,14 +90,14 @@ deps = CommandSpec(
     add and remove change single dependencies; set replaces all, with none if no DEP is given.
     """,
     Argument(["action"], type=Choice(["add", "remove", "set"]), metavar="add|remove|set"),
-    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
+    _TASK,
     Argument(["deps"], nargs=-1, metavar="[DEP]...", shell_complete=complete.dependencies),
 )
 move = CommandSpec(
     "move",
     "edit:move",
     "Move a task, and everything below it, to another parent or position.",
-    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
+    _TASK,
     Option(
         ["--parent"],
         metavar="PARENT",
@@ -113,11 +114,7 @@ delete = CommandSpec(
     "delete",
     "edit:delete",
     "Remove a task from the plan; the records of its runs stay.",
-    Argument(["task_id"], metavar="TASK", shell_complete=complete.all_tasks),
-    Option(["--cascade-children"], is_flag=True, help="Delete everything below it too."),
-    Option(
-        ["--force"],
-        is_flag=True,
-        help="Remove it from the dependencies of other tasks; drop a pending decision.",
-    ),
+    _TASK,
+    flag("Delete everything below it too.", "--cascade-children"),
+    flag("Remove it from the dependencies of other tasks; drop a pending decision.", "--force"),
 )

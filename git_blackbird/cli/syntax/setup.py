@@ -3,7 +3,7 @@
 from click import Argument, Choice, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec
+from git_blackbird.cli.syntax.command_spec import CommandSpec, flag
 
 DEMO_FOLDER = "blackbird-demo"
 """Where ``demo`` makes its repository when nobody says where."""
@@ -20,7 +20,7 @@ agent = CommandSpec(
 )
 completion = CommandSpec(
     "completion",
-    "completion:completion",
+    "shipped:completion",
     """Print the script that completes commands, options and tasks in a shell.
 
     An installed program has it where shells look; `eval "$(git blackbird completion bash)"` is for the
@@ -40,10 +40,10 @@ config = CommandSpec(
     """,
     Argument(["name"], metavar="[KEY", required=False, shell_complete=complete.keys),
     Argument(["value"], metavar="[VALUE]]", required=False, shell_complete=complete.key_values),
-    Option(["--unset"], is_flag=True, help="Remove KEY."),
-    Option(["--local"], is_flag=True, help="This clone's git configuration; the default."),
-    Option(["--project"], is_flag=True, help="The project's .blackbird/config.json."),
-    Option(["--global"], is_flag=True, help="Your ~/.blackbird/config.json."),
+    flag("Remove KEY.", "--unset"),
+    flag("This clone's git configuration; the default.", "--local"),
+    flag("The project's .blackbird/config.json.", "--project"),
+    flag("Your ~/.blackbird/config.json.", "--global"),
     context_settings={"ignore_unknown_options": True},
 )
 deinit = CommandSpec(
@@ -54,13 +54,13 @@ deinit = CommandSpec(
     It shows what there is, and on a terminal asks about each part. Your own configuration stays, and so does
     the plan unless --plan is given.
     """,
-    Option(["--hooks"], is_flag=True, help="The post-commit hook; the previous one is put back."),
-    Option(["--refs"], is_flag=True, help="The references of runs, with the trees they keep."),
-    Option(["--state"], is_flag=True, help="The records and logs of runs, in .blackbird and in .git."),
-    Option(["--config"], is_flag=True, help="The keys in this repository's git config."),
-    Option(["--all", "everything"], is_flag=True, help="All of these; not the plan."),
-    Option(["--plan"], is_flag=True, help="The plan file."),
-    Option(["--yes"], is_flag=True, help="Do not ask."),
+    flag("The post-commit hook; the previous one is put back.", "--hooks"),
+    flag("The references of runs, with the trees they keep.", "--refs"),
+    flag("The records and logs of runs, in .blackbird and in .git.", "--state"),
+    flag("The keys in this repository's git config.", "--config"),
+    flag("All of these; not the plan.", "--all", "everything"),
+    flag("The plan file.", "--plan"),
+    flag("Do not ask.", "--yes"),
 )
 demo = CommandSpec(
     "demo",
@@ -76,7 +76,7 @@ demo = CommandSpec(
         metavar="D",
         help=f"Where to make the repository; {DEMO_FOLDER} here when not given.",
     ),
-    Option(["--auto"], is_flag=True, help="Answer everything by itself, and show the commands for it."),
+    flag("Answer everything by itself, and show the commands for it.", "--auto"),
 )
 hooks = CommandSpec(
     "hooks",
@@ -96,7 +96,7 @@ hooks = CommandSpec(
 )
 schema = CommandSpec(
     "schema",
-    "schema:schema",
+    "shipped:schema",
     """Print the JSON Schema of a file or of --json output; without NAME, list the names.
 
     plan, config and run are those of the plan file, of configuration files and of the records of runs.

@@ -3,21 +3,18 @@
 from click import Argument, Choice, IntRange, Option
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec
+from git_blackbird.cli.syntax.command_spec import CommandSpec, flag
 from git_blackbird.cli.syntax.plan import STATUSES
 
 NEWEST = 20
 """How many runs are listed over all tasks when nobody says how many."""
 
 
-def _records() -> tuple[Option, Option]:
-    """Return the options of commands that print lists for scripts; see ``porcelain.record_end``."""
-    return (
-        Option(["--porcelain"], is_flag=True, help="Print records of tab-separated fields for scripts."),
-        Option(["-z", "nul"], is_flag=True, help="The same, ended by NUL and with nothing quoted."),
-    )
-
-
+# See ``porcelain.record_end_of``.
+_RECORDS = (
+    flag("Print records of tab-separated fields for scripts.", "--porcelain"),
+    flag("The same, ended by NUL and with nothing quoted.", "-z", "nul"),
+)
 status = CommandSpec(
     "status",
     "status_list:status",
@@ -25,7 +22,7 @@ status = CommandSpec(
 
     Everything due is followed by the command that answers it.
     """,
-    *_records(),
+    *_RECORDS,
 )
 list_tasks = CommandSpec(
     "list",
@@ -40,15 +37,15 @@ list_tasks = CommandSpec(
         metavar="STATUS",
         help="Only tasks with this status.",
     ),
-    Option(["--tree"], is_flag=True, help="Show children below their parents."),
-    *_records(),
+    flag("Show children below their parents.", "--tree"),
+    *_RECORDS,
 )
 show = CommandSpec(
     "show",
     "show:show",
     "Show one task and why it is or is not ready, or which task and run made a commit.",
     Argument(["task_id"], metavar="[TASK]", required=False, shell_complete=complete.all_tasks),
-    Option(["--prompt", "wants_prompt"], is_flag=True, help="Show exactly what its agent would be told now."),
+    flag("Show exactly what its agent would be told now.", "--prompt", "wants_prompt"),
     Option(
         ["--commit", "name"],
         metavar="COMMIT",
@@ -80,18 +77,14 @@ runs = CommandSpec(
         flag_value="diff",
         help="Show the full diff: of RUN, or of the task's change.",
     ),
-    Option(
-        ["--since-request"],
-        is_flag=True,
-        help="With --diff: what changed since you last requested changes.",
-    ),
+    flag("With --diff: what changed since you last requested changes.", "--since-request"),
     Option(["--accept", "mode"], flag_value="accept", help="Accept the record of RUN, whoever wrote it."),
-    Option(["--raw"], is_flag=True, help="With --log and --follow: both streams as they were printed."),
-    *_records(),
+    flag("With --log and --follow: both streams as they were printed.", "--raw"),
+    *_RECORDS,
 )
 tui = CommandSpec(
     "tui",
-    "tui:tui",
+    "status_list:tui",
     """Open the plan in a full-screen application.
 
     It shows where the plan stands and what agents are doing, runs them, and asks for every decision; `?`

@@ -1,27 +1,28 @@
-"""A face for programs: one line of JSON per event. Programs answer with commands of their own."""
+"""The user interface for programs: one line of JSON per event; they answer with further commands."""
 
 from collections.abc import Mapping
 
 from git_blackbird.cli.output import event_line
 from git_blackbird.cli.schema.events import CheckpointReached, Dropped, QuestionsAsked, event_of
+from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.controller.core.ui import Unanswered
-from git_blackbird.model.entities.agent_io import Question, RightsQuestion
+from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunOutput, RunProgress
 
 
-class JsonUI:
-    """Tells everything and asks nothing: what is due is told, and the call stops there."""
+class JsonUI(BaseUI):
+    """Print everything and ask nothing: the call stops where a decision or an answer is due."""
 
     def __init__(self, writer: Writer, *, wants_output: bool) -> None:
-        self.wants_output = wants_output
+        super().__init__(wants_output=wants_output)
         self._writer = writer
         self._dropped = 0
 
-    def notify(self, event: Event) -> None:
+    def show(self, event: Event) -> None:
         """Print the event; output and progress are counted instead while the reader does not keep up."""
         line = event_line(event_of(event))
         if isinstance(event, RunOutput | RunProgress) and self._writer.is_behind:
@@ -35,15 +36,11 @@ class JsonUI:
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        """Tell what is asked."""
-        self._writer.put(event_line(QuestionsAsked.of(task, questions)))
-        return None
-
-    async def agree(self, question: RightsQuestion) -> bool | None:  # noqa: ARG002  # the Protocol's
-        """Ask nobody; a notice says it."""
+        """Print what is asked."""
+        self._writer.put(event_line(QuestionsAsked(task=task.id, questions=questions)))
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
-        """Tell what is to be decided."""
+        """Print what is to be decided."""
         self._writer.put(event_line(CheckpointReached.of(checkpoint)))
         return None

@@ -18,7 +18,7 @@ _ASCII_FRAMES = "-\\|/"
 
 
 @dataclass(frozen=True)
-class ActiveRun:
+class LiveActivity:
     """What is going on; ``since`` by the monotonic clock. ``spent`` counts the whole call."""
 
     task_id: str
@@ -32,7 +32,7 @@ class LiveDisplay(Writer):
     """Draws in the writer's thread alone: a terminal that is held (Ctrl+S) holds up no agent."""
 
     def __init__(self, *, colored: bool) -> None:
-        self._activity: ActiveRun | None = None
+        self._activity: LiveActivity | None = None
         self._live: Live | None = None
         self._console = Console(
             file=cast("TextIO", _Terminal(self)),
@@ -62,8 +62,8 @@ class LiveDisplay(Writer):
         """Print something that stays, above the line that moves."""
         self.perform(lambda: self._console.print(renderable))
 
-    def follow(self, activity: ActiveRun) -> None:
-        """Show this, with the time going on, until told otherwise.
+    def follow(self, activity: LiveActivity) -> None:
+        """Show this activity, with its running time, until the next one or ``rest``.
 
         What is told faster than the line is drawn is not seen.
         """
@@ -107,7 +107,7 @@ class LiveDisplay(Writer):
             self._live.stop()
             self._live = None
 
-    def _line(self, activity: ActiveRun) -> Text:
+    def _line(self, activity: LiveActivity) -> Text:
         frame = self._frames[int(time.monotonic() / _FRAME_SECONDS) % len(self._frames)]
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append(f"{frame} ", "cyan")

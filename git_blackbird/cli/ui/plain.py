@@ -1,8 +1,8 @@
-"""A face of plain lines: for pipes, for simple terminals, and for when nobody is here."""
+"""The user interface of plain lines: for pipes, simple terminals, and unattended calls."""
 
 from collections.abc import Mapping
 
-from git_blackbird.cli.ui.agent_output import AgentOutput
+from git_blackbird.cli.ui.base import AgentPrinter, BaseUI
 from git_blackbird.cli.ui.stdin import StdinReader
 from git_blackbird.cli.ui.writer import STDERR, STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft, Drafts
@@ -49,19 +49,19 @@ class EndOfInput(Exception):  # noqa: N818  # a state of the input, as EOFError 
     """Standard input is at its end."""
 
 
-class PlainUI:
+class PlainUI(BaseUI):
     """Prints a line per event, and asks by number and label when somebody may be there to answer."""
 
     def __init__(self, workspace: Workspace, writer: Writer, *, asks: bool, wants_output: bool) -> None:
-        self.wants_output = wants_output
+        super().__init__(wants_output=wants_output)
         self._workspace = workspace
         self._drafts = Drafts(workspace)
         self._writer = writer
         self._asks = asks
         self._input = StdinReader()
-        self._agent = AgentOutput(writer, colored=False)
+        self._agent = AgentPrinter(writer, colored=False)
 
-    def notify(self, event: Event) -> None:
+    def show(self, event: Event) -> None:
         """Print what happens; standard error gets what is wrong."""
         match event:
             case RunOutput():

@@ -1,32 +1,61 @@
-"""Asking on a terminal: a list, a line, a text of several lines."""
+"""Prompts on a terminal: a list, a line, a text of several lines in which ``@`` completes paths."""
 
 import os
 import select
 import signal
 import sys
 import termios
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from typing import Any, TypeVar
 
 import click
 import questionary
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
 from prompt_toolkit.data_structures import Size
+from prompt_toolkit.document import Document
 from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from git_blackbird.cli.ui.path_completer import PathCompleter
 from git_blackbird.cli.ui.writer import STDOUT
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.model.base.path_search import MENTION, PathIndex
 from git_blackbird.model.base.sanitize import clean_line
+
+
+class PathCompleter(Completer):
+    """Offers paths for what follows the ``@``, likeliest first; loads them once."""
+
+    def __init__(self, load: Callable[[], list[str]]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._paths: PathIndex | None = None
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """Return the paths for the ``@`` word before the cursor, best first."""
+        del complete_event
+        mention = MENTION.search(document.current_line_before_cursor)
+        if mention is None:
+            return
+        wanted = mention[1]
+        for path in chain.from_iterable(self._known().matching(wanted)):
+            yield Completion(path, start_position=-len(wanted))
+
+    def _known(self) -> PathIndex:
+        with self._lock:
+            if self._paths is None:
+                self._paths = PathIndex(self._load())
+            return self._paths
+
 
 T = TypeVar("T")
 _ESCAPE_SECONDS = 0.1
@@ -36,7 +65,7 @@ _COMPOSING = "(Alt+Enter or Ctrl+S sends, Esc goes back, @ names files,\n  Ctrl+
 
 
 @dataclass(frozen=True)
-class MenuItem:
+class PromptItem:
     """One line of a list; ``obstacle`` says why it cannot be chosen."""
 
     value: object
@@ -71,7 +100,7 @@ class Prompts:
         with suppress(termios.error, OSError):
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
-    async def choose(self, message: str, offers: Sequence[MenuItem], start: object = None) -> Any:
+    async def choose(self, message: str, offers: Sequence[PromptItem], start: object = None) -> Any:
         """Let one of a list be chosen: arrows, j/k or digits move, Enter chooses.
 
         The cursor begins at the offer whose value is ``start``, else at the first. Gives the offer's value,
@@ -144,7 +173,7 @@ def _kept(question: questionary.Question, draft: Draft) -> questionary.Question:
     return question
 
 
-def _choice(offer: MenuItem, digit: str | None) -> questionary.Choice:
+def _choice(offer: PromptItem, digit: str | None) -> questionary.Choice:
     return questionary.Choice(
         clean_line(offer.title), offer.value, disabled=offer.blocked_reason, shortcut_key=digit or False
     )

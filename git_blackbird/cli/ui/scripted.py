@@ -1,15 +1,16 @@
-"""The face of ``demo --auto``: it answers by itself, and shows the command a person would type."""
+"""The user interface of ``demo --auto``: it answers by itself, and shows the command for each answer."""
 
 import shlex
 from collections.abc import Mapping
 
+from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.setup.demo import CHANGE_REQUEST
 from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
 from git_blackbird.messages.display.events import render_verdicts
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Question, RightsQuestion
+from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.decision import STATE_OF, Choice, Decision
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, RunStatus
@@ -17,21 +18,20 @@ from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, ReviewsEnded
 
 
-class ScriptedUI:
+class ScriptedUI(BaseUI):
     """Requests changes once, rejects what failed, approves the rest, takes the first of all options.
 
-    ``shown`` is the face that shows what happens; it is never asked.
+    ``shown`` shows what happens; its answers are not used.
     """
 
-    wants_output = False
-
     def __init__(self, shown: UserInterface, writer: Writer, *, as_json: bool) -> None:
+        super().__init__(wants_output=False)
         self._shown = shown
         self._writer = writer
         self._as_json = as_json
 
-    def notify(self, event: Event) -> None:
-        """Show what happens; reviews that a checkpoint shows next are told in one line."""
+    def show(self, event: Event) -> None:
+        """Show what happens; reviews that a checkpoint shows next take one line."""
         if isinstance(event, ReviewsEnded) and event.run.is_pending and not self._as_json:
             self._say(render_verdicts(event))
         else:
@@ -49,10 +49,6 @@ class ScriptedUI:
         self._say_command(f"git blackbird resume {task.id} {' '.join(given)}")
         await self._shown.answer(task, questions)
         return answers
-
-    async def agree(self, question: RightsQuestion) -> bool | None:
-        """Answer nothing: the agent of a demo may start."""
-        return await self._shown.agree(question)
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
         """Decide by what the checkpoint shows."""

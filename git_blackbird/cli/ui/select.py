@@ -1,68 +1,19 @@
-"""Which face a call wears: nobody here, plain lines, a terminal, or a program's events."""
+"""Select the user interface of a call: plain lines, a terminal, or events for programs."""
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from git_blackbird.cli.context import CommandContext
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.stdio import is_capable_terminal
+from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import running_writer
-from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.agent_io import Question, RightsQuestion
-from git_blackbird.model.entities.decision import Reply
-from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import RunType
-from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import Event, RunEnded
-
-
-class ReviewTracker:
-    """A face that remembers which reviews it told the end of: at the stop they are not told again."""
-
-    def __init__(self, ui: UserInterface) -> None:
-        self._ui = ui
-        self._runs: set[RunId] = set()
-
-    @property
-    def runs(self) -> frozenset[RunId]:
-        """The reviews whose end was told."""
-        return frozenset(self._runs)
-
-    @property
-    def wants_output(self) -> bool:
-        """What the face wants."""
-        return self._ui.wants_output
-
-    @wants_output.setter
-    def wants_output(self, wanted: bool) -> None:
-        self._ui.wants_output = wanted
-
-    def notify(self, event: Event) -> None:
-        """Show what happens."""
-        if isinstance(event, RunEnded) and event.run.run_type is RunType.REVIEW:
-            self._runs.add(event.run.id)
-        self._ui.notify(event)
-
-    async def answer(
-        self, task: Task, questions: tuple[Question, ...]
-    ) -> Mapping[str, str] | Unanswered | None:
-        """Ask."""
-        return await self._ui.answer(task, questions)
-
-    async def agree(self, question: RightsQuestion) -> bool | None:
-        """Ask."""
-        return await self._ui.agree(question)
-
-    async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
-        """Ask."""
-        return await self._ui.decide(checkpoint)
 
 
 @contextlib.contextmanager
-def build_ui(call: CommandContext, workspace: Workspace, *, stream: bool) -> Iterator[UserInterface]:
-    """Return the face that fits how the program was called, and leave the terminal as it was."""
+def build_ui(call: CommandContext, workspace: Workspace, *, stream: bool) -> Iterator[BaseUI]:
+    """Yield the user interface that fits the call, and leave the terminal as it was."""
     if call.output.as_json:
         from git_blackbird.cli.ui.json import JsonUI  # noqa: PLC0415  # one of three is needed
 

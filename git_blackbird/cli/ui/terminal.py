@@ -1,21 +1,22 @@
-"""The face of a terminal: a line that moves while agents run, a panel and a list when a person is needed."""
+"""The user interface of a terminal: a status line while agents run, panels and lists for questions."""
 
 import asyncio
+import signal
 import sys
 import termios
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from types import FrameType
 from typing import Any, Self
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.render.panels import checkpoint_panel, event_line, question_panel
-from git_blackbird.cli.ui.agent_output import AgentOutput
-from git_blackbird.cli.ui.ansi_sanitizer import colored_pieces
-from git_blackbird.cli.ui.live_line import ActiveRun, LiveDisplay
-from git_blackbird.cli.ui.pager_signals import signals_to_pager
-from git_blackbird.cli.ui.prompts import MenuItem, Prompts, UnfinishedText
+from git_blackbird.cli.render.transcript import colored_pieces
+from git_blackbird.cli.ui.base import AgentPrinter, BaseUI
+from git_blackbird.cli.ui.live_line import LiveActivity, LiveDisplay
+from git_blackbird.cli.ui.prompts import PromptItem, Prompts, UnfinishedText
 from git_blackbird.cli.ui.writer import STDERR
 from git_blackbird.controller.core.drafts import Draft, Drafts
 from git_blackbird.controller.core.ui import Unanswered
@@ -61,22 +62,51 @@ from git_blackbird.model.views.events import (
     RunStarted,
 )
 
+_LATER = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def signals_to_pager() -> Iterator[None]:
+    """Leave Ctrl+C to the pager, and what would end this program until the pager is done.
+
+    For the thread of the event loop, which does not run meanwhile: its signals come through a descriptor
+    that it would read afterwards, as if they had been meant for it.
+    """
+    missed: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        del frame
+        if number != signal.SIGINT:
+            missed.append(number)
+
+    descriptor = signal.set_wakeup_fd(-1)
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, *_LATER)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(descriptor)
+        for one in missed:
+            signal.raise_signal(one)
+
+
 _BELL = "\a"
 
 
-class TerminalUI:
+class TerminalUI(BaseUI):
     """Shows and asks on a terminal, and leaves it as it was; a context manager."""
 
     def __init__(self, output: Output, workspace: Workspace, *, wants_output: bool) -> None:
-        self.wants_output = wants_output
+        super().__init__(wants_output=wants_output)
         self._workspace = workspace
         self._drafts = Drafts(workspace)
         self._display = LiveDisplay(colored=output.colored)
         self._prompts = Prompts(colored=output.colored)
-        self._agent = AgentOutput(self._display, colored=output.colored)
+        self._agent = AgentPrinter(self._display, colored=output.colored)
         self._meter = UsageMeter()
-        self._activities: dict[RunId, ActiveRun] = {}
-        self._activity: ActiveRun | None = None
+        self._activities: dict[RunId, LiveActivity] = {}
+        self._activity: LiveActivity | None = None
         self._mode: list[Any] | None = None
 
     def __enter__(self) -> Self:
@@ -94,7 +124,7 @@ class TerminalUI:
                 if self._mode is not None:
                     termios.tcsetattr(sys.stdin, termios.TCSANOW, self._mode)
 
-    def notify(self, event: Event) -> None:
+    def show(self, event: Event) -> None:
         """Show what happens."""
         match event:
             case RunStarted():
@@ -119,7 +149,7 @@ class TerminalUI:
                 self._show_line(event)
 
     def _begin(self, event: RunStarted) -> None:
-        activity = ActiveRun(event.task_id, clean_line(event.title), time.monotonic(), self._meter.spent)
+        activity = LiveActivity(event.task_id, clean_line(event.title), time.monotonic(), self._meter.spent)
         self._activities[event.run_id] = self._activity = activity
         if self.wants_output or event.run_type in REVIEWER_TYPES:
             self._show_line(event)
@@ -179,10 +209,10 @@ class TerminalUI:
         if not question.options:
             answer = await self._write_answer(question, draft)
             return Unanswered() if isinstance(answer, UnfinishedText) else answer
-        offers = [MenuItem(option, option) for option in question.options]
+        offers = [PromptItem(option, option) for option in question.options]
         while True:
             chosen: str | UnfinishedText | Unanswered = await self._prompts.choose(
-                clean_line(question.id), [*offers, MenuItem(UnfinishedText.BACK, OTHER)]
+                clean_line(question.id), [*offers, PromptItem(UnfinishedText.BACK, OTHER)]
             )
             if isinstance(chosen, UnfinishedText):
                 chosen = await self._write_answer(question, draft)
@@ -202,7 +232,7 @@ class TerminalUI:
         self._display.put("\n".join(("", *render_rights(question), "")))
         await self._take_terminal(is_first=True)
         answer = await self._prompts.choose(
-            render_ask(question), [MenuItem(False, REFUSE), MenuItem(True, AGREE)]
+            render_ask(question), [PromptItem(False, REFUSE), PromptItem(True, AGREE)]
         )
         return answer is True
 
@@ -211,7 +241,7 @@ class TerminalUI:
         self._display.show(checkpoint_panel(checkpoint))
         await self._take_terminal(is_first=True)
         offers = [
-            MenuItem(offer.choice, offer.label, _obstacle(checkpoint, offer.choice))
+            PromptItem(offer.choice, offer.label, _obstacle(checkpoint, offer.choice))
             for offer in checkpoint.offers()
         ]
         draft = self._drafts.message(checkpoint.run.task_id)
@@ -228,7 +258,7 @@ class TerminalUI:
         return decision
 
     async def _choose(
-        self, checkpoint: Checkpoint, offers: list[MenuItem], draft: Draft
+        self, checkpoint: Checkpoint, offers: list[PromptItem], draft: Draft
     ) -> Reply | Unanswered:
         while True:
             choice = await self._prompts.choose("Select an action", offers, checkpoint.preselected)
@@ -255,7 +285,7 @@ class TerminalUI:
             return True
         self._display.put(f"Careful: {checkpoint.other_branch.text}.\n")
         await self._display.drained()
-        offers = [MenuItem(False, "Go back"), MenuItem(True, APPROVE_ANYWAY)]
+        offers = [PromptItem(False, "Go back"), PromptItem(True, APPROVE_ANYWAY)]
         answer: bool | Unanswered = await self._prompts.choose("Approve on this branch?", offers)
         return answer
 

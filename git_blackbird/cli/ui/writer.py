@@ -1,4 +1,4 @@
-"""A thread that writes: a reader that does not read holds up nobody but itself."""
+"""Write in a thread of its own, so that a slow reader holds up no agent."""
 
 import asyncio
 import errno

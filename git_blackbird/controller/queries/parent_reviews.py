@@ -1,4 +1,4 @@
-"""Parents that wait for their review, as readers are told of them."""
+"""Parents blocked by a review, as interfaces show them."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -47,7 +47,7 @@ class BlockedParentView(NamedTuple):
 
     @property
     def why(self) -> str:
-        """What the review found, or why it found nothing; "" where nobody says."""
+        """What the review found, or why it found nothing; "" if unknown."""
         return (self.status.feedback if self.wait is ReviewBlock.FAILING else self.status.fault) or ""
 
 

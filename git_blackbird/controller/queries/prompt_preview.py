@@ -1,4 +1,4 @@
-"""What a task's agent would be told if it were started or resumed now."""
+"""The prompt of a task's agent if it were started or resumed now."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ from git_blackbird.model.rules.state import PlanState
 
 @dataclass(frozen=True)
 class Preview:
-    """What would be told: ``text`` as that agent reads it, ``prompt`` as prose, ``context`` as the pack.
+    """A prompt: ``text`` as the agent reads it, ``prompt`` as prose, ``context`` as the pack.
 
     ``overview`` is the file that a fresh session is told of the project.
     """
@@ -39,7 +39,7 @@ class Preview:
 
 
 def preview(workspace: Workspace, task_id: str) -> Preview:
-    """Put together what would be told now, without starting anything.
+    """Put the prompt together without starting anything.
 
     Raises RequestError for an unknown id or a parent.
     """

@@ -1,13 +1,15 @@
-"""What waits for a person, in order, in the words that every face has for it."""
+"""Everything due, in order and in the words that every interface uses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS, ReviewBlock
-from git_blackbird.controller.queries.status import LiveRun, StatusReport
+from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
+from git_blackbird.controller.queries.status import CHANGE_REVIEW, LiveRun, StatusReport
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
+from git_blackbird.model.entities.history import RecordError
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE
 from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind, StuckTask
 from git_blackbird.model.rules.review_rounds import merged_or_none
@@ -17,6 +19,8 @@ FAILED = "failed"
 CUT_OFF = "an approval was interrupted"
 UNWATCHED = "no controller is running it"
 GONE = "its process is gone"
+# What the next execute does, without a person.
+_OF_ITSELF = frozenset({"change_review", ReviewBlock.REVIEW_DUE.value, "ready"})
 
 
 class AttentionItem(NamedTuple):
@@ -31,22 +35,67 @@ class AttentionItem(NamedTuple):
     command: str
 
 
+class DueItem(NamedTuple):
+    """Something due, as every interface lists it: the task, in words what, why, and the command that answers.
+
+    ``source`` has more of an item that is pending, a parent that waits, or a record that cannot be read.
+    """
+
+    kind: str
+    task: Task
+    what: str
+    command: str
+    run_id: RunId | None = None
+    why: str | None = None
+    source: PendingItem | BlockedParentView | RecordError | None = None
+
+
+def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
+    """Return what is due in groups, in the order in which a person should look at it."""
+    return {
+        "pending": list(map(_pending, overview.pending)),
+        "change_review": [
+            DueItem("change_review", change.task, CHANGE_REVIEW, EXECUTE, change.run.id)
+            for change in overview.to_review
+        ],
+        "parent_review": list(map(_parent_review, overview.unreviewed)),
+        "failed": [
+            DueItem("failed", failed.task, FAILED, task_command("retry", failed.task.id), why=failed.why)
+            for failed in overview.failed
+        ],
+        "stuck": [
+            DueItem("stuck", stuck.task, stuck_words(stuck), stuck.command) for stuck in overview.stuck
+        ],
+        "unreadable": [
+            DueItem("unreadable", task, UNREADABLE, fault.hint, why=fault.what, source=fault)
+            for task, faults in overview.stopped.items()
+            for fault in faults
+        ],
+        "ready": [
+            DueItem("ready", task, "ready", task_command("execute", task.id)) for task in overview.ready
+        ],
+    }
+
+
+def _pending(owed: PendingItem) -> DueItem:
+    what = OWED_WORDS[owed.kind].format(run=owed.run_id)
+    why = reviews_said(owed) or decision_reason(owed)
+    return DueItem(owed.kind.value, owed.task, what, owed.command, owed.run_id, why, owed)
+
+
+def _parent_review(waiting: BlockedParentView) -> DueItem:
+    what, run_id = REVIEW_WORDS[waiting.wait], waiting.status.run_id
+    return DueItem(waiting.wait.value, waiting.task, what, waiting.commands[0], run_id, waiting.why, waiting)
+
+
 def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
-    """Return all that waits for a person; what the next execute does of itself waits for nobody."""
-    for owed in overview.pending:
-        what = OWED_WORDS[owed.kind].format(run=owed.run_id)
-        yield AttentionItem(
-            owed.task.id, what, reviews_said(owed) or decision_reason(owed) or "", owed.command
+    """Return what waits for a person; what the next execute does by itself is left out."""
+    for items in due_groups(overview).values():
+        yield from (
+            AttentionItem(item.task.id, item.what, item.why or "", item.command)
+            for item in items
+            if item.kind not in _OF_ITSELF
         )
-    for waiting in overview.unreviewed:
-        if waiting.wait is not ReviewBlock.REVIEW_DUE:
-            yield AttentionItem(waiting.task.id, REVIEW_WORDS[waiting.wait], waiting.why, waiting.commands[0])
-    for one in overview.failed:
-        yield AttentionItem(one.task.id, FAILED, one.why or "", task_command("retry", one.task.id))
-    for stuck in overview.stuck:
-        yield AttentionItem(stuck.task.id, stuck_words(stuck), "", stuck.command)
-    for task, faults in overview.stopped.items():
-        yield from (AttentionItem(task.id, UNREADABLE, fault.what, fault.hint) for fault in faults)
     yield from _left_behind(overview)
 
 

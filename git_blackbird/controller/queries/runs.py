@@ -1,9 +1,9 @@
-"""What ``runs`` shows: lists, one run, its saved streams, its diff. Takes no lock and writes nothing."""
+"""What ``runs`` shows: lists, one run, its saved streams."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from git_blackbird.agents.process.logs import LogReader
 from git_blackbird.controller.core.processes import is_alive
@@ -11,14 +11,11 @@ from git_blackbird.controller.core.unreadable import UnreadableRecordError, requ
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import (
     NO_HISTORY,
     History,
     RecordError,
-    requested_change,
-    runs_in_change,
 )
 from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import Run, RunStatus
@@ -26,13 +23,10 @@ from git_blackbird.model.rules.review_rounds import reviews_about
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.records import load_recent, unknown_files
 
-if TYPE_CHECKING:
-    # Only a diff pays for loading it.
-    from git_blackbird.git.worktree.changes import Filter
-
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
-LOOK_SECONDS = 0.2
+_LOOK_SECONDS = 0.2
+Piece = TypeVar("Piece")
 
 
 class RunList(NamedTuple):
@@ -156,16 +150,20 @@ class FollowedOutput:
 
 def follow(workspace: Workspace, run: Run) -> Iterator[tuple[str, bytes]]:
     """Return what a live run prints until its record is closed or nobody is left to close it."""
-    output = FollowedOutput(workspace, run)
+    return until_closed(workspace, run, FollowedOutput(workspace, run).arrived)
+
+
+def until_closed(workspace: Workspace, run: Run, arrived: Callable[[], Iterable[Piece]]) -> Iterator[Piece]:
+    """Return what arrives of a run until its record is closed or nobody is left to close it."""
     over = False
     while not over:
-        over = not is_at_work(workspace, run)
-        yield from output.arrived()
+        over = not _is_at_work(workspace, run)
+        yield from arrived()
         if not over:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(_LOOK_SECONDS)
 
 
-def is_at_work(workspace: Workspace, run: Run) -> bool:
+def _is_at_work(workspace: Workspace, run: Run) -> bool:
     """Whether more can come of a run: its record is open, and its agent or who runs it is there."""
     if reread(workspace, run).status != RunStatus.RUNNING:
         return False
@@ -188,55 +186,3 @@ def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:
         return False
     page(workspace.repo, pager, pieces)
     return True
-
-
-def show_run_diff(workspace: Workspace, run: Run, harmless: "Filter") -> int:
-    """Show what one run changed, through git's own pager; gives git's exit status.
-
-    ``harmless`` cleans it for a terminal. Raises RequestError when its snapshots are not there.
-    """
-    if run.tree_pair is None:
-        raise RequestError(f"run {run.id} has no pair of snapshots to compare")
-    return _show(workspace, run.tree_pair, harmless)
-
-
-def show_change(workspace: Workspace, history: History, task_id: str, harmless: "Filter") -> int:
-    """Show the change a decision would be about: all runs of a task since it was last approved.
-
-    Raises RequestError when there is no run with snapshots.
-    """
-    return _show_runs(workspace, history, task_id, runs_in_change(history), harmless)
-
-
-def show_since_request(workspace: Workspace, history: History, task_id: str, harmless: "Filter") -> int:
-    """Show what a task's runs changed since a person last requested changes.
-
-    Raises RequestError when no request was carried out, or when there is no run with snapshots.
-    """
-    requested = requested_change(runs_in_change(history))
-    if requested is None:
-        require_usable(TaskId(task_id), history)
-        raise RequestError(
-            f"no change request was carried out on {task_id} since it was last done",
-            hint=task_command("runs", task_id, " --diff", remark="shows its whole change"),
-        )
-    return _show_runs(workspace, history, task_id, requested.runs, harmless)
-
-
-def _show_runs(
-    workspace: Workspace, history: History, task_id: str, runs: Sequence[Run], harmless: "Filter"
-) -> int:
-    from git_blackbird.controller.runs.outside_moves import own_legs  # noqa: PLC0415  # only a diff pays for it
-    from git_blackbird.git.worktree.changes import compose_change  # noqa: PLC0415
-
-    legs = own_legs(workspace, runs)
-    if not legs:
-        require_usable(TaskId(task_id), history)
-        raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")
-    return _show(workspace, compose_change(workspace.repo, legs), harmless)
-
-
-def _show(workspace: Workspace, pair: TreePair, harmless: "Filter") -> int:
-    from git_blackbird.controller.queries.diff import page_diff  # noqa: PLC0415  # only a diff pays for it
-
-    return page_diff(workspace, pair, harmless)

@@ -354,7 +354,7 @@ class TaskView(NamedTuple):
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
-    """Show one task: why it is or is not ready, and what it is still owed.
+    """Show one task: whether it is ready and why, and what is pending for it.
 
     Raises RequestError for an unknown id.
     """

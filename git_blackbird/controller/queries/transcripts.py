@@ -3,7 +3,6 @@
 Imports the agents: to be imported only by what shows such a stream.
 """
 
-import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from git_blackbird.agents.process.logs import LogReader
 from git_blackbird.agents.protocol import OutputParser
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.runs import LOOK_SECONDS, is_at_work, saved_outputs
+from git_blackbird.controller.queries.runs import saved_outputs, until_closed
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.agent_io import Progress
@@ -72,12 +71,7 @@ class FollowedSteps:
 
     def live(self) -> Iterator[Progress]:
         """Return what is done from now on, until the run's record is closed or nobody is left to close it."""
-        over = False
-        while not over:
-            over = not is_at_work(self._workspace, self._run)
-            yield from self.arrived()
-            if not over:
-                time.sleep(LOOK_SECONDS)
+        yield from until_closed(self._workspace, self._run, self.arrived)
         yield from map(self._honest, self._reader.feed(_LINE_END))
 
     def arrived(self) -> Iterator[Progress]:
