@@ -272,7 +272,7 @@ def test_a_question_with_options_takes_another_answer(demo_repo: Path) -> None:
         terminal.type("fra")
         terminal.wait_for("fra")
         terminal.type(ESCAPE)
-        # What is typed before a prompt is there is dropped: each time, what only the next one shows is awaited.
+        # What is typed before a prompt is there is dropped: what only the next one shows is awaited.
         terminal.wait_to_see("3) Other...")
         terminal.type("3", ENTER)
         terminal.wait_to_see("tongue: fra", times=2)

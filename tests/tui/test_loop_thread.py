@@ -12,7 +12,16 @@ from git_blackbird.model.entities.plan import Status
 from git_blackbird.model.entities.run import RunStatus, TerminalReason
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.tui.app import BlackbirdApp
-from tests.controller.support import agree_to_agent, configure, execute, leaf, open_at, put_plan, runs_of, status
+from tests.controller.support import (
+    agree_to_agent,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    put_plan,
+    runs_of,
+    status,
+)
 from tests.tui.driving import drive, environment_at, is_over, screen_text, see, started, wait_for, works
 
 SLOW = "say Working on it.\nsleep 60"
