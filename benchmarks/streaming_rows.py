@@ -105,7 +105,7 @@ def _follow(folder: Path, source: Path) -> None:
     environ = child_environ(os.environ, task_id="t1", run_id=_RUN_ID, tmp_dir=folder / "tmp", extra={})
     shown = [0]
 
-    def show(data: bytes) -> None:
+    def show(data: bytes, _: str) -> None:
         shown[0] += len(data)
 
     async def follow() -> None:

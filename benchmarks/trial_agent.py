@@ -32,8 +32,8 @@ def edit(context: dict[str, object]) -> int:
     for name in names[-10:]:
         Path(name).unlink()
     Path("a folder").mkdir()
-    for name in (b"with space", b"with\nnewline", b'with"quote', b"not utf-8 \xff", "übermäßig".encode()):
-        Path(os.fsdecode(b"a folder/" + name)).write_bytes(b"new\n")
+    for odd in (b"with space", b"with\nnewline", b'with"quote', b"not utf-8 \xff", "übermäßig".encode()):
+        Path(os.fsdecode(b"a folder/" + odd)).write_bytes(b"new\n")
     print(f"{TEXTS} files edited.")
     return 0
 

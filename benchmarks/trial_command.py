@@ -129,9 +129,9 @@ def check_records(place: Place) -> None:
     table.same("binary: rejected, retried, approved", seen, [("rejected", True), ("approved_quit", False)])
     table.same("binary: a new session after retry", len({one["provider_session_ref"] for one in binary}), 2)
     commit = place.records("commit")
-    seen = [(one["status"], one.get("exitCode"), one.get("error")) for one in commit]
+    ended = [(one["status"], one.get("exitCode"), one.get("error")) for one in commit]
     table.same(
-        "commit: failed, then done", seen, [("failed", 3, "exit status 3: I give up"), ("success", 0, None)]
+        "commit: failed, then done", ended, [("failed", 3, "exit status 3: I give up"), ("success", 0, None)]
     )
     ask = place.records("ask")
     seen = [(one["status"], one.get("decision_state")) for one in ask]

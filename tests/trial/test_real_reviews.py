@@ -135,7 +135,7 @@ def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> 
     assert (trial.repo / "a.txt").read_text() == "more\n" * 5
 
 
-@pytest.mark.parametrize("program", real_by(CLAUDE, CODEX), indirect=True)
+@pytest.mark.parametrize("program", real_by(CODEX, CLAUDE), indirect=True)
 def test_a_child_that_asks_while_it_owes_something_hears_of_it_again(trial: Trial, model: StandIn) -> None:
     work(model, "a", "b")
     judge(model, "a b", a="Mend a.")
