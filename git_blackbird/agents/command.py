@@ -55,14 +55,7 @@ class CommandAgent:
     """Run the configured shell command."""
 
     name = "command"
-    abilities = Capabilities(
-        resume=True,
-        schema=False,
-        read_only=False,
-        chooses_session=True,
-        reports_cost=False,
-        prints_events=False,
-    )
+    abilities = Capabilities(resume=True, chooses_session=True)
     leftover_dirs: tuple[str, ...] = ()
 
     def __init__(self, settings: AgentSettings) -> None:

@@ -20,12 +20,12 @@ class Capabilities:
     ``prints_events``: its standard output is an event stream for programs, and its standard error is noise.
     """
 
-    resume: bool
-    schema: bool
-    read_only: bool
-    chooses_session: bool
-    reports_cost: bool
-    prints_events: bool
+    resume: bool = False
+    schema: bool = False
+    read_only: bool = False
+    chooses_session: bool = False
+    reports_cost: bool = False
+    prints_events: bool = False
 
 
 @dataclass(frozen=True)

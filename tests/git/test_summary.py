@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.worktree.changes import summarize
+from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.entities.change import (
     MAX_CHANGES,
     MAX_DIFFSTAT_BYTES,

@@ -83,12 +83,7 @@ class ClaudeAgent:
 
     name = "claude"
     abilities = Capabilities(
-        resume=True,
-        schema=True,
-        read_only=True,
-        chooses_session=True,
-        reports_cost=True,
-        prints_events=True,
+        resume=True, schema=True, read_only=True, chooses_session=True, reports_cost=True, prints_events=True
     )
     leftover_dirs: tuple[str, ...] = ()
 

@@ -53,14 +53,7 @@ class CodexAgent:
     """Start and resume Codex, with the prompt on standard input."""
 
     name = "codex"
-    abilities = Capabilities(
-        resume=True,
-        schema=True,
-        read_only=True,
-        chooses_session=False,
-        reports_cost=False,
-        prints_events=True,
-    )
+    abilities = Capabilities(resume=True, schema=True, read_only=True, prints_events=True)
     # Mount points of its sandbox. Its .git is one as well, but an empty folder of that name at the top of a
     # worktree is never a leftover.
     leftover_dirs: tuple[str, ...] = (".codex", ".agents", ".aws")

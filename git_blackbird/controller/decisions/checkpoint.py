@@ -11,7 +11,8 @@ from git_blackbird.controller.runs.outside_moves import joined_outside, joined_s
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import changed_paths, compose_change, path_differs, summarize
+from git_blackbird.git.worktree.changes import changed_paths, compose_change, path_differs
+from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.outgoing.suggestion import render_suggestion
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair

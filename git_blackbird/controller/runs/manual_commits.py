@@ -11,9 +11,9 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.commit.plan import CommitDiff, commit_diff
 from git_blackbird.git.core.repository import Repository, head
-from git_blackbird.git.worktree.changes import summarize
 from git_blackbird.git.worktree.log import read_commits
 from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.cli_hints import approve_or_reject_command, task_command
