@@ -19,7 +19,6 @@ from git_blackbird.agents.protocol import (
     RunRequest,
     build_session_uuid,
 )
-from git_blackbird.agents.schemas import render_schema
 from git_blackbird.agents.text import exit_text, last_line, one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
@@ -77,7 +76,7 @@ class DemoAgent:
         return LaunchSpec(
             argv=(sys.executable, "-IS", str(_PROGRAM)),
             stdin=render_context(assignment.context),
-            environ={**session_environ(assignment), **render_schema(self, assignment).environ},
+            environ=session_environ(self, assignment),
         )
 
     def parser(self, assignment: RunRequest) -> "DemoParser":
