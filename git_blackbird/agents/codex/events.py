@@ -1,4 +1,4 @@
-"""Parse Codex's event stream; facts in AGENTS.md 3.2 to 3.7."""
+"""The events of Codex's stream, parsed to progress and an outcome; facts in AGENTS.md 3.2 to 3.7."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Compare snapshots: paths, the change of several runs, and the diff."""
+"""Compare snapshots: paths, the change of several runs, and the diff for people and reviewers."""
 
 import contextlib
 import os
