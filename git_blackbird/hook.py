@@ -1,8 +1,7 @@
-"""The post-commit hook's way in: finds out by the standard library whether there is anything to do.
+"""Entry point of the post-commit hook: finds out by the standard library whether there is anything to do.
 
-The shell calls it when the message of a commit seems to name a task, and has written that commit down in
-the git directory. What the commit itself says is looked at here, and everything else is loaded only when it
-does name a task. No commit fails because of it.
+The shell script calls it if the message of a commit seems to name a task, after noting the commit in the git
+directory. The rest of the program is loaded only if the commit does name one. No commit fails because of it.
 """
 
 import os
@@ -18,9 +17,9 @@ _LATER = "; the next `git blackbird decide` or `execute` records it"
 
 
 def main(git_dir: str, name: str) -> None:
-    """Do what the commits that were written down ask for, and say in a line each what that was.
+    """Handle the noted commits, and print a line for each.
 
-    ``name`` is the entry that the shell wrote for this commit, or could not write.
+    ``name`` is the note of this commit, which the script may have failed to write.
     """
     private = os.path.join(git_dir, "blackbird")  # noqa: PTH118
     moves = task_commits.load_moves(git_dir)
@@ -39,7 +38,7 @@ def main(git_dir: str, name: str) -> None:
 
 
 def _run_git(*args: str) -> str:
-    """Return what git prints; loading the module that starts programs would cost as much as all else here."""
+    """Return the output of git; importing ``subprocess`` would cost as much as everything else here."""
     reader, writer = os.pipe()
     try:
         actions = [
@@ -50,36 +49,36 @@ def _run_git(*args: str) -> str:
     finally:
         os.close(writer)
     with open(reader, "rb") as stream:  # noqa: PTH123  # a descriptor
-        said = stream.read()
+        output = stream.read()
     _, status = os.waitpid(process, 0)
     if status != 0:
         raise ChildProcessError(f"git {args[0]} failed")
-    return said.decode(errors="replace")
+    return output.decode(errors="replace")
 
 
 def _hand_over(name: str) -> None:
-    """Load the program from where this file lies, and let it record the commits."""
+    """Load the program and let it record the commits."""
     from git_blackbird.controller.core.environment import system_environment  # noqa: PLC0415
     from git_blackbird.controller.core.workspace import open_workspace  # noqa: PLC0415
     from git_blackbird.controller.runs.manual_commits import record_or_defer  # noqa: PLC0415  # only now needed
     from git_blackbird.errors import BlackbirdError  # noqa: PLC0415
 
     try:
-        said = record_or_defer(open_workspace(system_environment()), name)
+        lines = record_or_defer(open_workspace(system_environment()), name)
     except BlackbirdError as error:
-        said = (f"the commit is not recorded yet: {error.message}{_LATER}",)
-    for text in said:
-        say(text)
+        lines = (f"the commit is not recorded yet: {error.message}{_LATER}",)
+    for line in lines:
+        say(line)
 
 
 def say(text: str) -> None:
-    """Write one line, as the part of git's output that it is, whatever stands in it."""
-    shown = "".join(char if char.isprintable() else " " for char in text)
-    sys.stderr.write(f"git-blackbird: {' '.join(shown.split())}\n")
+    """Print one line below git's output, without control characters."""
+    visible = "".join(char if char.isprintable() else " " for char in text)
+    sys.stderr.write(f"git-blackbird: {' '.join(visible.split())}\n")
 
 
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:3])
-    except Exception as error:  # noqa: BLE001  # whatever it is, the commit is made, and its maker told
+    except Exception as error:  # noqa: BLE001  # the commit is made in any case
         say(f"the commit is not recorded yet: {type(error).__name__}: {error}{_LATER}")

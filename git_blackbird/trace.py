@@ -1,8 +1,8 @@
-"""A trace of what the program does: what it started, read, wrote, decided and waited for, with times.
+"""Trace what the program starts, reads, writes, decides and waits for, with times.
 
 ``BLACKBIRD_TRACE`` is read as git reads ``GIT_TRACE``: ``1`` or ``true`` is standard error, an absolute path
-is a file that is appended to. The latest events are kept in any case, for a bug report; they become text only
-where somebody reads them. Prompts, messages and values of the environment are not among them.
+is a file that is appended to. The latest events are kept in any case, for a bug report, and formatted only
+when somebody reads them. Prompts, messages and values of the environment are not among them.
 """
 
 import os
@@ -18,12 +18,12 @@ _LATEST = 200
 _Event = tuple[float, str, tuple[object, ...]]
 
 _events: deque[_Event] = deque(maxlen=_LATEST)
-# Where lines go; None where nobody asked for a trace.
+# The destination of lines; None without a trace.
 _write: Callable[[str], None] | None = None
 
 
 def event(what: str, *details: object) -> None:
-    """Keep an event, and write it down where a trace is asked for.
+    """Keep an event, and write it if there is a trace.
 
     ``details`` are joined with spaces; a float is a duration in seconds, a list or tuple a command.
     """
@@ -39,7 +39,7 @@ def latest() -> list[str]:
 
 
 def start(environ: Mapping[str, str]) -> None:
-    """Begin a trace where the environment asks for one; a warning says why there is none."""
+    """Start a trace if the environment asks for one; warn if that is not possible."""
     wanted = environ.get(VARIABLE, "")
     if wanted.lower() in {"", "0", "false"}:
         return
@@ -59,7 +59,7 @@ def start(environ: Mapping[str, str]) -> None:
 def _write_to(write: Callable[[str], None]) -> None:
     global _write  # noqa: PLW0603  # one process has one trace
     _write = write
-    # Every process and file passes here, whichever module of whichever library asks for it.
+    # Sees every process and file, whichever library starts or opens it.
     sys.addaudithook(_audit)
 
 
@@ -82,7 +82,7 @@ def _warn(text: str) -> None:
 
 
 def _audit(name: str, args: tuple[Any, ...]) -> None:
-    """Trace an event of the interpreter that says something of a process, or of a file of ours."""
+    """Trace an audit event about a process, or about a file of ours."""
     if name == "subprocess.Popen":
         _, argv, cwd, _ = args
         event("start", argv, "in", cwd or ".")
@@ -112,23 +112,23 @@ def _is_ours(path: object) -> bool:
 def _line(entry: _Event) -> str:
     moment, what, details = entry
     clock = time.strftime("%H:%M:%S", time.localtime(moment))
-    told = " ".join(map(_shown, details))
-    line = f"{clock}.{int(moment % 1 * 1_000_000):06} git-blackbird[{os.getpid()}] {what}: {told}"
+    text = " ".join(map(_formatted, details))
+    line = f"{clock}.{int(moment % 1 * 1_000_000):06} git-blackbird[{os.getpid()}] {what}: {text}"
     return _visible(line if len(line) <= _MOST_CHARACTERS else f"{line[: _MOST_CHARACTERS - 3]}...")
 
 
-def _shown(detail: object) -> str:
+def _formatted(detail: object) -> str:
     if isinstance(detail, float):
         return f"{detail:.3f} s"
     if isinstance(detail, bytes):
         return os.fsdecode(detail)
     if isinstance(detail, list | tuple):
-        from shlex import quote  # noqa: PLC0415  # only who reads a trace pays for it
+        from shlex import quote  # noqa: PLC0415  # only for a trace that is read
 
-        return " ".join(quote(_shown(word)) for word in detail)
+        return " ".join(quote(_formatted(word)) for word in detail)
     return str(detail)
 
 
 def _visible(text: str) -> str:
-    """Return the text with what a terminal would act on escaped as in Python."""
+    """Escape control characters, as Python does."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from git_blackbird.agents.protocol import (
+    Agent,
     AgentSettings,
     Capabilities,
     JsonObject,
@@ -21,8 +22,8 @@ from git_blackbird.agents.protocol import (
     ProbeResult,
     RunRequest,
     build_session_uuid,
+    render_schema,
 )
-from git_blackbird.agents.schemas import render_schema
 from git_blackbird.agents.text import exit_text, last_line, one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import parse_questions
@@ -30,6 +31,7 @@ from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Pro
 
 SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
 RESUME_VARIABLE = "BLACKBIRD_RESUME"
+SCHEMA_VARIABLE = "BLACKBIRD_RESPONSE_SCHEMA"
 _FINAL_BYTES = 256 * 1024
 _NOT_FOUND_STATUS = 127
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+/-]+")
@@ -54,14 +56,7 @@ class CommandAgent:
     """Run the configured shell command."""
 
     name = "command"
-    abilities = Capabilities(
-        resume=True,
-        schema=False,
-        read_only=False,
-        chooses_session=True,
-        reports_cost=False,
-        prints_events=False,
-    )
+    abilities = Capabilities(resume=True, chooses_session=True)
     leftover_dirs: tuple[str, ...] = ()
 
     def __init__(self, settings: AgentSettings) -> None:
@@ -118,7 +113,7 @@ class CommandAgent:
         return LaunchSpec(
             argv=("/bin/sh", "-c", self._command),
             stdin=render_context(assignment.context),
-            environ={**session_environ(assignment), **render_schema(self, assignment).environ},
+            environ=session_environ(self, assignment),
         )
 
     def parser(self, assignment: RunRequest) -> "CommandParser":
@@ -131,10 +126,13 @@ class CommandAgent:
         return word if _PLAIN_NAME.fullmatch(word) and word not in _SHELL_WORDS else ""
 
 
-def session_environ(assignment: RunRequest) -> dict[str, str]:
-    """Return the variables that give the session to an agent without session ids of its own."""
+def session_environ(agent: Agent, assignment: RunRequest) -> dict[str, str]:
+    """Return the variables that give session and schema to an agent without options for them."""
     environ = {SESSION_VARIABLE: assignment.session or ""}
-    return environ | {RESUME_VARIABLE: "1"} if assignment.resume else environ
+    if assignment.resume:
+        environ[RESUME_VARIABLE] = "1"
+    schema = render_schema(agent, assignment)
+    return environ | {SCHEMA_VARIABLE: schema} if schema else environ
 
 
 def render_context(context: JsonObject) -> bytes:

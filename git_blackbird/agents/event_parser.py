@@ -97,14 +97,19 @@ class EventParser(ABC, Generic[E]):
         """Report success only if exit status, events and session agree on it."""
         for event in self._lines.flush():
             list(self._take(event))
+        error = self._error(exit_code, stderr_tail)
+        found = self._refusal(exit_code, stderr_tail) if error else None
         reading = self._read(exit_code, stderr_tail)
-        questions = () if reading.error else parse_questions(reading.final_text)
+        questions = () if error else parse_questions(reading.final_text)
         skipped = self._lines.too_long
         long_lines = f"{skipped} lines of output longer than {MAX_LINE_BYTES} bytes were not read"
         notes = (reading.blocked, *reading.notes, long_lines if skipped else None)
         return replace(
             reading,
-            succeeded=reading.error is None and not questions,
+            succeeded=error is None and not questions,
+            error=error,
+            refusal=found.refusal if found else None,
+            refusal_hint=found.hint if found else None,
             session=None if self._reviews else reading.session,
             questions=questions,
             notes=tuple(filter(None, notes)),
@@ -117,7 +122,15 @@ class EventParser(ABC, Generic[E]):
 
     @abstractmethod
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
-        """Return the outcome according to the events; no ``error`` if everything indicates success."""
+        """Return the outcome according to the events, without ``error`` and what follows from it."""
+
+    @abstractmethod
+    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+        """Return the error; None if everything indicates success."""
+
+    @abstractmethod
+    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+        """Return why the program could not work, if that is known to be the reason of the error."""
 
     def _find_refusal(self, message: str, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
         """Recognize a refusal in ``message``, or else an end before the first event."""

@@ -1,11 +1,13 @@
 """The interface between the controller and agents: capabilities, launch, output."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
+from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, Rights
 
 JsonObject = dict[str, Any]
@@ -19,12 +21,12 @@ class Capabilities:
     ``prints_events``: its standard output is an event stream for programs, and its standard error is noise.
     """
 
-    resume: bool
-    schema: bool
-    read_only: bool
-    chooses_session: bool
-    reports_cost: bool
-    prints_events: bool
+    resume: bool = False
+    schema: bool = False
+    read_only: bool = False
+    chooses_session: bool = False
+    reports_cost: bool = False
+    prints_events: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,26 @@ class Agent(Protocol):
     def parser(self, assignment: RunRequest) -> OutputParser:
         """Return a new parser for the output of that start, live or from the saved log."""
         ...
+
+
+_OTHER_AGENTS = "choose another agent: --agent claude, or --agent codex"
+_SCHEMA_HINTS = {
+    "command": "if the command honours BLACKBIRD_RESPONSE_SCHEMA: git config blackbird.command.schema true; "
+    f"or {_OTHER_AGENTS}"
+}
+
+
+def render_schema(agent: Agent, assignment: RunRequest) -> str | None:
+    """Return the schema of a request on one line; None if it has none.
+
+    Raises AgentUnavailableError for an agent that does not support schemas.
+    """
+    if assignment.schema is None:
+        return None
+    if not agent.abilities.schema:
+        hint = _SCHEMA_HINTS.get(agent.name, _OTHER_AGENTS)
+        raise AgentUnavailableError(f"{agent.name} cannot enforce a JSON schema", hint=hint)
+    return json.dumps(assignment.schema, separators=(",", ":"))
 
 
 def build_session_uuid(random_hex: str) -> str:

@@ -1,4 +1,4 @@
-"""The agents, by the names a person chooses them with."""
+"""The agents by name; light, because completion lists the names."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from git_blackbird.errors import RequestError
 
 if TYPE_CHECKING:
-    # Agents read events with pydantic, which whoever needs the names alone does not load.
+    # Loads pydantic, which those who need only the names do without.
     from git_blackbird.agents.protocol import Agent, AgentSettings
 
 AGENTS = {
@@ -18,7 +18,7 @@ AGENTS = {
 
 
 def load_agent(name: str, settings: "AgentSettings") -> "Agent":
-    """Return the agent of that name. Raises RequestError when there is none."""
+    """Return the agent of that name. Raises RequestError if there is none."""
     if name not in AGENTS:
         raise RequestError(f"there is no agent '{name}'", hint=f"agents: {', '.join(AGENTS)}")
     module, class_name = AGENTS[name].split(":")

@@ -1,4 +1,4 @@
-"""Read files that a clone or an agent may have put in place."""
+"""Read files that a clone or an agent may have put in place, and save files so that a crash loses none."""
 
 import contextlib
 import errno

@@ -38,14 +38,14 @@ class Answer(StrEnum):
 class _Agreements(Record):
     """The digests for each ``Answer``, by its value; a later version may have others."""
 
-    agreed: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
+    agreed: tuple[str, ...] | None = None
+    told: tuple[str, ...] | None = None
 
 
 def load_agreements(paths: Paths, answer: Answer) -> frozenset[str]:
     """Return the digests with this answer."""
     agreements = load_note(_Agreements, paths.agreements) or _Agreements()
-    return frozenset(agreements.told if answer is Answer.TOLD else agreements.agreed)
+    return frozenset((agreements.told if answer is Answer.TOLD else agreements.agreed) or ())
 
 
 def save_agreement(paths: Paths, answer: Answer, digest: str) -> None:

@@ -1,4 +1,4 @@
-"""One worktree's state: read at any time, written only inside a transaction."""
+"""The state of one worktree: read at any time, written only inside a transaction."""
 
 import contextlib
 import os
@@ -53,9 +53,9 @@ class Store:
         self._unique_keys = b""
 
     def plan_bytes(self) -> bytes | None:
-        """Return the plan file as it lies there; None when there is none.
+        """Return the content of the plan file; None if there is none.
 
-        Raises UnusableError when it cannot be read.
+        Raises UnusableError if it cannot be read.
         """
         try:
             known = self._parsed[0] if self._parsed is not None else b""
@@ -80,12 +80,12 @@ class Store:
     def plan(self) -> Plan:
         """Return the plan.
 
-        Raises UnusableError when there is none, InvalidPlanError with all faults when it is not valid.
+        Raises UnusableError if there is none, InvalidPlanError with all errors if it is not valid.
         """
         return self._load_plan()[1]
 
     def editable_plan(self) -> Plan:
-        """Return the plan, no key of which stands twice in an object: a save would lose one.
+        """Return the plan if no key is duplicated in an object: a save would lose one.
 
         Raises as ``plan`` does.
         """
@@ -110,24 +110,24 @@ class Store:
                 f"plan file not found: {self.paths.plan}",
                 hint="`git blackbird init` makes one to start from",
             )
-        # Another thread may read an older plan meanwhile: what is given must be what was read here.
+        # Another thread may read an older plan meanwhile: return what was read here.
         parsed = self._parsed
         if parsed is None or parsed[0] != data:
             parsed = self._parsed = (data, parse_plan(data, str(self.paths.plan)))
         return parsed
 
     def remember_parsed(self, data: bytes, plan: Plan) -> None:
-        """Know that these bytes are this plan: they need not be parsed while they lie there."""
+        """Remember that these bytes are this plan, so that they are not parsed again."""
         self._parsed = (data, plan)
         self._unique_keys = data
 
     def state(self, *, is_gated: bool, between: Callable[[], object] = noop) -> PlanState:
-        """Read plan, records and feedback; ``between`` may wait between two folders of records."""
+        """Read plan, records and feedback; call ``between`` after each folder of records."""
         plan, histories = self.plan(), self.records.histories(between)
         return PlanState(plan, histories, self.feedback.load_all(), is_gated)
 
     def state_of(self, plan: Plan, task_ids: Container[TaskId], *, is_gated: bool) -> PlanState:
-        """Read the records of parents and of these tasks alone, and feedback."""
+        """Read the records of parents and of these tasks only, and feedback."""
         histories = self.records.histories_of(plan, task_ids)
         return PlanState(plan, histories, self.feedback.load_all(), is_gated)
 
@@ -135,17 +135,17 @@ class Store:
     def transaction(
         self, patience: float = STORE_PATIENCE_SECONDS, *, is_gated: bool = False
     ) -> Iterator["Transaction"]:
-        """Hold the store lock; what others changed is read again inside, so nothing of theirs is lost.
+        """Hold the store lock; the state is read again inside, so that no change of others is lost.
 
-        ``is_gated``: whether parents are reviewed, for the state that is read inside. Raises LockedError when
-        the lock cannot be had within ``patience`` seconds.
+        ``is_gated``: whether parents are reviewed, for the state that is read inside. Raises LockedError if
+        the lock is not free within ``patience`` seconds.
         """
         with store_lock(self.paths, patience):
             yield Transaction(self, is_gated=is_gated)
 
 
 class Transaction:
-    """Writing, while the store lock is held; plan and feedback are read once, and again after a write."""
+    """Write while the store lock is held; plan and feedback are read once, and again after a write."""
 
     def __init__(self, store: Store, *, is_gated: bool) -> None:
         self._store = store
@@ -159,7 +159,7 @@ class Transaction:
         return PlanState(self.plan(), histories, self.saved_feedback(), self._is_gated)
 
     def state_of(self, *task_ids: TaskId) -> PlanState:
-        """Return the same with the records of parents and of these tasks alone."""
+        """Return the state with the records of parents and of these tasks only."""
         histories = self._store.records.histories_of(self.plan(), task_ids)
         return PlanState(self.plan(), histories, self.saved_feedback(), self._is_gated)
 
@@ -182,13 +182,13 @@ class Transaction:
         return self._store.records.reviews(task_id)
 
     def saved_feedback(self) -> SavedFeedback:
-        """Return what the feedback files say, as they are under the lock."""
+        """Return the saved feedback as it is under the lock."""
         if self._feedback is None:
             self._feedback = self._store.feedback.load_all()
         return self._feedback
 
     def save_plan(self, plan: Plan) -> None:
-        """Save the plan; the file is not touched when nothing changed.
+        """Save the plan; leave the file alone if nothing changed.
 
         Raises SaveError.
         """
@@ -201,7 +201,7 @@ class Transaction:
                 self.backup_plan()
 
     def change_plan(self, change: Callable[[Plan], Plan]) -> Plan:
-        """Read, change and save the plan; gives what it became."""
+        """Read, change and save the plan; return the new one."""
         before = self.plan()
         after = change(before)
         if after is not before:
@@ -218,7 +218,7 @@ class Transaction:
         write_atomic(self._store.paths, path, data, mode=0o600)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
-        """Save what a parent review left owed to a leaf; the file's creation time and unknown fields stay.
+        """Save the feedback of a parent review for a leaf; creation time and unknown fields of the file stay.
 
         Raises UnusableError, SaveError.
         """
@@ -226,7 +226,7 @@ class Transaction:
         self._store.feedback.save(task_id, feedback)
 
     def drop_feedback(self, task_id: TaskId) -> None:
-        """Remove what was owed to a leaf; there may be nothing.
+        """Remove the feedback for a leaf, if any.
 
         Raises UnusableError, SaveError.
         """
@@ -234,7 +234,7 @@ class Transaction:
         self._store.feedback.drop(task_id)
 
     def move_obstacles(self, run: Run) -> tuple[tuple[Path, Path], ...]:
-        """Move aside what an agent put where folders for its record must be; gives old and new places.
+        """Move aside what an agent put in place of folders for its record; return old and new paths.
 
         Raises SaveError.
         """
@@ -250,14 +250,14 @@ class Transaction:
         return tuple(moved)
 
     def begin_watch(self, run: Run) -> None:
-        """Know from now on which record files our commands write; the run's own record is saved already.
+        """Begin to note which record files our commands write; the run's own record is saved already.
 
         Raises SaveError.
         """
         self._store.ledger.begin(run.id, record_path(self._store.paths, run))
 
     def end_watch(self) -> WatchEnd | None:
-        """Find what something else wrote among the records since then; None where nobody watched.
+        """Stop noting, and return the record files that something else wrote; None if nothing was noted.
 
         Raises SaveError.
         """
@@ -265,7 +265,7 @@ class Transaction:
         return self._store.ledger.end()
 
     def confirm(self, path: Path) -> None:
-        """Let a file among the records count as it is now.
+        """Accept a record file as it is now.
 
         Raises SaveError, OSError.
         """
@@ -273,7 +273,7 @@ class Transaction:
         self._store.ledger.confirm(path)
 
     def backup_plan(self) -> None:
-        """Keep a copy of the plan that an agent cannot reach by mistake, for as long as one works."""
+        """Copy the plan to where an agent does not reach it by mistake, for as long as one works."""
         data = self._store.plan_bytes()
         if data is not None:
             write_private(self._store.paths.known_plan, data)
@@ -282,7 +282,7 @@ class Transaction:
             )
 
     def plan_backup(self) -> bytes | None:
-        """Return that copy; None when no agent works."""
+        """Return that copy; None if no agent works."""
         try:
             return self._store.paths.known_plan.read_bytes()
         except FileNotFoundError:
@@ -294,9 +294,9 @@ class Transaction:
         self._store.paths.known_place.unlink(missing_ok=True)
 
     def plan_replacement(self) -> str | None:
-        """Say what stands in the plan file's place when that is not the file, or the link, it was.
+        """Describe what has replaced the plan file, or the link in its place; None if nothing has.
 
-        None also where nothing stands there.
+        None also if the file is missing.
         """
         plan = self._store.paths.plan
         try:
@@ -327,18 +327,18 @@ class Transaction:
             return None
 
     def plan_bytes(self) -> bytes | None:
-        """Return the plan file as it lies there; None when there is none."""
+        """Return the content of the plan file; None if there is none."""
         return self._store.plan_bytes()
 
     def plan_if_there(self) -> Plan | None:
-        """Return the plan; None when the file is gone.
+        """Return the plan; None if the file is missing.
 
         Raises InvalidPlanError.
         """
         return None if self._store.plan_bytes() is None else self.plan()
 
     def restore_plan(self, data: bytes) -> None:
-        """Put ``data`` in the plan file's place.
+        """Replace the plan file.
 
         Raises SaveError.
         """
@@ -346,10 +346,9 @@ class Transaction:
         write_atomic(self._store.paths, self._store.paths.plan, data)
 
     def quarantine_plan(self, run_id: RunId, replacement: bytes) -> Path:
-        """Keep the plan file under another name and put ``replacement`` in its place; gives that name.
+        """Move the plan file aside and put ``replacement`` in its place; return the new path.
 
-        What replaced the file is moved as it is: nothing is written through a link of an agent's. Raises
-        SaveError.
+        Whatever replaced the file is moved as it is, without following an agent's link. Raises SaveError.
         """
         aside = self._store.paths.state / f"plan-set-aside-{run_id}.json"
         if self.plan_replacement() is None:
@@ -360,9 +359,9 @@ class Transaction:
         return aside
 
     def approval_in_progress(self) -> RunId | None:
-        """Name the run whose approval is being committed, which takes longer than this lock is held."""
+        """Return the run whose approval is being committed, which takes longer than this lock is held."""
         return approval_in_progress(self._store.paths)
 
     def sweep(self) -> int:
-        """Remove what crashed saves left behind; gives how many files."""
+        """Remove leftovers of crashed saves; return their number."""
         return sweep_temporaries(self._store.paths)

@@ -1,13 +1,14 @@
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from git_blackbird.agents.protocol import AgentSettings, RunRequest
+from git_blackbird.agents.protocol import AgentSettings, LaunchSpec, RunRequest
 from git_blackbird.agents.registry import AGENTS, load_agent
-from git_blackbird.agents.schemas import SchemaLaunchArgs, render_schema, require_schema
 from git_blackbird.errors import AgentUnavailableError
 from tests.agents.running import Stage, assign
 
@@ -16,31 +17,32 @@ COMPACT = '{"type":"object","properties":{"\\u00e4":{"type":"boolean"}},"require
 HONOURS = AgentSettings(command="cat", command_schema=True)
 
 
+def terms(*argv: str, files: Mapping[str, bytes] = MappingProxyType({}), **environ: str) -> LaunchSpec:
+    return LaunchSpec(argv, b"", environ, files)
+
+
 def with_schema(*, read_only: bool = False) -> RunRequest:
     return assign("Look", schema=SCHEMA, read_only=read_only, scratch="/work folder")
 
 
 @pytest.mark.parametrize(
-    ("name", "terms"),
+    ("name", "named"),
     [
-        ("claude", SchemaLaunchArgs(argv=("--json-schema", COMPACT))),
+        ("claude", terms("--json-schema", COMPACT)),
         (
             "codex",
-            SchemaLaunchArgs(
-                argv=("--output-schema", "/work folder/schema.json"), files={"schema.json": COMPACT.encode()}
-            ),
+            terms("--output-schema", "/work folder/schema.json", files={"schema.json": COMPACT.encode()}),
         ),
-        ("command", SchemaLaunchArgs(environ={"BLACKBIRD_RESPONSE_SCHEMA": COMPACT})),
-        ("demo", SchemaLaunchArgs(environ={"BLACKBIRD_RESPONSE_SCHEMA": COMPACT})),
+        ("command", terms(BLACKBIRD_RESPONSE_SCHEMA=COMPACT)),
+        ("demo", terms(BLACKBIRD_RESPONSE_SCHEMA=COMPACT)),
     ],
 )
-def test_each_agent_is_told_a_schema_in_its_own_terms(name: str, terms: SchemaLaunchArgs) -> None:
+def test_each_agent_is_told_a_schema_in_its_own_terms(name: str, named: LaunchSpec) -> None:
     agent = load_agent(name, HONOURS)
-    assert render_schema(agent, with_schema()) == terms
     launch = agent.launch(with_schema(), os.environ)
-    assert " ".join(terms.argv) in " ".join(launch.argv)
-    assert terms.environ.items() <= launch.environ.items()
-    assert launch.files == terms.files
+    assert " ".join(named.argv) in " ".join(launch.argv)
+    assert named.environ.items() <= launch.environ.items()
+    assert launch.files == named.files
 
 
 @pytest.mark.parametrize("read_only", [False, True])
@@ -49,7 +51,6 @@ def test_without_a_schema_nothing_is_said_of_one(name: str, read_only: bool) -> 
     agent = load_agent(name, HONOURS)
     assignment = assign("Work", scratch="/work folder", read_only=read_only)
     launch = agent.launch(assignment, os.environ)
-    assert render_schema(agent, assign("Work")) == SchemaLaunchArgs()
     assert launch.files == {}
     assert "BLACKBIRD_RESPONSE_SCHEMA" not in launch.environ
     assert "schema" not in " ".join(launch.argv)
@@ -57,15 +58,14 @@ def test_without_a_schema_nothing_is_said_of_one(name: str, read_only: bool) -> 
 
 def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_with_the_way_out() -> None:
     agent = load_agent("command", AgentSettings(command="cat"))
-    for refused in (lambda: require_schema(agent), lambda: agent.launch(with_schema(), os.environ)):
-        with pytest.raises(AgentUnavailableError) as caught:
-            refused()
-        assert caught.value.message == "command cannot enforce a JSON schema"
-        assert caught.value.hint == (
-            "if the command honours BLACKBIRD_RESPONSE_SCHEMA: "
-            "git config blackbird.command.schema true; "
-            "or choose another agent: --agent claude, or --agent codex"
-        )
+    with pytest.raises(AgentUnavailableError) as caught:
+        agent.launch(with_schema(), os.environ)
+    assert caught.value.message == "command cannot enforce a JSON schema"
+    assert caught.value.hint == (
+        "if the command honours BLACKBIRD_RESPONSE_SCHEMA: "
+        "git config blackbird.command.schema true; "
+        "or choose another agent: --agent claude, or --agent codex"
+    )
 
 
 @pytest.mark.parametrize(("name", "can"), [("claude", True), ("codex", True), ("command", False)])

@@ -25,8 +25,8 @@ from git_blackbird.agents.protocol import (
     RunRequest,
     build_session_uuid,
     is_uuid,
+    render_schema,
 )
-from git_blackbird.agents.schemas import render_schema
 from git_blackbird.agents.text import one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
@@ -83,12 +83,7 @@ class ClaudeAgent:
 
     name = "claude"
     abilities = Capabilities(
-        resume=True,
-        schema=True,
-        read_only=True,
-        chooses_session=True,
-        reports_cost=True,
-        prints_events=True,
+        resume=True, schema=True, read_only=True, chooses_session=True, reports_cost=True, prints_events=True
     )
     leftover_dirs: tuple[str, ...] = ()
 
@@ -128,6 +123,7 @@ class ClaudeAgent:
         """Return the launch with all options: a resume remembers only the session."""
         settings, schema = self._settings, render_schema(self, assignment)
         reviews = assignment.read_only
+        answer = ("--json-schema", schema) if schema else ()
         stream = ("-p", "--output-format", "stream-json", "--verbose")
         terms = _REVIEW_TERMS if reviews else self._work_terms(assignment)
         model = ("--model", settings.claude_model) if settings.claude_model else ()
@@ -135,7 +131,7 @@ class ClaudeAgent:
         # As root the program refuses to work unattended unless it is in a sandbox.
         sandbox = {"IS_SANDBOX": "1"} if self._bypasses_as_root and not reviews else {}
         return LaunchSpec(
-            argv=(settings.claude_path, *stream, *schema.argv, *terms, *model, *args),
+            argv=(settings.claude_path, *stream, *answer, *terms, *model, *args),
             stdin=_plain(assignment.prompt).encode(errors="replace"),
             environ={"DISABLE_AUTOUPDATER": "1", **sandbox},
         )

@@ -1,4 +1,4 @@
-"""The events of Claude Code's stream, as far as they are used; facts in AGENTS.md 2.2 and 2.3."""
+"""The events of Claude Code's stream, and the tokens and cost in them (AGENTS.md 2.2 and 2.3)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

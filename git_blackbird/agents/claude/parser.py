@@ -1,4 +1,4 @@
-"""Parse Claude Code's event stream; facts in AGENTS.md 2.2 to 2.7."""
+"""Parse Claude Code's event stream to progress and an outcome; facts in AGENTS.md 2.2 to 2.7."""
 
 import json
 from collections.abc import Iterator
@@ -155,16 +155,10 @@ class ClaudeParser(EventParser[Event]):
         self._denials: dict[str, str] = {}
         self._conversed = False
 
-    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
-        error = self._error(exit_code, stderr_tail)
-        found = self._refusal(exit_code, stderr_tail) if error else None
+    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
         return AgentResult(
-            succeeded=error is None,
             session=self._session(exit_code),
             final_text=self._final_text(),
-            error=error,
-            refusal=found.refusal if found else None,
-            refusal_hint=found.hint if found else None,
             usage=self._account.usage,
             cost_usd=self._account.cost_usd,
             raw_totals=self._account.totals,

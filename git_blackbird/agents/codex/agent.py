@@ -21,12 +21,13 @@ from git_blackbird.agents.protocol import (
     ProbeResult,
     RunRequest,
     is_uuid,
+    render_schema,
 )
-from git_blackbird.agents.schemas import render_schema
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import Rights
 
 WORKSPACE_WRITE = "workspace-write"
+_SCHEMA_FILE = "schema.json"
 _NEEDED_FLAGS = ("--json", "--sandbox", "--config")
 # The user's arguments could widen a reviewer's rights: they are ignored, as is the project's AGENTS.md.
 _REVIEW_TERMS = ("-s", "read-only", "--ephemeral", "-c", "project_doc_max_bytes=0")
@@ -53,14 +54,7 @@ class CodexAgent:
     """Start and resume Codex, with the prompt on standard input."""
 
     name = "codex"
-    abilities = Capabilities(
-        resume=True,
-        schema=True,
-        read_only=True,
-        chooses_session=False,
-        reports_cost=False,
-        prints_events=True,
-    )
+    abilities = Capabilities(resume=True, schema=True, read_only=True, prints_events=True)
     # Mount points of its sandbox. Its .git is one as well, but an empty folder of that name at the top of a
     # worktree is never a leftover.
     leftover_dirs: tuple[str, ...] = (".codex", ".agents", ".aws")
@@ -101,17 +95,21 @@ class CodexAgent:
     def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
         """Return the launch with all options: a resume does not even remember the sandbox."""
         settings, schema = self._settings, render_schema(self, assignment)
+        if schema and not assignment.scratch:
+            # A bare name would be looked up in the worktree.
+            raise ValueError("a schema for codex needs the run's work folder")
         argv = (
             *(settings.codex_path, "exec", "--json"),
             *(_review_terms(assignment) if assignment.read_only else self._work_terms()),
             *(("-m", settings.codex_model) if settings.codex_model else ()),
-            *schema.argv,
+            *(("--output-schema", f"{assignment.scratch}/{_SCHEMA_FILE}") if schema else ()),
             *(() if assignment.read_only else settings.codex_args),
             # The options of exec are not valid after resume: they come before that word.
             *(("resume", assignment.session or "") if assignment.resume else ()),
             "-",
         )
-        return LaunchSpec(argv=argv, stdin=assignment.prompt.encode(errors="replace"), files=schema.files)
+        files = {_SCHEMA_FILE: schema.encode()} if schema else {}
+        return LaunchSpec(argv=argv, stdin=assignment.prompt.encode(errors="replace"), files=files)
 
     def _work_terms(self) -> tuple[str, ...]:
         # Tests find their temporary files in a folder of the run, not among those of others in /tmp.

@@ -1,4 +1,4 @@
-"""Parse Codex's event stream; facts in AGENTS.md 3.2 to 3.7."""
+"""The events of Codex's stream, parsed to progress and an outcome; facts in AGENTS.md 3.2 to 3.7."""
 
 import re
 import shlex
@@ -236,18 +236,12 @@ class CodexParser(EventParser[Event]):
         self._no_sandbox = ""
         self._worked = False
 
-    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
-        error = self._error(exit_code, stderr_tail)
-        found = self._refusal(exit_code, stderr_tail) if error else None
+    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
         # A thread whose first turn never began may not have been saved.
         can_resume = self._began or self._asked == self._thread
         return AgentResult(
-            succeeded=error is None,
             session=self._thread if can_resume else None,
             final_text=self._text,
-            error=error,
-            refusal=found.refusal if found else None,
-            refusal_hint=found.hint if found else None,
             usage=self._usage(),
             raw_totals=self._totals or self._previous,
             notes=tuple(self._remarks),

@@ -1,7 +1,7 @@
 """The ``demo`` agent: embedded and deterministic, in a real process of its own."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +9,8 @@ from pydantic import Field, TypeAdapter
 
 from git_blackbird import __version__
 from git_blackbird.agents.command import render_context, session_environ
-from git_blackbird.agents.event_parser import JsonEvents, Line
+from git_blackbird.agents.event_parser import EventParser, Line
+from git_blackbird.agents.failures import ProviderHelp
 from git_blackbird.agents.protocol import (
     AgentSettings,
     Capabilities,
@@ -18,10 +19,8 @@ from git_blackbird.agents.protocol import (
     RunRequest,
     build_session_uuid,
 )
-from git_blackbird.agents.schemas import render_schema
 from git_blackbird.agents.text import exit_text, last_line, one_line
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind, Usage
 
@@ -34,12 +33,7 @@ class DemoAgent:
 
     name = "demo"
     abilities = Capabilities(
-        resume=True,
-        schema=True,
-        read_only=False,
-        chooses_session=True,
-        reports_cost=True,
-        prints_events=True,
+        resume=True, schema=True, chooses_session=True, reports_cost=True, prints_events=True
     )
     leftover_dirs: tuple[str, ...] = ()
 
@@ -82,12 +76,12 @@ class DemoAgent:
         return LaunchSpec(
             argv=(sys.executable, "-IS", str(_PROGRAM)),
             stdin=render_context(assignment.context),
-            environ={**session_environ(assignment), **render_schema(self, assignment).environ},
+            environ=session_environ(self, assignment),
         )
 
-    def parser(self, assignment: RunRequest) -> "DemoParser":  # noqa: ARG002  # the Protocol's
+    def parser(self, assignment: RunRequest) -> "DemoParser":
         """Return a parser for its lines of JSON."""
-        return DemoParser()
+        return DemoParser(assignment)
 
 
 class _Session(Lenient):
@@ -118,45 +112,38 @@ _Event = Annotated[_Session | _Step | _Result, Field(discriminator="type")]
 _EVENTS: TypeAdapter[_Event | tuple[_Event, ...]] = TypeAdapter(Line[_Event])
 
 
-class DemoParser:
+class DemoParser(EventParser[_Event]):
     """Parse ``session``, ``progress`` and ``result`` lines."""
 
-    def __init__(self) -> None:
-        self._lines = JsonEvents(_EVENTS)
+    def __init__(self, assignment: RunRequest) -> None:
+        super().__init__(_EVENTS, assignment, ProviderHelp("demo", package="", update="", login=""))
         self._session: str | None = None
         self._result: _Result | None = None
 
-    def feed(self, data: bytes) -> Sequence[Progress]:
-        """Parse the next piece of standard output."""
-        steps = [self._take(event) for event in self._lines.feed(data)]
-        return [step for step in steps if step is not None]
-
-    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
-        """Return success for exit status 0 with a successful result without questions."""
-        for event in self._lines.flush():
-            self._take(event)
-        result = self._result
-        text = result.text if result else ""
-        questions = parse_questions(text) if exit_code == 0 else ()
-        proved = exit_code == 0 and result is not None and result.ok is True
-        message = (result.error if result else "") or last_line(stderr_tail) or exit_text(exit_code)
-        used = result.usage if result else None
-        return AgentResult(
-            succeeded=proved and not questions,
-            session=self._session,
-            final_text=text,
-            questions=questions,
-            error=None if proved else message,
-            usage=Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens) if used else None,
-            cost_usd=0.0 if result else None,
-        )
-
-    def _take(self, event: _Event) -> Progress | None:
+    def _take(self, event: _Event) -> Iterator[Progress]:
         match event:
             case _Session():
                 self._session = event.session_id or None
             case _Step():
-                return Progress(_KINDS.get(event.kind, ProgressKind.NOTE), one_line(event.text))
+                yield Progress(_KINDS.get(event.kind, ProgressKind.NOTE), one_line(event.text))
             case _Result():
                 self._result = event
-        return None
+
+    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
+        result = self._result
+        used = result.usage if result else None
+        return AgentResult(
+            session=self._session,
+            final_text=result.text if result else "",
+            usage=Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens) if used else None,
+            cost_usd=0.0 if result else None,
+        )
+
+    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+        result = self._result
+        if exit_code == 0 and result is not None and result.ok is True:
+            return None
+        return (result.error if result else "") or last_line(stderr_tail) or exit_text(exit_code)
+
+    def _refusal(self, exit_code: int | None, stderr_tail: str) -> None:
+        """Return None: nothing but its directives makes it fail."""

@@ -89,8 +89,8 @@ class DemoSession:
     def run(self) -> None:
         """Carry out the directives; raises DemoExit if one of them ends the session."""
         lines = str(self.task.get("prompt") or "").splitlines()
-        plain = [line for line in lines if _verb(line) != "on-feedback"]
-        changes = [line.split(None, 1)[1] for line in lines if _verb(line) == "on-feedback" and _rest(line)]
+        plain = [line for line in lines if _split(line)[0] != "on-feedback"]
+        changes = [rest for verb, rest in map(_split, lines) if verb == "on-feedback" and rest]
         if not self.feedback or not self._is_resumed(plain):
             self._perform(plain)
         if self.feedback and not self.questions:
@@ -107,11 +107,11 @@ class DemoSession:
         return [f"append {first} <!-- changed as asked: {asked} -->"] if first else []
 
     def _perform(self, lines: list[str]) -> None:
-        for line in lines:
-            directive = self.directives.get(_verb(line))
+        for verb, rest in map(_split, lines):
+            directive = self.directives.get(verb)
             # Consecutive questions are asked together; the session stops at an open one.
-            if directive is not None and (not self.questions or _verb(line) == "ask"):
-                directive(_rest(line))
+            if directive is not None and (not self.questions or verb == "ask"):
+                directive(rest)
 
     def _write(self, rest: str) -> None:
         path, text = _split_text(rest)
@@ -169,21 +169,18 @@ class DemoSession:
                 )
 
 
-class DemoParentReview(DemoSession):
-    """One review of a parent: the children to resume, with their feedback."""
+class DemoReview(DemoSession):
+    """A review, with its own directives; ``last_fault`` is the error of an answer before this one."""
 
-    def __init__(self, context: dict[str, Any]) -> None:
+    def __init__(self, context: dict[str, Any], prefix: str, last_fault: object) -> None:
         super().__init__(context)
-        self.children = [str(child["childId"]) for child in context["parentReview"].get("children") or ()]
-        self.wanting: dict[str, list[str]] = {}
+        self.last_fault = last_fault
         self.prose: list[str] = []
         self.replaced: str | None = None
-        shared = ("ask", "sleep", "fail")
-        self.directives = {verb: self.directives[verb] for verb in shared} | {
-            "require": self._require,
-            "review-say": self._review_say,
-            "review-answer": self._review_answer,
-            "review-answer-once": self._review_answer_once,
+        self.plain = {verb: self.directives[verb] for verb in ("ask", "sleep", "fail")}
+        self.directives = {
+            f"{prefix}answer": self._answer,
+            f"{prefix}answer-once": self._answer_once,
         }
 
     @property
@@ -191,34 +188,57 @@ class DemoParentReview(DemoSession):
         """Return the final message: the questions, or the verdict after other messages."""
         if self.questions:
             return super().answer
-        verdict = json.dumps(self._verdict()) if self.replaced is None else self.replaced
-        return "\n".join([*self.prose, verdict])
+        return "\n".join([*self.prose, self.verdict() if self.replaced is None else self.replaced])
 
     def run(self) -> None:
-        """Carry out the directives of the parent's prompt; raises DemoExit if one ends the session."""
+        """Carry out the directives of the prompt; raises DemoExit if one of them ends the session."""
         self._perform(str(self.task.get("prompt") or "").splitlines())
 
-    def _require(self, rest: str) -> None:
-        wanted, child, feedback = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
+    def verdict(self) -> str:
+        """Return the answer that the directives amount to."""
+        raise NotImplementedError
+
+    def _answer(self, rest: str) -> None:
+        self.replaced = rest
+
+    def _answer_once(self, rest: str) -> None:
+        if not self.last_fault:
+            self._answer(rest)
+
+    def _lacking(self, rest: str) -> tuple[str, str, str, str] | None:
+        """Return the parts of ``PATH TEXT [| ONE [| OTHER]]``; None if the file has the text."""
+        wanted, one, other = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
+        name = wanted.partition(" ")[0]
         path, text = _split_text(wanted)
-        emit("progress", kind="reads", text=wanted.partition(" ")[0])
-        if not path.is_file() or text not in path.read_text(encoding="utf-8", errors="replace"):
-            request = feedback.replace("\\n", "\n") or f"{wanted.partition(' ')[0]} has to contain: {text}"
-            for name in [child] if child else self.children:
-                self.wanting.setdefault(name, []).append(request)
+        emit("progress", kind="reads", text=name)
+        if path.is_file() and text in path.read_text(encoding="utf-8", errors="replace"):
+            return None
+        return name, text, one, other
+
+
+class DemoParentReview(DemoReview):
+    """One review of a parent: the children to resume, with their feedback."""
+
+    def __init__(self, context: dict[str, Any]) -> None:
+        review = context["parentReview"]
+        super().__init__(context, "review-", review.get("faultOfLastAnswer"))
+        self.children = [str(child["childId"]) for child in review.get("children") or ()]
+        self.wanting: dict[str, list[str]] = {}
+        self.directives |= {**self.plain, "review-say": self._review_say, "require": self._require}
 
     def _review_say(self, rest: str) -> None:
         self.prose.append(rest)
         emit("progress", kind="says", text=rest)
 
-    def _review_answer(self, rest: str) -> None:
-        self.replaced = rest
+    def _require(self, rest: str) -> None:
+        if lacking := self._lacking(rest):
+            name, text, child, feedback = lacking
+            request = feedback.replace("\\n", "\n") or f"{name} has to contain: {text}"
+            for reopened in [child] if child else self.children:
+                self.wanting.setdefault(reopened, []).append(request)
 
-    def _review_answer_once(self, rest: str) -> None:
-        if not self.context["parentReview"].get("faultOfLastAnswer"):
-            self._review_answer(rest)
-
-    def _verdict(self) -> dict[str, Any]:
+    def verdict(self) -> str:
+        """Return the verdict as JSON."""
         requests = {child: "\n".join(feedback) for child, feedback in sorted(self.wanting.items())}
         results = [
             {
@@ -228,51 +248,29 @@ class DemoParentReview(DemoSession):
             }
             for child in self.children
         ]
-        return {
+        verdict = {
             "passed": not requests,
             "resumeTaskIds": list(requests),
             "feedbackForResume": "\n".join(dict.fromkeys(requests.values())),
             "reviewResults": results,
         }
+        return json.dumps(verdict)
 
 
-class DemoChangeReview(DemoSession):
+class DemoChangeReview(DemoReview):
     """One of the two reviews of a change: its spec or its code review."""
 
     def __init__(self, context: dict[str, Any]) -> None:
-        super().__init__(context)
         self.kind = str(context["review"]["kind"])
+        super().__init__(context, f"{self.kind}-", context["review"].get("fault"))
         self.issues: list[str] = []
         self.notes: list[str] = []
-        self.replaced: str | None = None
-        verbs: dict[str, Callable[[str], None]] = {
-            "wants": self._wants,
-            "notes": self._notes,
-            "answer": self._answer,
-            "answer-once": self._answer_once,
-            "sleep": self._sleep,
-            "fail": self._fail,
-            "ask": self._ask,
-        }
-        self.directives = {f"{self.kind}-{verb}": do for verb, do in verbs.items()}
-
-    @property
-    def answer(self) -> str:
-        """Return the final message: the questions, or the review."""
-        if self.questions:
-            return super().answer
-        return self._review() if self.replaced is None else self.replaced
-
-    def run(self) -> None:
-        """Carry out the directives for this reviewer; raises DemoExit if one of them ends the session."""
-        self._perform(str(self.task.get("prompt") or "").splitlines())
+        verbs = {**self.plain, "wants": self._wants, "notes": self._notes}
+        self.directives |= {f"{self.kind}-{verb}": do for verb, do in verbs.items()}
 
     def _wants(self, rest: str) -> None:
-        wanted, severity, description = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
-        path, text = _split_text(wanted)
-        name = wanted.partition(" ")[0]
-        emit("progress", kind="reads", text=name)
-        if not path.is_file() or text not in path.read_text(encoding="utf-8", errors="replace"):
+        if lacking := self._lacking(rest):
+            name, text, severity, description = lacking
             kind = "missing_requirement" if self.kind == "spec" else "bug"
             self.issues.append(
                 f'<issue type="{kind}" severity="{escape(severity or "important")}">'
@@ -286,14 +284,8 @@ class DemoChangeReview(DemoSession):
         place = f'<location file="{escape(name)}" line="1"/>'
         self.notes.append(f"<note>{place}<description>{escape(text)}</description></note>")
 
-    def _answer(self, rest: str) -> None:
-        self.replaced = rest
-
-    def _answer_once(self, rest: str) -> None:
-        if not self.context["review"].get("fault"):
-            self._answer(rest)
-
-    def _review(self) -> str:
+    def verdict(self) -> str:
+        """Return the review as XML."""
         minor = f"<minor>{''.join(self.notes)}</minor>" if self.kind == "code" else ""
         verdict = "ISSUES" if self.issues else ("APPROVED_WITH_MINOR" if self.notes else "APPROVED")
         found = f"<issues>{''.join(self.issues)}</issues>{minor}<summary>Looked at it.</summary>"
@@ -313,20 +305,14 @@ def _feedback(context: dict[str, Any]) -> str:
     return "\n".join(filter(None, (str(told.get("feedback") or "") for told in (context, review))))
 
 
-def _verb(line: str) -> str:
+def _split(line: str) -> tuple[str, str]:
+    """Return the first word of a line, and the rest."""
     words = line.split(None, 1)
-    return words[0] if words else ""
-
-
-def _rest(line: str) -> str:
-    words = line.split(None, 1)
-    return words[1].rstrip() if len(words) > 1 else ""
+    return (words[0], words[1].rstrip()) if len(words) > 1 else (line.strip(), "")
 
 
 def _first_written(lines: list[str]) -> str | None:
-    return next(
-        (_rest(line).split(None, 1)[0] for line in lines if _verb(line) == "write" and _rest(line)), None
-    )
+    return next((rest.split()[0] for verb, rest in map(_split, lines) if verb == "write" and rest), None)
 
 
 def emit(event: str, **fields: Any) -> None:

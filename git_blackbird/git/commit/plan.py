@@ -1,4 +1,4 @@
-"""Plan the commit of exactly one change, and find what prevents it (DESIGN.md 10)."""
+"""Plan the commit of exactly one change and find what prevents it (DESIGN.md 10); read a commit's change."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

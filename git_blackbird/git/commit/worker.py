@@ -24,7 +24,7 @@ from git_blackbird.git.commit.create import (
 )
 from git_blackbird.git.commit.plan import CommitPlan
 from git_blackbird.git.core.foreground import ALONG
-from git_blackbird.git.core.process import InheritedFds, run_user_program
+from git_blackbird.git.core.process import run_user_program
 from git_blackbird.git.core.repository import Head, Repository
 from git_blackbird.git.worktree.log import commit_of_run
 
@@ -87,8 +87,9 @@ def commit_in_subprocess(
     }
     # -P keeps modules in the user's working directory from being imported.
     command = (sys.executable, "-P", "-c", _START, str(_ROOT))
-    inherited = InheritedFds(json.dumps(order).encode(), (right,))
-    done = run_user_program(command, cwd=repo.top, environ=repo.environ, kept=inherited)
+    done = run_user_program(
+        command, cwd=repo.top, environ=repo.environ, stdin=json.dumps(order).encode(), descriptors=(right,)
+    )
     try:
         reply = json.loads(done.out)
     except ValueError:

@@ -139,18 +139,13 @@ def run_for_user(args: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) 
     return run_user_program(("git", *args), cwd=cwd, environ=environ)
 
 
-class InheritedFds(NamedTuple):
-    """The standard input of a program, and the descriptors it inherits."""
-
-    stdin: bytes | None = None
-    descriptors: tuple[int, ...] = ()
-
-
-_NOTHING = InheritedFds()
-
-
 def run_user_program(
-    command: Sequence[str], *, cwd: Path, environ: Mapping[str, str], kept: InheritedFds = _NOTHING
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    stdin: bytes | None = None,
+    descriptors: tuple[int, ...] = (),
 ) -> Completed:
     """Run a program that runs the user's own programs and that outlives this process if that is killed.
 
@@ -165,16 +160,16 @@ def run_user_program(
             command,
             cwd=cwd,
             env=dict(environ),
-            stdin=subprocess.DEVNULL if kept.stdin is None else subprocess.PIPE,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=kept.descriptors,
+            pass_fds=descriptors,
             start_new_session=is_apart,
         )
     except OSError as error:
         raise _not_started(error, cwd) from error
     with process, _passing_on(process), ALONG.noted(process.pid) if is_apart else contextlib.nullcontext():
-        done = _wait_through(process, kept.stdin)
+        done = _wait_through(process, stdin)
         trace.event("exit", process.pid, done.code, time.monotonic() - began, command)
         return done._replace(interrupted=done.interrupted or ALONG.was_interrupted(process.pid))
 

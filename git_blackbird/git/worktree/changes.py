@@ -1,4 +1,4 @@
-"""Compare snapshots: paths, the change of several runs, and the diff."""
+"""Compare snapshots: paths, the change of several runs, and the diff for people and reviewers."""
 
 import contextlib
 import os
@@ -13,20 +13,7 @@ from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2
 from git_blackbird.git.core.tools import page, pager_command
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
-from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.entities.change import TreePair
-
-__all__ = [
-    "changed_paths",
-    "compose_change",
-    "diff_args",
-    "diff_text",
-    "diverged_paths",
-    "entry",
-    "path_differs",
-    "show_diff",
-    "summarize",
-]
 
 Filter = Callable[[Iterator[bytes]], Iterator[bytes]]
 

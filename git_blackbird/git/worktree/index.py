@@ -1,4 +1,9 @@
-"""Copy the user's index to work on, and replace it by a copy."""
+"""Copy the user's index to work on, and replace it by a copy under git's own lock.
+
+The lock is a hard link to a finished index in a private folder, which its process locks with flock(2) for as
+long as it lives. Such a file that nobody locks was left by a killed process of this program; to git it is a
+valid index that blocks the way.
+"""
 
 import contextlib
 import errno

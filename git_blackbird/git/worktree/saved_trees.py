@@ -1,4 +1,4 @@
-"""The references that keep a run's trees alive and name them (DESIGN.md 3)."""
+"""Keep a run's trees alive by references (DESIGN.md 3), and check trees out into temporary folders."""
 
 import os
 import time

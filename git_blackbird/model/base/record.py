@@ -1,7 +1,7 @@
 """The base of everything in a file below ``.blackbird/``, and validation errors as a place and a message."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 from pydantic_core import ErrorDetails, to_json
@@ -68,26 +68,10 @@ _WITHOUT_VALUE: Mapping[str, str] = {
 }
 
 
-class FieldError(NamedTuple):
-    """An invalid value; ``place`` is its path, empty for the whole document."""
-
-    place: tuple[str | int, ...]
-    what: str
-
-    def render(self, whole: str) -> str:
-        """Format the error on one line; ``whole`` names the document."""
-        return f"{'.'.join(map(str, self.place)) or whole}: {self.what}"
-
-
-def field_errors(error: ValidationError) -> Iterator[FieldError]:
-    """Yield every error in pydantic's order."""
-    for details in error.errors(include_url=False):
-        yield FieldError(details["loc"], _what(details))
-
-
-def first_error(error: ValidationError, whole: str = "the record") -> str:
-    """Format the first error."""
-    return next(field_errors(error)).render(whole)
+def first_error(error: ValidationError) -> str:
+    """Format the first error on one line: the path of a value, or what the whole is, and what is wrong."""
+    details = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, details['loc'])) or 'the record'}: {_what(details)}"
 
 
 def _what(details: ErrorDetails) -> str:

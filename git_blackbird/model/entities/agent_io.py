@@ -86,7 +86,7 @@ class AgentResult:
     then. ``is_cut``: the final text is incomplete, so that a missing part of it means nothing.
     """
 
-    succeeded: bool
+    succeeded: bool = False
     session: str | None = None
     final_text: str = ""
     questions: tuple[Question, ...] = ()
