@@ -5,7 +5,7 @@ from typing import NamedTuple
 from git_blackbird.model.entities.cli_hints import task_command
 
 
-class Action(NamedTuple):
+class KeyAction(NamedTuple):
     """One action of the application.
 
     ``verb`` is the command that does the same, "" if there is none; with ``is_of_task`` it takes a task.
@@ -31,18 +31,22 @@ class Action(NamedTuple):
 
 
 ACTIONS = (
-    Action(
+    KeyAction(
         "e", "execute", "Execute", "do what is due, until someone must decide", "execute", is_of_task=False
     ),
-    Action("x", "execute_task", "Run", "run this task alone", "execute"),
-    Action("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
-    Action("p", "review", "Review", "what reviews of the task found, and what to do about it", "review show"),
-    Action("u", "resume", "Resume", "continue the task in its session", "resume"),
-    Action("m", "tell", "Tell", "send the task's agent a message, in its session", "resume", " -m TEXT"),
-    Action("y", "retry", "Retry", "set the task back to todo; start nothing", "retry"),
-    Action("w", "restart", "Restart", "start the task in a new session, with everything pending", "restart"),
-    Action("s", "set_status", "Status", "set the task's status by hand", "set-status", " STATUS"),
-    Action(
+    KeyAction("x", "execute_task", "Run", "run this task alone", "execute"),
+    KeyAction("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
+    KeyAction(
+        "p", "review", "Review", "what reviews of the task found, and what to do about it", "review show"
+    ),
+    KeyAction("u", "resume", "Resume", "continue the task in its session", "resume"),
+    KeyAction("m", "tell", "Tell", "send the task's agent a message, in its session", "resume", " -m TEXT"),
+    KeyAction("y", "retry", "Retry", "set the task back to todo; start nothing", "retry"),
+    KeyAction(
+        "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart"
+    ),
+    KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status", " STATUS"),
+    KeyAction(
         "n",
         "choose_agent",
         "Agent",
@@ -52,16 +56,16 @@ ACTIONS = (
         is_of_task=False,
         is_shown=False,
     ),
-    Action("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
-    Action(
+    KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
+    KeyAction(
         "ctrl+z",
         "suspend_process",
         "Suspend",
         "go back to the shell, `fg` returns; in a text, undo",
         is_shown=False,
     ),
-    Action("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
-    Action(
+    KeyAction("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
+    KeyAction(
         "a",
         "answer",
         "Action",
@@ -69,7 +73,7 @@ ACTIONS = (
         "status",
         is_of_task=False,
     ),
-    Action(
+    KeyAction(
         "c",
         "settings",
         "Settings",
@@ -78,8 +82,8 @@ ACTIONS = (
         is_of_task=False,
         is_shown=False,
     ),
-    Action("t", "switch", "Live", "show the task, or what agents do", is_shown=False),
-    Action(
+    KeyAction("t", "switch", "Live", "show the task, or what agents do", is_shown=False),
+    KeyAction(
         "slash",
         "search",
         "Search",
@@ -89,8 +93,8 @@ ACTIONS = (
         is_of_task=False,
         is_shown=False,
     ),
-    Action("question_mark", "help", "Help", "list all keys"),
-    Action("q", "quit", "Quit", "quit; what runs is paused first"),
+    KeyAction("question_mark", "help", "Help", "list all keys"),
+    KeyAction("q", "quit", "Quit", "quit; what runs is paused first"),
 )
 """In the order of the footer."""
 BY_KEY = {action.key: action for action in ACTIONS}

@@ -7,7 +7,7 @@ from typing import cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.types import IgnoreReturnCallbackType
 
-from git_blackbird.tui.actions import ACTIONS, Action
+from git_blackbird.tui.actions import ACTIONS, KeyAction
 from git_blackbird.tui.context import AppContext
 
 
@@ -28,7 +28,7 @@ class ActionProvider(Provider):
             if score > 0:
                 yield Hit(score, matcher.highlight(_title(action)), perform, help=self._help(action))
 
-    def _possible(self) -> Iterator[tuple[Action, IgnoreReturnCallbackType]]:
+    def _possible(self) -> Iterator[tuple[KeyAction, IgnoreReturnCallbackType]]:
         for action in ACTIONS:
             if self._context.is_possible(action.action):
                 yield action, partial(self.app.run_action, action.action)
@@ -37,10 +37,10 @@ class ActionProvider(Provider):
     def _context(self) -> AppContext:
         return cast(AppContext, self.app)
 
-    def _help(self, action: Action) -> str:
+    def _help(self, action: KeyAction) -> str:
         task = self._context.current
         return action.command(None if task is None else task.id) or "only for the screen"
 
 
-def _title(action: Action) -> str:
+def _title(action: KeyAction) -> str:
     return f"{action.label}: {action.description}"

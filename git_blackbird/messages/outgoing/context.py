@@ -23,7 +23,7 @@ SYSTEM_PROMPT = (
 
 def build_context(plan: Plan, task: Task, snapshot: str | None) -> dict[str, Any]:
     """Build the context pack of a fresh run; empty parts are left out."""
-    context: dict[str, Any] = {"schemaVersion": 1, "task": told_of_task(task)}
+    context: dict[str, Any] = {"schemaVersion": 1, "task": task_part(task)}
     if task.deps:
         context["dependencies"] = [
             {"id": dep, "title": plan.tasks[dep].title, "status": plan.tasks[dep].status.value}
@@ -35,7 +35,7 @@ def build_context(plan: Plan, task: Task, snapshot: str | None) -> dict[str, Any
     return context
 
 
-def told_of_task(task: Task) -> dict[str, Any]:
+def task_part(task: Task) -> dict[str, Any]:
     """Return a task in the form of a context pack; empty parts are left out."""
     part: dict[str, Any] = {
         "id": task.id,

@@ -63,7 +63,7 @@ class ScrollingModal(Modal[T], Generic[T]):
         widget.scroll_to(y=end * widget.max_scroll_y, animate=False)
 
 
-class MenuItem(NamedTuple, Generic[T]):
+class ChoiceItem(NamedTuple, Generic[T]):
     """An item to choose; with a ``blocked_reason`` it is shown and cannot be chosen."""
 
     value: T
@@ -81,7 +81,7 @@ class ChoiceList(OptionList, Generic[T]):
         *(Binding(str(digit), f"jump({digit})", show=False) for digit in range(1, 10)),
     ]
 
-    def __init__(self, items: Sequence[MenuItem[T]], start: int = 0) -> None:
+    def __init__(self, items: Sequence[ChoiceItem[T]], start: int = 0) -> None:
         super().__init__(*_options(items), id="choices")
         self.items = items
         self._start = start
@@ -90,7 +90,7 @@ class ChoiceList(OptionList, Generic[T]):
         """Put the cursor on the first or current item."""
         self.highlighted = self._start
 
-    def replace_items(self, items: Sequence[MenuItem[T]], chosen: int) -> None:
+    def replace_items(self, items: Sequence[ChoiceItem[T]], chosen: int) -> None:
         """Show other items, with the cursor on the line ``chosen``."""
         self.items = items
         self.set_options(_options(items))
@@ -102,12 +102,12 @@ class ChoiceList(OptionList, Generic[T]):
             self.highlighted = number - 1
 
 
-def _options(items: Iterable[MenuItem[T]]) -> Iterator[Option]:
+def _options(items: Iterable[ChoiceItem[T]]) -> Iterator[Option]:
     for number, item in enumerate(items, start=1):
         yield Option(_line(number, item), id=str(number - 1), disabled=item.blocked_reason is not None)
 
 
-def _line(number: int, item: MenuItem[T]) -> Text:
+def _line(number: int, item: ChoiceItem[T]) -> Text:
     line = Text(f"{number}. {item.label}")
     remark = clean_line(item.blocked_reason or item.remark, LONGEST)
     return line.append(f"  {remark}", "dim") if remark else line
@@ -116,7 +116,7 @@ def _line(number: int, item: MenuItem[T]) -> Text:
 class ChoiceModal(Modal[T], Generic[T]):
     """Asks for one of a few items; None when it is left."""
 
-    def __init__(self, title: str, items: Sequence[MenuItem[T]], start: int = 0) -> None:
+    def __init__(self, title: str, items: Sequence[ChoiceItem[T]], start: int = 0) -> None:
         super().__init__()
         self._title = title
         self._items = items

@@ -15,7 +15,7 @@ from git_blackbird.messages.forms.answers import OTHER
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.tui.screens.modal import ChoiceList, MenuItem, ScrollingModal
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.line_view import LONGEST, to_content
 
@@ -54,7 +54,7 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
             if options:
                 labels = [*map(clean_line, options), OTHER]
                 selected = options.index(answer) if answer in options else len(options) if answer else 0
-                yield ChoiceList([MenuItem(label, label) for label in labels], selected)
+                yield ChoiceList([ChoiceItem(label, label) for label in labels], selected)
             line = SingleLineInput(
                 "" if answer in options else answer, placeholder="your answer", select_on_focus=False
             )

@@ -22,7 +22,7 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.run import Run, RunStatus
-from git_blackbird.tui.screens.modal import ChoiceList, MenuItem, ScrollingModal
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ScrollingModal
 from git_blackbird.tui.widgets.bars import StatusBar
 from git_blackbird.tui.widgets.line_view import WrappedView, section
 
@@ -98,8 +98,8 @@ class RunsScreen(ScrollingModal[None]):
             if run.id == self._read_id:
                 self._read(run)
 
-    def _items(self) -> list[MenuItem[RunId]]:
-        return [MenuItem(run.id, _title(run)) for run in self._runs]
+    def _items(self) -> list[ChoiceItem[RunId]]:
+        return [ChoiceItem(run.id, _title(run)) for run in self._runs]
 
     @work(thread=True, exclusive=True, group="read")
     def _read(self, run: Run) -> None:

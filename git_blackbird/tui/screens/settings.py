@@ -35,7 +35,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import ConfigKey, ValueType
 from git_blackbird.model.config.layers import KeyLayers
 from git_blackbird.model.config.settings import LayerValue, Setting
-from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem, Modal
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, Modal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.line_view import to_content
 from git_blackbird.tui.widgets.settings_table import SettingsTable, about, heading, legend, name_of
@@ -201,7 +201,7 @@ class SettingsScreen(Modal[None]):
         self, title: str, targets: tuple[ConfigTarget, ...], applied: Setting
     ) -> ConfigTarget | None:
         items = [
-            MenuItem(target, _TARGETS[target.scope], _value_in(target), target.blocked_reason)
+            ChoiceItem(target, _TARGETS[target.scope], _value_in(target), target.blocked_reason)
             for target in targets
         ]
         is_applied = [target.told is not None and target.name == applied.origin for target in targets]
@@ -219,11 +219,11 @@ class SettingsScreen(Modal[None]):
         if not row.told:
             self._show_outcome(StyledLine(f"{row.name} is not set anywhere"))
             return
-        items: list[MenuItem[Scope | None]] = [
-            MenuItem(target.scope, _TARGETS[target.scope], _value_in(target)) for target in targets
+        items: list[ChoiceItem[Scope | None]] = [
+            ChoiceItem(target.scope, _TARGETS[target.scope], _value_in(target)) for target in targets
         ]
         items.extend(
-            MenuItem(None, layer_value_text(value), "", f"{value.given.origin}, not from here")
+            ChoiceItem(None, layer_value_text(value), "", f"{value.given.origin}, not from here")
             for value in elsewhere
         )
         title = f"Where should {clean_line(row.name)} be removed from?"
@@ -254,14 +254,16 @@ def _value_in(target: ConfigTarget) -> str:
     return UNSET if target.told is None else layer_value_text(target.told)
 
 
-def _items(choices: tuple[str, ...], key: ConfigKey, applied: Setting, value: str) -> Iterator[MenuItem[str]]:
+def _items(
+    choices: tuple[str, ...], key: ConfigKey, applied: Setting, value: str
+) -> Iterator[ChoiceItem[str]]:
     remarks = {
         "counts now": format_value(applied),
         "set here": value,
         "the default": format_value(applied._replace(value=key.default)),
     }
     for choice in choices:
-        yield MenuItem(
+        yield ChoiceItem(
             choice, choice, ", ".join(remark for remark, value in remarks.items() if value == choice)
         )
 
