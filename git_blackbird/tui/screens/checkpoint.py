@@ -57,7 +57,6 @@ class CheckpointScreen(ScrollingModal[Reply]):
         self._viewed: TreePair | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         items = [
             ChoiceItem(offer.choice, offer.label, blocked_reason=self.checkpoint.blocked_reason(offer.choice))
             for offer in self.checkpoint.offers()
@@ -82,7 +81,6 @@ class CheckpointScreen(ScrollingModal[Reply]):
         self._path_lister.prepare(self.app)
 
     async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Carry out the choice."""
         choice = self.checkpoint.offers()[event.option_index].choice
         if choice in VIEWS:
             self.action_view(choice)

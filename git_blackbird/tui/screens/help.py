@@ -26,7 +26,6 @@ class HelpScreen(Modal[None]):
         self._task_id = task_id
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box wide"):
             yield Static("Keys", classes="title")
             with VerticalScroll():

@@ -33,7 +33,6 @@ class Modal(ModalScreen[T | None], Generic[T]):
             _ = self.dismiss(result)
 
     def action_leave(self) -> None:
-        """Close the screen without a result."""
         self.dismiss_once(None)
 
 
@@ -53,7 +52,6 @@ class ScrollingModal(Modal[T], Generic[T]):
         raise NotImplementedError
 
     def action_scroll(self, pages: int) -> None:
-        """Scroll by pages."""
         widget = self.read_widget
         widget.scroll_relative(y=pages * max(1, widget.size.height - 1), animate=False)
 
@@ -87,7 +85,6 @@ class ChoiceList(OptionList, Generic[T]):
         self._start = start
 
     def on_mount(self) -> None:
-        """Put the cursor on the first or current item."""
         self.highlighted = self._start
 
     def replace_items(self, items: Sequence[ChoiceItem[T]], chosen: int) -> None:
@@ -123,12 +120,10 @@ class ChoiceModal(Modal[T], Generic[T]):
         self._start = start
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box"):
             yield Static(self._title, classes="title", markup=False)
             yield ChoiceList(self._items, self._start)
             yield Static("enter chooses, esc goes back", classes="keys", markup=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Return the chosen item."""
         self.dismiss_once(self._items[event.option_index].value)

@@ -43,7 +43,6 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
         self._draft = draft
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         title = f"{self._task_id} asks" + (f" ({self._number} of {self._count})" if self._count > 1 else "")
         options, answer = self.question.options, self._draft.text
         back = "shift+tab goes back, " if self._number > 1 else ""
@@ -89,7 +88,6 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
             self.dismiss_once(None)
 
     def on_unmount(self) -> None:
-        """Save the draft at once."""
         self._draft.save()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -103,7 +101,6 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
             self.dismiss_once(QuestionNav.NEXT)
 
     def action_go_back(self) -> None:
-        """Go to the previous question."""
         if self._number > 1:
             self.dismiss_once(QuestionNav.BACK)
 

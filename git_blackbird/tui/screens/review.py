@@ -63,7 +63,6 @@ class ReviewScreen(ScrollingModal[Request]):
         self._items = tuple(items)
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box full"):
             yield Static(self._title, classes="title", markup=False)
             yield WrappedView(id="findings")
@@ -73,12 +72,10 @@ class ReviewScreen(ScrollingModal[Request]):
             )
 
     def on_mount(self) -> None:
-        """Show the findings, and focus the actions."""
         self.read_widget.show(self._lines)
         self.query_one(ChoiceList).focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Return the chosen action."""
         self.dismiss_once(self._items[event.option_index].value)
 
     @property

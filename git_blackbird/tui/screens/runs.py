@@ -46,7 +46,6 @@ class RunsScreen(ScrollingModal[None]):
         self._read_id: RunId | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box full"):
             yield Static(f"Runs of {self._task_id}", classes="title", markup=False)
             yield StatusBar(id="unreadable")
@@ -68,7 +67,6 @@ class RunsScreen(ScrollingModal[None]):
         self.set_interval(_POLL_SECONDS, self._poll)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the log of a run."""
         self._read(self._runs[event.option_index])
 
     @work(thread=True, exclusive=True, group="poll")
@@ -115,8 +113,7 @@ class RunsScreen(ScrollingModal[None]):
         """Show a log from its beginning; one that is shown already keeps its scroll position."""
         if not self.is_attached:
             return
-        show = self.read_widget.update_lines if run_id == self._read_id else self.read_widget.show
-        show(lines)
+        self.read_widget.show(lines, run_id)
         self._read_id = run_id
 
 

@@ -73,7 +73,6 @@ class SettingsScreen(Modal[None]):
         self._shown_name = ""
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box full"):
             yield Static("Settings", classes="title", markup=False)
             yield Static("", id="headings", markup=False)
@@ -84,13 +83,11 @@ class SettingsScreen(Modal[None]):
             yield Static(_KEYS, classes="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Start polling."""
         self._table.focus()
         self.poll()
         self.set_interval(_POLL_SECONDS, self.poll)
 
     def on_resize(self) -> None:
-        """Align the headings with their columns."""
         self.call_after_refresh(self._show_headings)
 
     def _show_headings(self) -> None:
@@ -158,7 +155,6 @@ class SettingsScreen(Modal[None]):
 
     @work(exclusive=True, group="edit")
     async def on_option_list_option_selected(self) -> None:
-        """Set a key."""
         row, workspace = self._table.current, self._workspace
         if row is None or workspace is None:
             return
@@ -285,7 +281,6 @@ class EditValueScreen(Modal[ConfigChange]):
         self._save = save
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box wide"):
             yield Static(f"{self._key.name} in {self._place}", classes="title", markup=False)
             yield Static(f"{self._key.help}; {type_text(self._key)}", markup=False)
@@ -295,7 +290,6 @@ class EditValueScreen(Modal[ConfigChange]):
 
     @work(exclusive=True)
     async def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Save the value if it is valid."""
         if not event.value and self._key.kind is ValueType.TEXT:
             self._show_problems(_EMPTY)
             return

@@ -235,7 +235,6 @@ class LivePane(Vertical):
         self._drawn_head = ""
 
     def compose(self) -> ComposeResult:
-        """Create the list of active runs and the log."""
         yield Static("no agent is at work", id="work", markup=False)
         yield self.log_view
 
