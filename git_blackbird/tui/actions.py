@@ -1,8 +1,15 @@
-"""The actions of the screen: key, label, description, and the command line that does the same."""
+"""The actions of the screen, with the command line that does the same: for keys, help and command palette."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple, cast
 
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.types import IgnoreReturnCallbackType
+
+from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.tui.context import AppContext
 
 
 class KeyAction(NamedTuple):
@@ -99,7 +106,7 @@ ACTIONS = (
 """In the order of the footer."""
 BY_KEY = {action.key: action for action in ACTIONS}
 
-KEYS_OF_TREE = (
+_KEYS_OF_TREE = (
     ("up down j k", "move; also pgup, pgdn, home, end"),
     ("enter space", "fold or unfold"),
     ("f", "filter: all, ready, blocked (`git blackbird list --ready`, `--blocked`)"),
@@ -107,4 +114,52 @@ KEYS_OF_TREE = (
     ("esc", "go back"),
     ("ctrl+p", "find an action by name"),
 )
-KEY_NAMES = {"slash": "/", "question_mark": "?"}
+_KEY_NAMES = {"slash": "/", "question_mark": "?"}
+_KEY_COLUMNS = 13
+
+
+def help_lines(task_id: str | None) -> Iterator[StyledLine]:
+    """Yield all keys with their actions, and the command line of each for a task."""
+    for action in ACTIONS:
+        key = _KEY_NAMES.get(action.key, action.key)
+        yield StyledLine(f"{key:<{_KEY_COLUMNS}}{action.label}: {action.description}")
+        if command := action.command(task_id):
+            yield StyledLine(f"{'':<{_KEY_COLUMNS}}{command}", Style.FAINT)
+    yield StyledLine("")
+    for keys, text in _KEYS_OF_TREE:
+        yield StyledLine(f"{keys:<{_KEY_COLUMNS}}{text}")
+
+
+class ActionProvider(Provider):
+    """The command palette: finds the actions that are possible now."""
+
+    async def discover(self) -> Hits:
+        """Yield all of them."""
+        for action, perform in self._possible():
+            yield DiscoveryHit(_title(action), perform, help=self._help(action))
+
+    async def search(self, query: str) -> Hits:
+        """Yield those that match."""
+        matcher = self.matcher(query)
+        for action, perform in self._possible():
+            # A match in the label outranks one in the description.
+            score = max(2 * matcher.match(action.label), matcher.match(_title(action)))
+            if score > 0:
+                yield Hit(score, matcher.highlight(_title(action)), perform, help=self._help(action))
+
+    def _possible(self) -> Iterator[tuple[KeyAction, IgnoreReturnCallbackType]]:
+        for action in ACTIONS:
+            if self._context.is_possible(action.action):
+                yield action, partial(self.app.run_action, action.action)
+
+    @property
+    def _context(self) -> AppContext:
+        return cast(AppContext, self.app)
+
+    def _help(self, action: KeyAction) -> str:
+        task = self._context.current
+        return action.command(None if task is None else task.id) or "only for the screen"
+
+
+def _title(action: KeyAction) -> str:
+    return f"{action.label}: {action.description}"

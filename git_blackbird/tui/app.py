@@ -20,11 +20,10 @@ from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
-from git_blackbird.tui.actions import ACTIONS, BY_KEY
+from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider
 from git_blackbird.tui.context import Prepare
 from git_blackbird.tui.input_guard import PAUSE_KEY
 from git_blackbird.tui.loop_thread import Runner
-from git_blackbird.tui.palette import ActionProvider
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.shutdown import GracefulShutdown

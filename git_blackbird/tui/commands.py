@@ -38,10 +38,10 @@ from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
 from git_blackbird.model.views.stop import StatusChange
+from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.help import HelpScreen
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review import (
     ChangeReviewScreen,
@@ -244,7 +244,7 @@ class Commands:
 
     async def help(self, task: Task | None) -> None:
         """List all keys."""
-        await self._app.push_screen(HelpScreen(None if task is None else task.id))
+        await self._app.push_screen(HelpScreen(help_lines(None if task is None else task.id)))
 
     async def _open(self) -> Workspace:
         """Open the worktree to change something, which its configuration must allow."""

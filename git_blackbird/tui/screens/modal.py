@@ -1,4 +1,4 @@
-"""Modal screens above the main screen, and the choice among a few items."""
+"""Modal screens above the main screen: their base, a choice among a few items, and the help."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Generic, NamedTuple, TypeVar
@@ -6,14 +6,15 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from git_blackbird.messages.display.checkpoint import StyledLine
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.tui.widgets.line_view import LONGEST
+from git_blackbird.tui.widgets.line_view import LONGEST, to_content
 
 T = TypeVar("T")
 
@@ -127,3 +128,20 @@ class ChoiceModal(Modal[T], Generic[T]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss_once(self._items[event.option_index].value)
+
+
+class HelpScreen(Modal[None]):
+    """Lists the keys; Esc, ? and q close it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark,q", "leave", "Back", show=False)]
+
+    def __init__(self, lines: Iterable[StyledLine]) -> None:
+        super().__init__()
+        self._lines = tuple(lines)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box wide"):
+            yield Static("Keys", classes="title")
+            with VerticalScroll():
+                yield Static(to_content(self._lines), markup=False)
+            yield Static("esc goes back", classes="keys")

@@ -162,7 +162,7 @@ class LiveEntry:
 
     def after(self, step: Progress) -> "LiveEntry":
         """Return the run with the cost of a step added."""
-        return replace(self, spent=self.spent.formatted(step.usage, step.cost_usd))
+        return replace(self, spent=self.spent.updated(step.usage, step.cost_usd))
 
     def line(self) -> str:
         """Return the run in one line."""
