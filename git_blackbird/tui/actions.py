@@ -1,11 +1,18 @@
-"""The actions of the screen: key, label, description, and the command line that does the same."""
+"""The actions of the screen, with the command line that does the same: for keys, help and command palette."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple, cast
 
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.types import IgnoreReturnCallbackType
+
+from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.tui.context import AppContext
 
 
-class Action(NamedTuple):
+class KeyAction(NamedTuple):
     """One action of the application.
 
     ``verb`` is the command that does the same, "" if there is none; with ``is_of_task`` it takes a task.
@@ -31,18 +38,22 @@ class Action(NamedTuple):
 
 
 ACTIONS = (
-    Action(
+    KeyAction(
         "e", "execute", "Execute", "do what is due, until someone must decide", "execute", is_of_task=False
     ),
-    Action("x", "execute_task", "Run", "run this task alone", "execute"),
-    Action("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
-    Action("p", "review", "Review", "what reviews of the task found, and what to do about it", "review show"),
-    Action("u", "resume", "Resume", "continue the task in its session", "resume"),
-    Action("m", "tell", "Tell", "send the task's agent a message, in its session", "resume", " -m TEXT"),
-    Action("y", "retry", "Retry", "set the task back to todo; start nothing", "retry"),
-    Action("w", "restart", "Restart", "start the task in a new session, with everything pending", "restart"),
-    Action("s", "set_status", "Status", "set the task's status by hand", "set-status", " STATUS"),
-    Action(
+    KeyAction("x", "execute_task", "Run", "run this task alone", "execute"),
+    KeyAction("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
+    KeyAction(
+        "p", "review", "Review", "what reviews of the task found, and what to do about it", "review show"
+    ),
+    KeyAction("u", "resume", "Resume", "continue the task in its session", "resume"),
+    KeyAction("m", "tell", "Tell", "send the task's agent a message, in its session", "resume", " -m TEXT"),
+    KeyAction("y", "retry", "Retry", "set the task back to todo; start nothing", "retry"),
+    KeyAction(
+        "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart"
+    ),
+    KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status", " STATUS"),
+    KeyAction(
         "n",
         "choose_agent",
         "Agent",
@@ -52,16 +63,16 @@ ACTIONS = (
         is_of_task=False,
         is_shown=False,
     ),
-    Action("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
-    Action(
+    KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
+    KeyAction(
         "ctrl+z",
         "suspend_process",
         "Suspend",
         "go back to the shell, `fg` returns; in a text, undo",
         is_shown=False,
     ),
-    Action("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
-    Action(
+    KeyAction("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
+    KeyAction(
         "a",
         "answer",
         "Action",
@@ -69,7 +80,7 @@ ACTIONS = (
         "status",
         is_of_task=False,
     ),
-    Action(
+    KeyAction(
         "c",
         "settings",
         "Settings",
@@ -78,8 +89,8 @@ ACTIONS = (
         is_of_task=False,
         is_shown=False,
     ),
-    Action("t", "switch", "Live", "show the task, or what agents do", is_shown=False),
-    Action(
+    KeyAction("t", "switch", "Live", "show the task, or what agents do", is_shown=False),
+    KeyAction(
         "slash",
         "search",
         "Search",
@@ -89,13 +100,13 @@ ACTIONS = (
         is_of_task=False,
         is_shown=False,
     ),
-    Action("question_mark", "help", "Help", "list all keys"),
-    Action("q", "quit", "Quit", "quit; what runs is paused first"),
+    KeyAction("question_mark", "help", "Help", "list all keys"),
+    KeyAction("q", "quit", "Quit", "quit; what runs is paused first"),
 )
 """In the order of the footer."""
 BY_KEY = {action.key: action for action in ACTIONS}
 
-KEYS_OF_TREE = (
+_KEYS_OF_TREE = (
     ("up down j k", "move; also pgup, pgdn, home, end"),
     ("enter space", "fold or unfold"),
     ("f", "filter: all, ready, blocked (`git blackbird list --ready`, `--blocked`)"),
@@ -103,4 +114,52 @@ KEYS_OF_TREE = (
     ("esc", "go back"),
     ("ctrl+p", "find an action by name"),
 )
-KEY_NAMES = {"slash": "/", "question_mark": "?"}
+_KEY_NAMES = {"slash": "/", "question_mark": "?"}
+_KEY_COLUMNS = 13
+
+
+def help_lines(task_id: str | None) -> Iterator[StyledLine]:
+    """Yield all keys with their actions, and the command line of each for a task."""
+    for action in ACTIONS:
+        key = _KEY_NAMES.get(action.key, action.key)
+        yield StyledLine(f"{key:<{_KEY_COLUMNS}}{action.label}: {action.description}")
+        if command := action.command(task_id):
+            yield StyledLine(f"{'':<{_KEY_COLUMNS}}{command}", Style.FAINT)
+    yield StyledLine("")
+    for keys, text in _KEYS_OF_TREE:
+        yield StyledLine(f"{keys:<{_KEY_COLUMNS}}{text}")
+
+
+class ActionProvider(Provider):
+    """The command palette: finds the actions that are possible now."""
+
+    async def discover(self) -> Hits:
+        """Yield all of them."""
+        for action, perform in self._possible():
+            yield DiscoveryHit(_title(action), perform, help=self._help(action))
+
+    async def search(self, query: str) -> Hits:
+        """Yield those that match."""
+        matcher = self.matcher(query)
+        for action, perform in self._possible():
+            # A match in the label outranks one in the description.
+            score = max(2 * matcher.match(action.label), matcher.match(_title(action)))
+            if score > 0:
+                yield Hit(score, matcher.highlight(_title(action)), perform, help=self._help(action))
+
+    def _possible(self) -> Iterator[tuple[KeyAction, IgnoreReturnCallbackType]]:
+        for action in ACTIONS:
+            if self._context.is_possible(action.action):
+                yield action, partial(self.app.run_action, action.action)
+
+    @property
+    def _context(self) -> AppContext:
+        return cast(AppContext, self.app)
+
+    def _help(self, action: KeyAction) -> str:
+        task = self._context.current
+        return action.command(None if task is None else task.id) or "only for the screen"
+
+
+def _title(action: KeyAction) -> str:
+    return f"{action.label}: {action.description}"

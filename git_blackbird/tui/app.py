@@ -20,11 +20,10 @@ from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
-from git_blackbird.tui.actions import ACTIONS, BY_KEY
+from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider
 from git_blackbird.tui.context import Prepare
 from git_blackbird.tui.input_guard import PAUSE_KEY
 from git_blackbird.tui.loop_thread import Runner
-from git_blackbird.tui.palette import ActionProvider
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.shutdown import GracefulShutdown
@@ -95,7 +94,6 @@ class BlackbirdApp(GracefulShutdown):
         self.drafts.save()
 
     def on_mount(self) -> None:
-        """Start polling."""
         # Polling shares the interpreter with the screen and must not delay a key.
         sys.setswitchinterval(_SWITCH_SECONDS)
         # The plan is there at once; the records are read while the screen is already in use.
@@ -186,11 +184,9 @@ class BlackbirdApp(GracefulShutdown):
             self.open_modal(command(task))
 
     def action_execute(self) -> None:
-        """Run the next tasks of the plan."""
         self.commands.execute()
 
     def action_execute_task(self) -> None:
-        """Run the current task."""
         if (task := self.current) is not None:
             self.commands.execute(task.id)
 
@@ -204,25 +200,20 @@ class BlackbirdApp(GracefulShutdown):
             self.commands.resume(task)
 
     def action_restart(self) -> None:
-        """Start the current task in a new session."""
         self._open_for_current(self.commands.restart)
 
     def action_decide(self) -> None:
-        """Open the checkpoint of the current task."""
         if (task := self.current) is not None:
             self.open_modal(self.commands.decide(task.id))
 
     def action_tell(self) -> None:
-        """Write a message to the current task's agent."""
         self._open_for_current(self.commands.send_message)
 
     def action_review(self) -> None:
-        """Show the reviews of the current task."""
         if (task := self.current) is not None:
             self.open_modal(self.commands.show_review(task.id))
 
     def action_runs(self) -> None:
-        """Show the runs of the current task."""
         self._open_for_current(self.commands.runs)
 
     def action_pause(self) -> None:
@@ -247,25 +238,20 @@ class BlackbirdApp(GracefulShutdown):
             self.call_later(self.screen.run_action, "leave")
 
     async def action_quit(self) -> None:
-        """Quit after pausing what runs."""
         if self.is_busy:
             self.log_and_notify("pausing runs before exit; ctrl+c kills them", is_good=True)
         self.exit_gracefully()
 
     def action_retry(self) -> None:
-        """Set the current task back to todo."""
         self._open_for_current(self.commands.retry)
 
     def action_set_status(self) -> None:
-        """Set the current task's status by hand."""
         self._open_for_current(self.commands.set_status)
 
     def action_choose_agent(self) -> None:
-        """Choose the agent for new runs."""
         self.open_modal(self.commands.choose_agent())
 
     async def action_settings(self) -> None:
-        """Show and change the configuration."""
         await self.commands.settings()
 
     def action_answer(self) -> None:
@@ -278,13 +264,10 @@ class BlackbirdApp(GracefulShutdown):
             self.action_decide()
 
     def action_switch(self) -> None:
-        """Switch between the task and the live log."""
         self.main.toggle_pane()
 
     def action_search(self) -> None:
-        """Search the plan."""
         self.main.search()
 
     async def action_help(self) -> None:
-        """List all keys."""
         await self.commands.help(self.current)

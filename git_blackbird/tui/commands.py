@@ -39,10 +39,10 @@ from git_blackbird.model.rules.attention import OWED_WORDS
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
 from git_blackbird.model.views.stop import StatusChange
+from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.help import HelpScreen
-from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review import (
     ChangeReviewScreen,
@@ -97,7 +97,7 @@ class Commands:
 
     async def set_status(self, task: Task) -> None:
         """Set a status by hand."""
-        items = [MenuItem(status, status.value) for status in Status]
+        items = [ChoiceItem(status, status.value) for status in Status]
         title = f"Status of {clean_line(task.id)}"
         status = await self._app.ask(ChoiceModal(title, items, list(Status).index(task.status)))
         if status is not None and await self._confirm(task, f"Set to {status}"):
@@ -108,7 +108,7 @@ class Commands:
         waiting = self._waiting_run(task)
         if waiting is None:
             return True
-        items = [MenuItem(False, "Leave it"), MenuItem(True, f"{action}: that run is superseded")]
+        items = [ChoiceItem(False, "Leave it"), ChoiceItem(True, f"{action}: that run is superseded")]
         return await self._app.ask(ChoiceModal[bool](f"{clean_line(task.id)}: {waiting}", items)) is True
 
     def _waiting_run(self, task: Task) -> str | None:
@@ -229,7 +229,7 @@ class Commands:
         """Choose the agent for new runs."""
         setting = (await asyncio.to_thread(self._app.open_workspace)).settings.values["agent"]
         items = [
-            MenuItem(name, name, setting.origin if name == setting.value else "") for name in AGENT_NAMES
+            ChoiceItem(name, name, setting.origin if name == setting.value else "") for name in AGENT_NAMES
         ]
         start = AGENT_NAMES.index(str(setting.value))
         name = await self._app.ask(ChoiceModal("Agent for new runs", items, start))
@@ -245,7 +245,7 @@ class Commands:
 
     async def help(self, task: Task | None) -> None:
         """List all keys."""
-        await self._app.push_screen(HelpScreen(None if task is None else task.id))
+        await self._app.push_screen(HelpScreen(help_lines(None if task is None else task.id)))
 
     async def _open(self) -> Workspace:
         """Open the worktree to change something, which its configuration must allow."""

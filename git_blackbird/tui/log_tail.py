@@ -12,7 +12,7 @@ from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.agent_io import Progress
 from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.views.events import RunEnded, RunStarted
-from git_blackbird.tui.widgets.live_log import ActiveRun, LivePane
+from git_blackbird.tui.widgets.live_log import LiveEntry, LivePane
 
 
 class _FollowedRun(NamedTuple):
@@ -57,7 +57,7 @@ class LogTailer:
             run.task_id, title, run.id, run.provider, run.resumes, run.pid or 0, run.run_type
         )
         self._live.handle_event(started)
-        self._live.add_run(run.id, ActiveRun.of(run.run_type, run.task_id, title, seconds))
+        self._live.add_run(run.id, LiveEntry.of(run.run_type, run.task_id, title, seconds))
         self._add_steps(run.id, () if steps is None else steps.earlier().steps)
 
     def _end(self, workspace: Workspace, followed: _FollowedRun) -> None:

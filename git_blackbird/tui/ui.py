@@ -14,7 +14,7 @@ from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.tui.commands import ask_decision
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal
 from git_blackbird.tui.screens.questions import QuestionScreen
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class TuiUI:
     async def agree(self, question: RightsQuestion) -> bool | None:
         """Ask, with the cursor on the answer that starts nothing."""
         self._announce()
-        items = [MenuItem(False, REFUSE), MenuItem(True, AGREE)]
+        items = [ChoiceItem(False, REFUSE), ChoiceItem(True, AGREE)]
         title = "\n".join((*render_rights(question), render_ask(question)))
         return await self._app.ask(ChoiceModal[bool](title, items)) is True
 

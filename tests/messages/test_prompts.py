@@ -1,6 +1,7 @@
-from git_blackbird.messages.outgoing.context import with_review_feedback
+from git_blackbird.messages.outgoing.context import with_messages
 from git_blackbird.messages.outgoing.prompts import render_prompt, render_review_feedback
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.parent_verdict import Feedback
 
 
@@ -28,7 +29,7 @@ def _feedback(text: str = "The door\n  does not close.") -> Feedback:
 
 
 def test_a_fresh_session_is_told_what_the_review_of_the_parent_found_wanting() -> None:
-    context = with_review_feedback({"task": {"id": "door", "title": "Door"}}, _feedback())
+    context = with_messages({"task": {"id": "door", "title": "Door"}}, PendingMessages(review=_feedback()))
     assert context["parentReviewFeedback"] == {
         "parentTaskId": "house",
         "reviewRunId": "0123456789abcdef",
@@ -44,7 +45,7 @@ def test_a_fresh_session_is_told_what_the_review_of_the_parent_found_wanting() -
 
 def test_a_task_of_which_a_review_wants_nothing_hears_of_none() -> None:
     context = {"task": {"id": "door", "title": "Door"}}
-    assert with_review_feedback(context, None) == context
+    assert with_messages(context, PendingMessages()) == context
 
 
 def test_a_resumed_session_is_told_what_the_review_of_the_parent_found_wanting() -> None:

@@ -14,7 +14,7 @@ from git_blackbird.messages.outgoing.review_context import (
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, Verdict
+from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, ParentVerdict
 from tests.model.building import task
 
 PARENT = task("P", children=["b", "a", "c"])
@@ -26,17 +26,17 @@ def _result(name: str, feedback: str | None = None) -> ChildResult:
     return ChildResult(task_id=TaskId(name), status=status, feedback=feedback)
 
 
-def _verdict(feedback: str = "", **flagged: str) -> Verdict:
+def _verdict(feedback: str = "", **flagged: str) -> ParentVerdict:
     """The verdict that flags these children and says this of each."""
     results = {TaskId(name): _result(name, flagged.get(name)) for name in "abc"}
-    return Verdict(not flagged, tuple(sorted(map(TaskId, flagged))), feedback, results)
+    return ParentVerdict(not flagged, tuple(sorted(map(TaskId, flagged))), feedback, results)
 
 
 PASSING = _verdict()
 NO_OBJECT = "Input should be a valid dictionary"
 
 
-def _parsed(answer: Mapping[str, Any] | str) -> Verdict:
+def _parsed(answer: Mapping[str, Any] | str) -> ParentVerdict:
     return parse_review_answer(answer if isinstance(answer, str) else json.dumps(answer), PARENT)
 
 
@@ -294,12 +294,12 @@ _SAID = _TEXTS.map(lambda text: text.encode(errors="replace").decode().strip() o
 
 
 @st.composite
-def _verdicts(draw: st.DrawFn) -> Verdict:
+def _verdicts(draw: st.DrawFn) -> ParentVerdict:
     flagged = draw(st.dictionaries(st.sampled_from("abc"), _SAID))
     return _verdict(draw(_SAID) if flagged else "", **flagged)
 
 
-def _render(verdict: Verdict) -> str:
+def _render(verdict: ParentVerdict) -> str:
     return json.dumps(
         {
             "passed": verdict.passed,
@@ -319,7 +319,7 @@ _PROSE = st.text(alphabet='ab {}[]",\\\n`', max_size=60)
 
 @given(_verdicts(), _PROSE, _PROSE, st.sampled_from(sorted(_wrapped("{}"))))
 def test_a_verdict_is_given_back_whatever_is_around_it(
-    verdict: Verdict, before: str, after: str, wrapping: str
+    verdict: ParentVerdict, before: str, after: str, wrapping: str
 ) -> None:
     text = _render(verdict)
     assert _parsed(text) == verdict

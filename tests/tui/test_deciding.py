@@ -12,7 +12,7 @@ from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal
 from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from tests.controller.support import (
@@ -135,7 +135,7 @@ def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -
 
 
 def test_what_is_asked_next_stays_when_a_question_and_what_is_over_it_are_closed(planned: Path) -> None:
-    offers = [MenuItem(True, "Yes")]
+    offers = [ChoiceItem(True, "Yes")]
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         first, over, second = (ChoiceModal[bool](title, offers) for title in ("First", "Over it", "Second"))

@@ -17,7 +17,7 @@ from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.help import HelpScreen
+from git_blackbird.tui.screens.modal import HelpScreen
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driving import QuickApp, drive, driven, screen_text, see, wait_for

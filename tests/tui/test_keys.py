@@ -12,8 +12,7 @@ from textual.widgets import OptionList
 from git_blackbird.tui.actions import ACTIONS
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.help import HelpScreen
-from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.runs import RunsScreen
 from git_blackbird.tui.screens.settings import SettingsScreen
 from git_blackbird.tui.widgets.live_log import LiveLog

@@ -45,12 +45,12 @@ class ProgressLog:
         Nothing in it steers a terminal, and it is bounded.
         """
         block = self._block(_VERBS.get(step.kind, ""), _lines(step), columns)
-        self._spent = self._spent.formatted(step.usage, step.cost_usd)
+        self._spent = self._spent.updated(step.usage, step.cost_usd)
         return block + (self._figures() if _has_grown(self._spent, self._said) else "")
 
     def finish(self, usage: Usage | None, cost_usd: float | None) -> str:
         """Return what the run has spent, unless that was said last; the next step is another run's."""
-        self._spent = self._spent.formatted(usage, cost_usd)
+        self._spent = self._spent.updated(usage, cost_usd)
         block = self._figures() if self._spent and self._spent != self._said else ""
         self._spent = self._said = UsageCost()
         return block

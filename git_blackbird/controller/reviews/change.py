@@ -29,7 +29,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.changes import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_answer
-from git_blackbird.messages.outgoing.context import build_context, told_of_task
+from git_blackbird.messages.outgoing.context import build_context, task_part
 from git_blackbird.messages.outgoing.reviewer_prompts import (
     REVIEWER_SYSTEM,
     build_package,
@@ -227,7 +227,7 @@ def merge_sides(sides: Mapping[Source, ReviewerOutcome]) -> MergedReview:
 def task_changed(workspace: Workspace, order: ChangeReviewRequest) -> bool:
     """Whether the task was edited since its reviewers got it."""
     task = workspace.store.plan().tasks.get(order.task.id)
-    return task is not None and told_of_task(task) != told_of_task(order.task)
+    return task is not None and task_part(task) != task_part(order.task)
 
 
 def save_reviews(

@@ -32,7 +32,7 @@ from git_blackbird.messages.outgoing.review_context import (
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.parent_verdict import Verdict, completion_signature
+from git_blackbird.model.entities.parent_verdict import ParentVerdict, completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
 from git_blackbird.model.rules.review_gate import (
@@ -208,13 +208,13 @@ def close_review(workspace: Workspace, run: Run, ended: ProcessResult, head_tree
     return closed
 
 
-def _read_verdict(text: str, tasks: Mapping[TaskId, Task], parent: Task | None) -> Verdict:
+def _read_verdict(text: str, tasks: Mapping[TaskId, Task], parent: Task | None) -> ParentVerdict:
     if parent is None:
         raise ValueError("the parent is no longer in the plan")
     return parse_review_answer(text, _judged(tasks, parent))
 
 
-def _verdict_fields(verdict: Verdict | None) -> RunFields:
+def _verdict_fields(verdict: ParentVerdict | None) -> RunFields:
     if verdict is None:
         return RunFields()
     return RunFields(

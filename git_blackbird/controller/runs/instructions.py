@@ -11,10 +11,9 @@ from git_blackbird.messages.outgoing.context import (
     bound_snapshot,
     build_context,
     first_section,
-    with_answers,
     with_changed_files,
     with_feedback,
-    with_review_feedback,
+    with_messages,
 )
 from git_blackbird.messages.outgoing.prompts import (
     CONTINUE_TEXT,
@@ -74,7 +73,7 @@ def order_start(workspace: Workspace, state: PlanState, task: Task, message: str
     """Start a new session with every pending message of the task."""
     owed = _with_message(state.pending_messages(task.id), message)
     project = load_project_overview(workspace)
-    context = _with_pending(build_context(state.plan, task, None if project is None else project.text), owed)
+    context = with_messages(build_context(state.plan, task, None if project is None else project.text), owed)
     return Instruction(task, context, render_prompt(context), message=message)
 
 
@@ -109,18 +108,13 @@ def order_changes(
 def _resumed(run: Run, task: Task, owed: PendingMessages, prompt: str, message: str | None) -> Instruction:
     fresh = {name: value for name, value in run.context.items() if name not in _OF_ONE_RUN}
     gated = run.decision_required is True
-    return Instruction(task, _with_pending(fresh, owed), prompt, run, message, gated=gated)
+    return Instruction(task, with_messages(fresh, owed), prompt, run, message, gated=gated)
 
 
 def _with_message(owed: PendingMessages, message: str | None) -> PendingMessages:
     if not message or message in owed.texts:
         return owed
     return owed._replace(texts=(*owed.texts, message))
-
-
-def _with_pending(context: dict[str, Any], owed: PendingMessages) -> dict[str, Any]:
-    result = with_review_feedback(with_feedback(context, owed.texts), owed.review)
-    return with_answers(result, owed.questions, owed.answers) if owed.answers else result
 
 
 def _earlier(owed: PendingMessages, said_now: str | None) -> str:

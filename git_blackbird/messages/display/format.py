@@ -55,7 +55,7 @@ class UsageCost:
     tokens: int = 0
     cost_usd: float = 0.0
 
-    def formatted(self, usage: Usage | None, cost_usd: float | None) -> "UsageCost":
+    def updated(self, usage: Usage | None, cost_usd: float | None) -> "UsageCost":
         """Return a copy with these newer figures, each of which may be missing."""
         tokens = self.tokens if usage is None else usage.input_tokens + usage.output_tokens
         return UsageCost(tokens, self.cost_usd if cost_usd is None else cost_usd)
@@ -75,7 +75,7 @@ class UsageMeter:
 
     def tell(self, run_id: RunId, usage: Usage | None, cost_usd: float | None) -> None:
         """Set the figures of a run, for all of it up to now."""
-        self._runs[run_id] = self._runs.get(run_id, UsageCost()).formatted(usage, cost_usd)
+        self._runs[run_id] = self._runs.get(run_id, UsageCost()).updated(usage, cost_usd)
 
     @property
     def spent(self) -> UsageCost:

@@ -110,7 +110,7 @@ class ReviewFormatter:
         self._plain = _by_priority(merged.groups)
         self._conflicting = [(finding, group) for group in merged.conflicts for finding in group.findings]
         numbered = enumerate([*self._plain, *self._conflicting], start=1)
-        self._numbers = {one: number for number, (one, _) in numbered}
+        self._numbers = {finding: number for number, (finding, _) in numbered}
 
     def issues(self, title: str) -> str:
         """Format the issues without conflicts."""
@@ -134,14 +134,14 @@ class ReviewFormatter:
         parts += ["\n".join(self._issue(finding, group)) for finding, group in issues]
         return "\n\n".join(part for part in parts if part)
 
-    def _issue(self, one: Finding, group: FindingGroup) -> Iterator[str]:
-        number = f"{self._numbers[one]}. "
-        yield f"{self._indent}{number}{_headline(one)}"
-        for line in [*_summary_lines(one), *self._related(one, group)]:
+    def _issue(self, finding: Finding, group: FindingGroup) -> Iterator[str]:
+        number = f"{self._numbers[finding]}. "
+        yield f"{self._indent}{number}{_headline(finding)}"
+        for line in [*_summary_lines(finding), *self._related(finding, group)]:
             yield f"{self._indent}{' ' * len(number)}{line}".rstrip()
 
-    def _related(self, one: Finding, group: FindingGroup) -> list[str]:
-        others = sorted(self._numbers[other] for other in group.findings if other != one)
+    def _related(self, finding: Finding, group: FindingGroup) -> list[str]:
+        others = sorted(self._numbers[other] for other in group.findings if other != finding)
         return [f"Related: {', '.join(map(str, others))}"] if others else []
 
 
@@ -150,18 +150,18 @@ def _by_priority(groups: Sequence[FindingGroup]) -> list[tuple[Finding, FindingG
     return sorted(issues, key=lambda issue: issue[0].priority)
 
 
-def _headline(one: Finding) -> str:
-    tag = f"[{one.source.value.capitalize()} {one.severity.value.capitalize()}]"
-    return f"{tag} {_place(one.file, one.line) or f'({clean_line(one.type)})'}"
+def _headline(finding: Finding) -> str:
+    tag = f"[{finding.source.value.capitalize()} {finding.severity.value.capitalize()}]"
+    return f"{tag} {_place(finding.file, finding.line) or f'({clean_line(finding.type)})'}"
 
 
-def _summary_lines(one: Finding) -> Iterator[str]:
-    yield from strip_controls(one.description).splitlines()
-    if one.requirement:
-        yield f'Requirement: "{clean_line(one.requirement, len(one.requirement))}"'
-    if one.fix:
-        yield from f"Fix: {strip_controls(one.fix)}".splitlines()
-    elif one.type == EXTRA_FEATURE:
+def _summary_lines(finding: Finding) -> Iterator[str]:
+    yield from strip_controls(finding.description).splitlines()
+    if finding.requirement:
+        yield f'Requirement: "{clean_line(finding.requirement, len(finding.requirement))}"'
+    if finding.fix:
+        yield from f"Fix: {strip_controls(finding.fix)}".splitlines()
+    elif finding.type == EXTRA_FEATURE:
         yield "Action: Remove or get approval to add"
 
 
@@ -202,7 +202,7 @@ def render_merged_xml(merged: MergedReview) -> str:
 def _add_issues(root: "Element", merged: MergedReview) -> None:
     issues = _add_empty(root, "issues", {})
     marked = [(group, False) for group in merged.groups] + [(group, True) for group in merged.conflicts]
-    for group, is_conflict in sorted(marked, key=lambda one: one[0].priority):
+    for group, is_conflict in sorted(marked, key=lambda entry: entry[0].priority):
         parent = issues
         if group.is_related:
             marks = {"related": "true", "conflict": "true" if is_conflict else None}
@@ -211,13 +211,18 @@ def _add_issues(root: "Element", merged: MergedReview) -> None:
             _add_issue(parent, finding)
 
 
-def _add_issue(parent: "Element", one: Finding) -> None:
-    facts = {"source": one.source, "priority": str(one.priority), "type": one.type, "severity": one.severity}
+def _add_issue(parent: "Element", finding: Finding) -> None:
+    facts = {
+        "source": finding.source,
+        "priority": str(finding.priority),
+        "type": finding.type,
+        "severity": finding.severity,
+    }
     issue = _add_empty(parent, "issue", facts)
-    _add_location(issue, one.file, one.line)
-    _add(issue, "description", one.description)
-    _add(issue, "requirement", one.requirement)
-    _add(issue, "fix", one.fix)
+    _add_location(issue, finding.file, finding.line)
+    _add(issue, "description", finding.description)
+    _add(issue, "requirement", finding.requirement)
+    _add(issue, "fix", finding.fix)
 
 
 def _add_location(parent: "Element", file: str | None, line: int | None) -> None:

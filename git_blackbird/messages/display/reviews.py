@@ -142,7 +142,7 @@ def parent_sections(view: ReviewView, paint: Paint = str) -> Iterator[Section]:
         yield "verdict", list(verdict_lines(view.said, paint))
         yield "dismissed", list(_dismissal(view.said))
     yield "without a verdict", list(_attempts(view))
-    yield "open feedback", list(_owed(view))
+    yield "open feedback", list(_open_feedback(view))
 
 
 def verdict_lines(run: Run, paint: Paint = str) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _attempts(view: ReviewView) -> Iterator[str]:
         yield f"    {clean_line(run.error or NO_REASON)}"
 
 
-def _owed(view: ReviewView) -> Iterator[str]:
+def _open_feedback(view: ReviewView) -> Iterator[str]:
     for feedback in view.outstanding:
         yield f"{feedback.task.id}  {clean_line(feedback.task.title)} ({feedback.task.status.value})"
         yield from (f"    {line}" for line in strip_controls(feedback.feedback.feedback).splitlines())
@@ -193,10 +193,10 @@ def parent_steps(view: ReviewView) -> tuple[str, ...]:
     steps = [feedback.command for feedback in view.outstanding]
     if len(view.outstanding) > 1:
         steps.append(task_command("resume --all", parent.id, remark="all of them"))
-    is_owed = view.gate is GateState.REVIEW_DUE and parent.status is not Status.DONE
-    if is_owed and not view.outstanding:
+    is_due = view.gate is GateState.REVIEW_DUE and parent.status is not Status.DONE
+    if is_due and not view.outstanding:
         steps.append(task_command("review run", parent.id, remark="or `git blackbird execute`"))
-    if is_owed or view.gate is GateState.FAILING or view.outstanding:
+    if is_due or view.gate is GateState.FAILING or view.outstanding:
         steps.append(dismiss_command(parent.id))
     return tuple(steps)
 

@@ -15,15 +15,8 @@ _COST_OF_ATTEMPT = 100
 _OPENING = re.compile(r'\{[ \t\r\n]*(?:\}|"(?:[^"\\]|\\.)*+"[ \t\r\n]*:)', re.DOTALL)
 
 
-class DuplicateKey:
-    """The value of a key that an object has more than once."""
-
-    def __repr__(self) -> str:
-        """Return a name for comparisons of objects."""
-        return "twice"
-
-
-TWICE: Final = DuplicateKey()
+TWICE: Final = object()
+"""The value of a key that an object has more than once."""
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from git_blackbird.messages.incoming.embedded import TWICE, WINDOW_CHARACTERS, J
 from git_blackbird.messages.incoming.stated_verdicts import find_contrary, unmask
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, Verdict
+from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, ParentVerdict
 from git_blackbird.model.entities.plan import Task
 
 # Providers limit the values of an enum, and a schema may have to fit into one command argument.
@@ -142,7 +142,7 @@ class _Fault(Exception):  # noqa: N818  # becomes a ReviewAnswerError where the 
     """An error in an answer."""
 
 
-def parse_review_answer(text: str, parent: Task) -> Verdict:
+def parse_review_answer(text: str, parent: Task) -> ParentVerdict:
     """Parse the one verdict in ``text``, which may be in prose, code fences or envelopes.
 
     Raises ReviewAnswerError for an answer without a verdict, with several, or with one that does not fit this
@@ -288,7 +288,7 @@ def _check_beside(answer: ReviewAnswer, text: str) -> None:
 
 def _verdict(
     answer: ReviewAnswer, by_task: Mapping[TaskId, ChildAnswer], children: frozenset[TaskId]
-) -> Verdict:
+) -> ParentVerdict:
     results = {child: ChildResult(task_id=child, status=ChildStatus.PASSED) for child in sorted(children)}
     for child in answer.resume_task_ids:
         own = by_task[child].feedback if child in by_task else None
@@ -296,4 +296,4 @@ def _verdict(
             task_id=child, status=ChildStatus.FAILED, feedback=own or answer.feedback_for_resume
         )
     resume = tuple(sorted(answer.resume_task_ids))
-    return Verdict(answer.passed, resume, answer.feedback_for_resume, results)
+    return ParentVerdict(answer.passed, resume, answer.feedback_for_resume, results)

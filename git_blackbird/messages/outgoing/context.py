@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
-from git_blackbird.model.entities.agent_io import Answer, Question
 from git_blackbird.model.entities.change import Summary
-from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Plan, Task
 
 SNAPSHOT_BYTES = 32_768
@@ -23,7 +22,7 @@ SYSTEM_PROMPT = (
 
 def build_context(plan: Plan, task: Task, snapshot: str | None) -> dict[str, Any]:
     """Build the context pack of a fresh run; empty parts are left out."""
-    context: dict[str, Any] = {"schemaVersion": 1, "task": told_of_task(task)}
+    context: dict[str, Any] = {"schemaVersion": 1, "task": task_part(task)}
     if task.deps:
         context["dependencies"] = [
             {"id": dep, "title": plan.tasks[dep].title, "status": plan.tasks[dep].status.value}
@@ -35,7 +34,7 @@ def build_context(plan: Plan, task: Task, snapshot: str | None) -> dict[str, Any
     return context
 
 
-def told_of_task(task: Task) -> dict[str, Any]:
+def task_part(task: Task) -> dict[str, Any]:
     """Return a task in the form of a context pack; empty parts are left out."""
     part: dict[str, Any] = {
         "id": task.id,
@@ -64,27 +63,22 @@ def with_changed_files(context: dict[str, Any], change: Summary | None) -> dict[
     return {**context, "changedFiles": list(change.files), "changedFilesTotal": total}
 
 
-def with_review_feedback(context: dict[str, Any], feedback: Feedback | None) -> dict[str, Any]:
-    """Add pending feedback of a parent's review."""
-    if feedback is None:
-        return context
-    part = {
-        "parentTaskId": feedback.parent_task_id,
-        "reviewRunId": feedback.review_run_id,
-        "feedback": feedback.feedback,
-    }
-    return {**context, "parentReviewFeedback": part}
-
-
-def with_answers(
-    context: dict[str, Any], questions: Sequence[Question], answers: Sequence[Answer]
-) -> dict[str, Any]:
-    """Add the questions of the previous run with their answers."""
-    return {
-        **context,
-        "questions": [_filled(question.to_json()) for question in questions],
-        "answers": [answer.to_json() for answer in answers],
-    }
+def with_messages(context: dict[str, Any], messages: PendingMessages) -> dict[str, Any]:
+    """Add pending messages: texts, the feedback of a parent's review, and answers with their questions."""
+    context = with_feedback(context, messages.texts)
+    review = messages.review
+    if review is not None:
+        part = {
+            "parentTaskId": review.parent_task_id,
+            "reviewRunId": review.review_run_id,
+            "feedback": review.feedback,
+        }
+        context = {**context, "parentReviewFeedback": part}
+    if messages.answers:
+        questions = [_filled(question.to_json()) for question in messages.questions]
+        answers = [answer.to_json() for answer in messages.answers]
+        context = {**context, "questions": questions, "answers": answers}
+    return context
 
 
 def bound_snapshot(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from git_blackbird.messages.outgoing.context import told_of_task
+from git_blackbird.messages.outgoing.context import task_part
 from git_blackbird.messages.outgoing.prompts import render_section
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import shell_word
@@ -98,7 +98,7 @@ def build_review_context(
     }
     return {
         "schemaVersion": 1,
-        "task": told_of_task(parent),
+        "task": task_part(parent),
         "parentReview": {name: value for name, value in review.items() if value},
         "systemPrompt": REVIEWER_SYSTEM_PROMPT,
     }

@@ -93,12 +93,12 @@ class ReviewResult(Record):
 
     @property
     def counted_verdict(self) -> ReviewerVerdict:
-        """The verdict as it counts: an approval with issues is not one."""
+        """The verdict as it counts: an approval with issues is not finding."""
         return ReviewerVerdict.ISSUES if self.findings else self.verdict
 
 
 class ReviewerSummary(Record):
-    """One side of a merged review; ``verdict`` is the effective one."""
+    """One side of a merged review; ``verdict`` is the effective finding."""
 
     verdict: ReviewerVerdict
     confidence: Confidence | None = None
@@ -165,19 +165,19 @@ def _present(value: int | str | None) -> tuple[int | str, ...]:
     return () if value is None else (value,)
 
 
-def finding_order(one: Finding) -> tuple[object, ...]:
+def finding_order(finding: Finding) -> tuple[object, ...]:
     """The sort key of issues: by priority and then by place."""
     return (
-        one.priority,
-        _present(one.file),
-        _present(one.line),
-        one.type,
-        one.description,
-        _present(one.requirement),
-        _present(one.fix),
+        finding.priority,
+        _present(finding.file),
+        _present(finding.line),
+        finding.type,
+        finding.description,
+        _present(finding.requirement),
+        _present(finding.fix),
     )
 
 
-def note_order(one: MinorIssue) -> tuple[object, ...]:
+def note_order(note: MinorIssue) -> tuple[object, ...]:
     """The sort key of notes: by place."""
-    return _present(one.file), _present(one.line), one.description
+    return _present(note.file), _present(note.line), note.description

@@ -36,7 +36,7 @@ class ChildResult(Record):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ParentVerdict:
     """A valid answer of a parent's reviewer.
 
     ``resume_task_ids`` are sorted; they and ``feedback`` are empty exactly if it passed. ``results`` has

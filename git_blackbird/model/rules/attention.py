@@ -38,12 +38,12 @@ def is_session_lost(history: History, run: Run) -> bool:
 
 def pending_decisions(state: PlanState) -> tuple[PendingDecision, ...]:
     """Return every pending decision on a task of this plan, oldest first."""
-    owed = [
+    decisions = [
         PendingDecision(task, run)
         for task, run in state.latest_runs
         if run.is_pending and is_decision_alive(task, run)
     ]
-    return tuple(sorted(owed, key=lambda due: due.run.sort_key))
+    return tuple(sorted(decisions, key=lambda due: due.run.sort_key))
 
 
 def is_decision_alive(task: Task, run: Run) -> bool:
@@ -107,24 +107,24 @@ class PendingItem(NamedTuple):
 
 def pending_items(state: PlanState) -> tuple[PendingItem, ...]:
     """Return every item that waits for a person: decisions, oldest first, then by kind and task."""
-    owed = [
+    decisions = [
         PendingItem(due.task, due.run, PendingKind.DECISION, decide_run_command(due.run))
         for due in pending_decisions(state)
     ]
-    decided = {decision.task.id for decision in owed}
+    decided = {decision.task.id for decision in decisions}
     others = [
-        one
+        item
         for task_id in sorted((state.histories.keys() | state.feedback.keys()) & state.plan.tasks.keys())
         if task_id not in decided and task_id not in state.unreadable
-        if (one := _owed(state, task_id)) is not None
+        if (item := _other_item(state, task_id)) is not None
     ]
-    return (*owed, *sorted(others, key=lambda one: list(PendingKind).index(one.kind)))
+    return (*decisions, *sorted(others, key=lambda item: list(PendingKind).index(item.kind)))
 
 
-def _owed(state: PlanState, task_id: TaskId) -> PendingItem | None:
+def _other_item(state: PlanState, task_id: TaskId) -> PendingItem | None:
     task, history = state.plan.tasks[task_id], state.history(task_id)
     run = history.latest
-    kind = None if run is None else _owed_kind(task, history, run)
+    kind = None if run is None else _kind(task, history, run)
     if run is not None and kind is not None:
         return PendingItem(task, run, kind, _command(kind, run))
     if task_id in state.feedback and task.status in {Status.DONE, Status.FAILED}:
@@ -152,11 +152,11 @@ class StuckTask(NamedTuple):
 
 def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
     """Return tasks that would never continue: their records were deleted, or a person set their status."""
-    owed = {item.task.id for item in pending_items(state)}
+    waiting = {item.task.id for item in pending_items(state)}
     return tuple(
         StuckTask(task, _next_command(task))
         for task in state.plan.leaves()
-        if task.status in _HELD and task.id not in owed and task.id not in state.unreadable
+        if task.status in _HELD and task.id not in waiting and task.id not in state.unreadable
         if _is_silent(task, state.history(task.id))
     )
 
@@ -172,7 +172,7 @@ def _next_command(task: Task) -> str:
     return task_command("retry", task.id)
 
 
-def _owed_kind(task: Task, history: History, run: Run) -> PendingKind | None:
+def _kind(task: Task, history: History, run: Run) -> PendingKind | None:
     """Return the kind of item for a task whose latest run waits."""
     open_request = run.decision_state == DecisionState.CHANGES_REQUESTED and is_decision_alive(task, run)
     waits = run.status in {RunStatus.PAUSED, RunStatus.WAITING_USER}

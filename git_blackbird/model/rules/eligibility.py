@@ -14,7 +14,7 @@ RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Statu
 
 
 def _waiting(state: PlanState) -> Iterable[Task]:
-    return (owed.task for owed in pending_items(state))
+    return (item.task for item in pending_items(state))
 
 
 def _messageable(state: PlanState) -> Iterable[Task]:
@@ -72,7 +72,7 @@ def _has_change(run: Run | None) -> bool:
 def _dismissable(state: PlanState) -> Iterable[Task]:
     tasks = state.plan.tasks
     held = [parent.task for parent in blocked_parents(state)] if state.is_gated else []
-    owing = (tasks.get(owed.parent_task_id) for owed in state.feedback.values())
+    owing = (tasks.get(feedback.parent_task_id) for feedback in state.feedback.values())
     return {task.id: task for task in (*held, *owing) if task is not None}.values()
 
 

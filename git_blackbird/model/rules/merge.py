@@ -106,10 +106,10 @@ def _neighbours(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
         yield members
 
 
-def _is_near(one: Finding, other: Finding) -> bool:
-    if not one.file or one.line is None or other.line is None:
+def _is_near(finding: Finding, other: Finding) -> bool:
+    if not finding.file or finding.line is None or other.line is None:
         return False
-    return one.file == other.file and abs(one.line - other.line) <= MAX_LINES_APART
+    return finding.file == other.file and abs(finding.line - other.line) <= MAX_LINES_APART
 
 
 def _is_conflict(group: FindingGroup) -> bool:

@@ -61,7 +61,8 @@ class CallScope:
         """Whether this call is about the parent, or about a leaf below it."""
         if self.only is None or parent.id in self.only:
             return True
-        return any(parent.id == above.id for task_id in self.only for above in _above(plan, task_id))
+        named = (plan.tasks[task_id] for task_id in self.only if task_id in plan.tasks)
+        return any(parent.id == above.id for task in named for above in ancestors(plan, task))
 
     @property
     def may_start(self) -> bool:
@@ -188,8 +189,11 @@ def _depends_on_feedback(state: PlanState, start: StartTask) -> bool:
 
 
 def _start(state: PlanState, call: CallScope) -> StartTask | None:
-    task = _startable(state, call) if call.may_start else None
-    return None if task is None else StartTask(task)
+    """Start the first leaf in plan order that may start."""
+    if not call.may_start:
+        return None
+    leaves = (task for task in state.plan.leaves() if call.covers(task.id) and may_start(state, task))
+    return next(map(StartTask, leaves), None)
 
 
 def change_requests(state: PlanState, call: CallScope) -> Iterator[ApplyChangeRequest]:
@@ -267,13 +271,3 @@ def _is_about(call: CallScope, state: PlanState, leaf: Task) -> bool:
 def _waits_for_feedback(state: PlanState, parent: BlockedParent) -> bool:
     """Whether a parent without a verdict waits until leaves below it got their feedback."""
     return parent.review is None and bool(feedback_below(state, parent.task))
-
-
-def _above(plan: Plan, task_id: TaskId) -> Iterator[Task]:
-    return ancestors(plan, plan.tasks[task_id]) if task_id in plan.tasks else iter(())
-
-
-def _startable(state: PlanState, call: CallScope) -> Task | None:
-    """Return the first leaf in plan order that may start."""
-    leaves = state.plan.leaves()
-    return next((task for task in leaves if call.covers(task.id) and may_start(state, task)), None)

@@ -115,21 +115,24 @@ _OF_ALL = "Of all tasks that were reviewed together, it says:"
 def outstanding_feedback(
     plan: Plan, histories: Mapping[TaskId, History], saved: Mapping[TaskId, Feedback]
 ) -> dict[TaskId, Feedback]:
-    """Return what each leaf is owed: what its file says, less what is void, and what was not yet written."""
-    owed: dict[TaskId, Feedback] = {}
+    """Return the pending feedback of each leaf: that of its file unless void, and what is not written yet.
+
+    The files are a copy of the verdicts. This repairs what a crash left between two writes of either.
+    """
+    pending: dict[TaskId, Feedback] = {}
     for task_id, feedback in saved.items():
         task = plan.tasks.get(task_id)
         if task is None or is_delivered(task, feedback) or _is_void(histories, feedback):
             continue
-        # A leaf that was given children stands for them.
+        # If a leaf was given children since, they inherit its feedback.
         for leaf in subtree_leaves(plan, task):
-            owed.setdefault(leaf.id, feedback)
+            pending.setdefault(leaf.id, feedback)
     for parent in _parents_with_reviews(plan, histories):
         review = current_review(plan.tasks, parent, histories[parent.id])
         if review is not None and not allows_done(review):
             for task_id, feedback in feedback_of(plan, parent, review).items():
-                owed.setdefault(task_id, feedback)
-    return owed
+                pending.setdefault(task_id, feedback)
+    return pending
 
 
 def _parents_with_reviews(plan: Plan, histories: Mapping[TaskId, History]) -> Iterator[Task]:
@@ -140,14 +143,14 @@ def _parents_with_reviews(plan: Plan, histories: Mapping[TaskId, History]) -> It
 
 
 def is_delivered(task: Task, feedback: Feedback) -> bool:
-    """Whether the leaf was saved as ``done`` after it had heard this: only the file is still there."""
+    """Whether the leaf was saved as ``done`` after it received this; only the file is left."""
     return task.status == Status.DONE and feedback.settled_at == task.updated_at
 
 
 def _is_void(histories: Mapping[TaskId, History], feedback: Feedback) -> bool:
-    """Whether the review it comes from counts no longer, or a later one of that parent has spoken.
+    """Whether its review no longer counts, or the parent has a later verdict.
 
-    Of a review that has no record, or one that cannot be read, it is not known: it stands.
+    Feedback of a review whose record is missing or unreadable stands.
     """
     history = histories.get(feedback.parent_task_id, NO_HISTORY)
     if history.faults:
@@ -155,14 +158,14 @@ def _is_void(histories: Mapping[TaskId, History], feedback: Feedback) -> bool:
     review = history.find(feedback.review_run_id)
     if review is not None and review.superseded_at is not None:
         return True
-    said = latest_verdict(history)
-    return said is not None and (said.id != feedback.review_run_id or allows_done(said))
+    latest = latest_verdict(history)
+    return latest is not None and (latest.id != feedback.review_run_id or allows_done(latest))
 
 
 def feedback_of(plan: Plan, parent: Task, review: Run) -> dict[TaskId, Feedback]:
-    """Return what a failing review leaves owed, by leaf.
+    """Return the feedback of a failing review by leaf.
 
-    A flagged child that is a parent stands for its leaves; one that is no longer the parent's is left out.
+    For a flagged child that is a parent, its leaves get it; one that left the parent is skipped.
     """
     at = review.completed_at or review.started_at
     return {
@@ -180,7 +183,7 @@ def feedback_of(plan: Plan, parent: Task, review: Run) -> dict[TaskId, Feedback]
 
 
 def text_for(review: Run, child: TaskId) -> str:
-    """Return what a failing review says to one child: of its own work first, then of all of them."""
+    """Return the feedback of a failing review for one child: on its own work first, then on all of it."""
     result = (review.parent_review_results or {}).get(child)
     own = (result.feedback if result is not None else None) or ""
     shared = review.parent_review_feedback or ""

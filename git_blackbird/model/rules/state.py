@@ -34,7 +34,7 @@ from git_blackbird.model.rules.review_gate import (
 class PlanState:
     """Plan, records and feedback files as they were read, and whether parents are reviewed (``is_gated``).
 
-    What follows from them is derived where it is first asked for, once.
+    Everything else is derived from them on first use, once.
     """
 
     plan: Plan
@@ -74,15 +74,15 @@ class PlanState:
         return ReviewGate(self.is_gated, self.histories)
 
     def history(self, task_id: TaskId) -> History:
-        """Return the runs of one task, none when it has none."""
+        """Return the runs of one task."""
         return self.histories.get(task_id, NO_HISTORY)
 
     def latest(self, task_id: TaskId) -> Run | None:
-        """Return the latest run of a task that is not superseded and no reviewer's."""
+        """Return the latest run of a task that is neither superseded nor a review."""
         return self.history(task_id).latest
 
     def pending_messages(self, task_id: TaskId) -> PendingMessages:
-        """Return what a task's agent must still be told."""
+        """Return the messages that a task's agent has yet to receive."""
         return pending_messages(self.history(task_id), self.feedback.get(task_id))
 
 
@@ -142,15 +142,15 @@ def full_readiness(state: PlanState, task: Task) -> Readiness:
     return Readiness((*unmet.reasons, *reasons), (*unmet.hints, *hints))
 
 
-# A skipped leaf keeps what it must hear, and nobody waits for it.
+# The feedback of a skipped leaf stays pending, and nobody waits for it.
 _NOT_OWING = frozenset({Status.TODO, Status.IN_PROGRESS, Status.SKIPPED})
 
 
 class ParentReviewStatus(NamedTuple):
-    """A parent that its review holds back, as a person is told at the stop (spec 0).
+    """A parent blocked by its review, as shown when the loop stops (spec 0).
 
-    ``resume`` are the children the verdict flags, sorted, ``feedback`` is an excerpt in one line. Where there
-    is no verdict, ``fault`` says why.
+    ``resume`` are the children that the verdict flags, sorted; ``feedback`` is an excerpt on one line.
+    ``fault`` says why there is no verdict.
     """
 
     task_id: TaskId
@@ -161,16 +161,16 @@ class ParentReviewStatus(NamedTuple):
 
 
 class BlockedParent(NamedTuple):
-    """A parent that its review holds back: the failing verdict, or None where no reviewer gave one."""
+    """A parent blocked by its review: the failing verdict, or None if no reviewer gave one."""
 
     task: Task
     review: Run | None
 
 
 def blocked_parents(state: PlanState) -> tuple[BlockedParent, ...]:
-    """Return every parent that only its review keeps from being ``done``, smallest id first.
+    """Return the parents that are not ``done`` only because of their review, smallest id first.
 
-    There is never an ancestor of another among them: it is complete only when what is below it is done.
+    None of them is an ancestor of another: a parent is complete only when everything below it is done.
     """
     return tuple(
         BlockedParent(task, current_review(state.plan.tasks, task, state.history(task_id)))
@@ -186,24 +186,25 @@ def is_blocked_by_review(state: PlanState) -> bool:
     if not state.is_gated:
         return False
     return bool(leaves_with_feedback(state)) or any(
-        one.review is not None and not unreadable_below(state, one.task) for one in blocked_parents(state)
+        parent.review is not None and not unreadable_below(state, parent.task)
+        for parent in blocked_parents(state)
     )
 
 
 def parents_to_review(state: PlanState) -> tuple[Task, ...]:
-    """Return every parent that is not ``done`` and will be reviewed; none where nothing is gated."""
+    """Return the parents that are not ``done`` and will be reviewed; none if parents are not reviewed."""
     if not state.is_gated:
         return ()
     return tuple(task for task in state.plan.tasks.values() if task.children and task.status != Status.DONE)
 
 
 def feedback_below(state: PlanState, parent: Task) -> list[Task]:
-    """Return the leaves at or below a task that a review left something owed, smallest id first."""
+    """Return the leaves at or below a task with open review feedback, smallest id first."""
     leaves = (leaf for leaf in subtree_leaves(state.plan, parent) if leaf.id in state.feedback)
     return [leaf for leaf in leaves if leaf.status != Status.SKIPPED]
 
 
 def leaves_with_feedback(state: PlanState) -> tuple[Task, ...]:
-    """Return the leaves that nothing but a person gets on with what a review left owed, smallest id first."""
+    """Return the leaves with review feedback that only a person can have sent, smallest id first."""
     tasks = (state.plan.tasks[key] for key in sorted(state.feedback.keys() - state.unreadable.keys()))
     return tuple(task for task in tasks if task.status not in _NOT_OWING)

@@ -27,7 +27,7 @@ from git_blackbird.model.entities.decision import (
 )
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
-from git_blackbird.tui.screens.modal import ChoiceList, ChoiceModal, MenuItem, ScrollingModal
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ChoiceModal, ScrollingModal
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.widgets.line_view import LineView, diff_lines, to_content
 from git_blackbird.tui.widgets.mention_editor import PathLister
@@ -57,9 +57,8 @@ class CheckpointScreen(ScrollingModal[Reply]):
         self._viewed: TreePair | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         items = [
-            MenuItem(offer.choice, offer.label, blocked_reason=self.checkpoint.blocked_reason(offer.choice))
+            ChoiceItem(offer.choice, offer.label, blocked_reason=self.checkpoint.blocked_reason(offer.choice))
             for offer in self.checkpoint.offers()
         ]
         start = [item.value for item in items].index(self.checkpoint.preselected)
@@ -82,7 +81,6 @@ class CheckpointScreen(ScrollingModal[Reply]):
         self._path_lister.prepare(self.app)
 
     async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Carry out the choice."""
         choice = self.checkpoint.offers()[event.option_index].choice
         if choice in VIEWS:
             self.action_view(choice)
@@ -101,7 +99,10 @@ class CheckpointScreen(ScrollingModal[Reply]):
                 self.dismiss_once(reply)
 
         approval = reply_of(choice, branch_confirmed=True)
-        items: list[MenuItem[Reply | None]] = [MenuItem(None, "Go back"), MenuItem(approval, APPROVE_ANYWAY)]
+        items: list[ChoiceItem[Reply | None]] = [
+            ChoiceItem(None, "Go back"),
+            ChoiceItem(approval, APPROVE_ANYWAY),
+        ]
         await self.app.push_screen(ChoiceModal[Reply | None](f"Careful: {other.text}.", items), close)
 
     async def _compose_request(self) -> None:

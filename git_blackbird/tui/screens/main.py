@@ -6,14 +6,22 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Input, Static
+from textual.widgets import ContentSwitcher, Input
 
 from git_blackbird.controller.queries.required import AttentionItem, attention_items
 from git_blackbird.controller.queries.status import stopped_in
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.tui.widgets.bars import Banner, KeyFooter, SingleLineInput, WarningBar, next_item, summary
+from git_blackbird.tui.widgets.bars import (
+    KeyFooter,
+    SingleLineInput,
+    StatusBar,
+    banner_text,
+    next_item,
+    summary,
+    warnings_text,
+)
 from git_blackbird.tui.widgets.live_log import LiveLog, LivePane
 from git_blackbird.tui.widgets.plan_tree import FILTERS, PlanTree
 from git_blackbird.tui.widgets.task_details import TaskDetails
@@ -39,13 +47,12 @@ class MainScreen(Screen[None]):
         self.live = LivePane(id="live")
         self.view_state: ViewState | None = None
         self.required: tuple[AttentionItem, ...] = ()
-        self._now = self._summary = ""
+        self._now = ""
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
-        yield Static("reading the records...", id="summary", markup=False)
-        yield Banner(id="banner")
-        yield WarningBar(id="odd")
+        yield StatusBar("reading the records...", id="summary")
+        yield StatusBar(id="banner")
+        yield StatusBar(id="odd")
         yield SingleLineInput(
             placeholder="part of an id or title; enter keeps it, esc clears it", id="search"
         )
@@ -73,7 +80,6 @@ class MainScreen(Screen[None]):
         return self.view_state is not None and self.view_state.inputs("decide", item.task_id)
 
     def on_mount(self) -> None:
-        """Focus the plan."""
         self.plan_tree.focus()
 
     def show_plan(self, plan: Plan) -> None:
@@ -92,7 +98,7 @@ class MainScreen(Screen[None]):
         active = frozenset(live.run.task_id for live in overview.running if live.alive)
         self.plan_tree.show(view_state.plan, active, stopped_in(view_state.state))
         self.required = tuple(attention_items(overview))
-        self.query_one(WarningBar).show(overview)
+        self.query_one("#odd", StatusBar).show_text(warnings_text(overview))
         self._show_all()
 
     def show_live(self) -> None:
@@ -116,19 +122,16 @@ class MainScreen(Screen[None]):
         self._show_line(clean_line("  |  ".join(filter(None, parts))))
 
     def _show_line(self, text: str) -> None:
-        """Show the line at the top; drawn only if it has changed."""
-        if text != self._summary:
-            self._summary = text
-            self.query_one("#summary", Static).update(text, layout=False)
+        """Show the line at the top."""
+        self.query_one("#summary", StatusBar).show_text(text, layout=False)
 
     def on_plan_tree_moved(self) -> None:
-        """Show what belongs to the task under the cursor."""
         self._show_all()
 
     def _show_all(self) -> None:
         item = self.next_required
         verb = "opens" if item is not None and self.is_decision(item) else "shows"
-        self.query_one(Banner).show(len(self.required), item, verb)
+        self.query_one("#banner", StatusBar).show_text(banner_text(len(self.required), item, verb))
         self._show_summary()
         self._show_task()
         self.refresh_bindings()
@@ -145,7 +148,6 @@ class MainScreen(Screen[None]):
             self.details.show_task(self.view_state.view(task), items, self._now)
 
     def action_other_pane(self) -> None:
-        """Move the focus to the other pane."""
         if self.plan_tree.has_focus:
             self._right_pane().focus()
         else:

@@ -1,4 +1,4 @@
-"""Modal screens above the main screen, and the choice among a few items."""
+"""Modal screens above the main screen: their base, a choice among a few items, and the help."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Generic, NamedTuple, TypeVar
@@ -6,14 +6,15 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from git_blackbird.messages.display.checkpoint import StyledLine
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.tui.widgets.line_view import LONGEST
+from git_blackbird.tui.widgets.line_view import LONGEST, to_content
 
 T = TypeVar("T")
 
@@ -33,7 +34,6 @@ class Modal(ModalScreen[T | None], Generic[T]):
             _ = self.dismiss(result)
 
     def action_leave(self) -> None:
-        """Close the screen without a result."""
         self.dismiss_once(None)
 
 
@@ -53,7 +53,6 @@ class ScrollingModal(Modal[T], Generic[T]):
         raise NotImplementedError
 
     def action_scroll(self, pages: int) -> None:
-        """Scroll by pages."""
         widget = self.read_widget
         widget.scroll_relative(y=pages * max(1, widget.size.height - 1), animate=False)
 
@@ -63,7 +62,7 @@ class ScrollingModal(Modal[T], Generic[T]):
         widget.scroll_to(y=end * widget.max_scroll_y, animate=False)
 
 
-class MenuItem(NamedTuple, Generic[T]):
+class ChoiceItem(NamedTuple, Generic[T]):
     """An item to choose; with a ``blocked_reason`` it is shown and cannot be chosen."""
 
     value: T
@@ -81,16 +80,15 @@ class ChoiceList(OptionList, Generic[T]):
         *(Binding(str(digit), f"jump({digit})", show=False) for digit in range(1, 10)),
     ]
 
-    def __init__(self, items: Sequence[MenuItem[T]], start: int = 0) -> None:
+    def __init__(self, items: Sequence[ChoiceItem[T]], start: int = 0) -> None:
         super().__init__(*_options(items), id="choices")
         self.items = items
         self._start = start
 
     def on_mount(self) -> None:
-        """Put the cursor on the first or current item."""
         self.highlighted = self._start
 
-    def replace_items(self, items: Sequence[MenuItem[T]], chosen: int) -> None:
+    def replace_items(self, items: Sequence[ChoiceItem[T]], chosen: int) -> None:
         """Show other items, with the cursor on the line ``chosen``."""
         self.items = items
         self.set_options(_options(items))
@@ -102,12 +100,12 @@ class ChoiceList(OptionList, Generic[T]):
             self.highlighted = number - 1
 
 
-def _options(items: Iterable[MenuItem[T]]) -> Iterator[Option]:
+def _options(items: Iterable[ChoiceItem[T]]) -> Iterator[Option]:
     for number, item in enumerate(items, start=1):
         yield Option(_line(number, item), id=str(number - 1), disabled=item.blocked_reason is not None)
 
 
-def _line(number: int, item: MenuItem[T]) -> Text:
+def _line(number: int, item: ChoiceItem[T]) -> Text:
     line = Text(f"{number}. {item.label}")
     remark = clean_line(item.blocked_reason or item.remark, LONGEST)
     return line.append(f"  {remark}", "dim") if remark else line
@@ -116,19 +114,34 @@ def _line(number: int, item: MenuItem[T]) -> Text:
 class ChoiceModal(Modal[T], Generic[T]):
     """Asks for one of a few items; None when it is left."""
 
-    def __init__(self, title: str, items: Sequence[MenuItem[T]], start: int = 0) -> None:
+    def __init__(self, title: str, items: Sequence[ChoiceItem[T]], start: int = 0) -> None:
         super().__init__()
         self._title = title
         self._items = items
         self._start = start
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box"):
             yield Static(self._title, classes="title", markup=False)
             yield ChoiceList(self._items, self._start)
             yield Static("enter chooses, esc goes back", classes="keys", markup=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Return the chosen item."""
         self.dismiss_once(self._items[event.option_index].value)
+
+
+class HelpScreen(Modal[None]):
+    """Lists the keys; Esc, ? and q close it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark,q", "leave", "Back", show=False)]
+
+    def __init__(self, lines: Iterable[StyledLine]) -> None:
+        super().__init__()
+        self._lines = tuple(lines)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box wide"):
+            yield Static("Keys", classes="title")
+            with VerticalScroll():
+                yield Static(to_content(self._lines), markup=False)
+            yield Static("esc goes back", classes="keys")

@@ -15,7 +15,7 @@ from git_blackbird.messages.forms.answers import OTHER
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.tui.screens.modal import ChoiceList, MenuItem, ScrollingModal
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ScrollingModal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.line_view import LONGEST, to_content
 
@@ -43,7 +43,6 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
         self._draft = draft
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         title = f"{self._task_id} asks" + (f" ({self._number} of {self._count})" if self._count > 1 else "")
         options, answer = self.question.options, self._draft.text
         back = "shift+tab goes back, " if self._number > 1 else ""
@@ -54,7 +53,7 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
             if options:
                 labels = [*map(clean_line, options), OTHER]
                 selected = options.index(answer) if answer in options else len(options) if answer else 0
-                yield ChoiceList([MenuItem(label, label) for label in labels], selected)
+                yield ChoiceList([ChoiceItem(label, label) for label in labels], selected)
             line = SingleLineInput(
                 "" if answer in options else answer, placeholder="your answer", select_on_focus=False
             )
@@ -89,7 +88,6 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
             self.dismiss_once(None)
 
     def on_unmount(self) -> None:
-        """Save the draft at once."""
         self._draft.save()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -103,7 +101,6 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
             self.dismiss_once(QuestionNav.NEXT)
 
     def action_go_back(self) -> None:
-        """Go to the previous question."""
         if self._number > 1:
             self.dismiss_once(QuestionNav.BACK)
 

@@ -24,7 +24,6 @@ class RequestScreen(Modal[str]):
         self._first_text = draft.text or suggestion or ""
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box wide"):
             yield Static(self._title, classes="title", markup=False)
             yield MentionEditor(self._path_lister, self._first_text)

@@ -23,7 +23,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.views.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
-from git_blackbird.tui.screens.modal import ChoiceList, MenuItem, ScrollingModal
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ScrollingModal
 from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, bulleted, section
 
 
@@ -56,14 +56,13 @@ class Obstacles(NamedTuple):
 class ReviewScreen(ScrollingModal[Request]):
     """Shows lines, and below them the actions; None changes nothing."""
 
-    def __init__(self, title: str, lines: Iterable[StyledLine], items: Iterable[MenuItem[Request]]) -> None:
+    def __init__(self, title: str, lines: Iterable[StyledLine], items: Iterable[ChoiceItem[Request]]) -> None:
         super().__init__()
         self._title = title
         self._lines = tuple(lines)
         self._items = tuple(items)
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box full"):
             yield Static(self._title, classes="title", markup=False)
             yield WrappedView(id="findings")
@@ -73,12 +72,10 @@ class ReviewScreen(ScrollingModal[Request]):
             )
 
     def on_mount(self) -> None:
-        """Show the findings, and focus the actions."""
         self.read_widget.show(self._lines)
         self.query_one(ChoiceList).focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Return the chosen action."""
         self.dismiss_once(self._items[event.option_index].value)
 
     @property
@@ -101,27 +98,27 @@ class ParentReviewScreen(ReviewScreen):
         super().__init__(f"Review of {view.parent.id}", _parent_lines(view), _parent_items(view, obstacles))
 
 
-def _parent_items(view: ReviewView, obstacles: Obstacles) -> Iterator[MenuItem[Request]]:
+def _parent_items(view: ReviewView, obstacles: Obstacles) -> Iterator[ChoiceItem[Request]]:
     parent = view.parent.id
     for feedback in view.outstanding:
         yield _resume_item(feedback, obstacles.run)
     if view.outstanding:
-        yield MenuItem(Request(ReviewAction.RESUME_ALL, parent), "Resume all", blocked_reason=obstacles.run)
-    yield MenuItem(
+        yield ChoiceItem(Request(ReviewAction.RESUME_ALL, parent), "Resume all", blocked_reason=obstacles.run)
+    yield ChoiceItem(
         Request(ReviewAction.DISMISS, parent), "Dismiss, with a reason", blocked_reason=obstacles.dismissal
     )
     label = "Review again" if view.said is not None and view.is_present else "Review now"
-    yield MenuItem(
+    yield ChoiceItem(
         Request(ReviewAction.REVIEW, parent), label, blocked_reason=obstacles.review or obstacles.run
     )
 
 
-def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> MenuItem[Request]:
+def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> ChoiceItem[Request]:
     """Send outstanding feedback to a leaf: in its session, or in a new one if that is lost."""
     task = feedback.task
     action = ReviewAction.RESUME if feedback.is_resumable else ReviewAction.RESTART
     verb = action.name.capitalize()
-    return MenuItem(Request(action, task.id), f"{verb} {task.id}", task.title, obstacle)
+    return ChoiceItem(Request(action, task.id), f"{verb} {task.id}", task.title, obstacle)
 
 
 def _parent_lines(view: ReviewView) -> Iterator[StyledLine]:
@@ -138,14 +135,14 @@ class ChangeReviewScreen(ReviewScreen):
         super().__init__(f"Reviews of {view.task.id}", _change_lines(view), _change_items(view, obstacles))
 
 
-def _change_items(view: ChangeReviewView, obstacles: Obstacles) -> Iterator[MenuItem[Request]]:
+def _change_items(view: ChangeReviewView, obstacles: Obstacles) -> Iterator[ChoiceItem[Request]]:
     task_id = view.task.id
     if view.run is not None and view.run.is_pending:
-        yield MenuItem(
+        yield ChoiceItem(
             Request(ReviewAction.DECIDE, task_id), "Decide on the change", blocked_reason=obstacles.run
         )
     label = "Review now" if view.merged is None else "Review again"
-    yield MenuItem(
+    yield ChoiceItem(
         Request(ReviewAction.REVIEW, task_id), label, blocked_reason=obstacles.review or obstacles.run
     )
 

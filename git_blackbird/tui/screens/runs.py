@@ -22,7 +22,7 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.run import Run, RunStatus
-from git_blackbird.tui.screens.modal import ChoiceList, MenuItem, ScrollingModal
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ScrollingModal
 from git_blackbird.tui.widgets.bars import StatusBar
 from git_blackbird.tui.widgets.line_view import WrappedView, section
 
@@ -46,7 +46,6 @@ class RunsScreen(ScrollingModal[None]):
         self._read_id: RunId | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box full"):
             yield Static(f"Runs of {self._task_id}", classes="title", markup=False)
             yield StatusBar(id="unreadable")
@@ -68,7 +67,6 @@ class RunsScreen(ScrollingModal[None]):
         self.set_interval(_POLL_SECONDS, self._poll)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the log of a run."""
         self._read(self._runs[event.option_index])
 
     @work(thread=True, exclusive=True, group="poll")
@@ -98,8 +96,8 @@ class RunsScreen(ScrollingModal[None]):
             if run.id == self._read_id:
                 self._read(run)
 
-    def _items(self) -> list[MenuItem[RunId]]:
-        return [MenuItem(run.id, _title(run)) for run in self._runs]
+    def _items(self) -> list[ChoiceItem[RunId]]:
+        return [ChoiceItem(run.id, _title(run)) for run in self._runs]
 
     @work(thread=True, exclusive=True, group="read")
     def _read(self, run: Run) -> None:
@@ -115,8 +113,7 @@ class RunsScreen(ScrollingModal[None]):
         """Show a log from its beginning; one that is shown already keeps its scroll position."""
         if not self.is_attached:
             return
-        show = self.read_widget.update_lines if run_id == self._read_id else self.read_widget.show
-        show(lines)
+        self.read_widget.show(lines, run_id)
         self._read_id = run_id
 
 

@@ -35,7 +35,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import ConfigKey, ValueType
 from git_blackbird.model.config.layers import KeyLayers
 from git_blackbird.model.config.settings import LayerValue, Setting
-from git_blackbird.tui.screens.modal import ChoiceModal, MenuItem, Modal
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, Modal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.line_view import to_content
 from git_blackbird.tui.widgets.settings_table import SettingsTable, about, heading, legend, name_of
@@ -73,7 +73,6 @@ class SettingsScreen(Modal[None]):
         self._shown_name = ""
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box full"):
             yield Static("Settings", classes="title", markup=False)
             yield Static("", id="headings", markup=False)
@@ -84,13 +83,11 @@ class SettingsScreen(Modal[None]):
             yield Static(_KEYS, classes="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Start polling."""
         self._table.focus()
         self.poll()
         self.set_interval(_POLL_SECONDS, self.poll)
 
     def on_resize(self) -> None:
-        """Align the headings with their columns."""
         self.call_after_refresh(self._show_headings)
 
     def _show_headings(self) -> None:
@@ -158,7 +155,6 @@ class SettingsScreen(Modal[None]):
 
     @work(exclusive=True, group="edit")
     async def on_option_list_option_selected(self) -> None:
-        """Set a key."""
         row, workspace = self._table.current, self._workspace
         if row is None or workspace is None:
             return
@@ -201,7 +197,7 @@ class SettingsScreen(Modal[None]):
         self, title: str, targets: tuple[ConfigTarget, ...], applied: Setting
     ) -> ConfigTarget | None:
         items = [
-            MenuItem(target, _TARGETS[target.scope], _value_in(target), target.blocked_reason)
+            ChoiceItem(target, _TARGETS[target.scope], _value_in(target), target.blocked_reason)
             for target in targets
         ]
         is_applied = [target.told is not None and target.name == applied.origin for target in targets]
@@ -219,11 +215,11 @@ class SettingsScreen(Modal[None]):
         if not row.told:
             self._show_outcome(StyledLine(f"{row.name} is not set anywhere"))
             return
-        items: list[MenuItem[Scope | None]] = [
-            MenuItem(target.scope, _TARGETS[target.scope], _value_in(target)) for target in targets
+        items: list[ChoiceItem[Scope | None]] = [
+            ChoiceItem(target.scope, _TARGETS[target.scope], _value_in(target)) for target in targets
         ]
         items.extend(
-            MenuItem(None, layer_value_text(value), "", f"{value.given.origin}, not from here")
+            ChoiceItem(None, layer_value_text(value), "", f"{value.given.origin}, not from here")
             for value in elsewhere
         )
         title = f"Where should {clean_line(row.name)} be removed from?"
@@ -254,14 +250,16 @@ def _value_in(target: ConfigTarget) -> str:
     return UNSET if target.told is None else layer_value_text(target.told)
 
 
-def _items(choices: tuple[str, ...], key: ConfigKey, applied: Setting, value: str) -> Iterator[MenuItem[str]]:
+def _items(
+    choices: tuple[str, ...], key: ConfigKey, applied: Setting, value: str
+) -> Iterator[ChoiceItem[str]]:
     remarks = {
         "counts now": format_value(applied),
         "set here": value,
         "the default": format_value(applied._replace(value=key.default)),
     }
     for choice in choices:
-        yield MenuItem(
+        yield ChoiceItem(
             choice, choice, ", ".join(remark for remark, value in remarks.items() if value == choice)
         )
 
@@ -283,7 +281,6 @@ class EditValueScreen(Modal[ConfigChange]):
         self._save = save
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         with Vertical(classes="box wide"):
             yield Static(f"{self._key.name} in {self._place}", classes="title", markup=False)
             yield Static(f"{self._key.help}; {type_text(self._key)}", markup=False)
@@ -293,7 +290,6 @@ class EditValueScreen(Modal[ConfigChange]):
 
     @work(exclusive=True)
     async def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Save the value if it is valid."""
         if not event.value and self._key.kind is ValueType.TEXT:
             self._show_problems(_EMPTY)
             return

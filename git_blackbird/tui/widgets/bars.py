@@ -25,35 +25,24 @@ def next_item(waiting: Sequence[AttentionItem], here: TaskId | None) -> Attentio
 
 
 class StatusBar(Static):
-    """Visible only with a text; drawn only when that changes."""
+    """Visible only with a text; drawn only when that changes, which Textual's Static does each time."""
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
-        super().__init__(id=id, markup=False)
-        self._text = ""
+    def __init__(self, text: str = "", *, id: str) -> None:  # noqa: A002  # as every widget calls it
+        super().__init__(text, id=id, markup=False)
+        self._text = text
 
-    def show_text(self, text: str) -> None:
-        """Show a text; "" hides the bar."""
+    def show_text(self, text: str, *, layout: bool = True) -> None:
+        """Show a text; "" hides the bar. ``layout``: its height may change."""
         if text != self._text:
             self._text = text
             self.display = bool(text)
-            self.update(text)
+            self.update(text, layout=layout)
 
 
-class Banner(StatusBar):
-    """What waits for a person."""
-
-    def show(self, count: int, item: AttentionItem | None, verb: str) -> None:
-        """Show the count of items, and what the key ``a`` does (``verb``) with which of them."""
-        self.show_text("" if item is None else _banner_text(count, item, verb))
-
-
-class WarningBar(StatusBar):
-    """What is wrong, and waits for nobody."""
-
-    def show(self, overview: StatusReport) -> None:
-        """Show counts; ``status`` has the details."""
-        warnings = ", ".join(_warnings(overview))
-        self.show_text(f"{warnings}: `git blackbird status` says more" if warnings else "")
+def warnings_text(overview: StatusReport) -> str:
+    """Return what is wrong and waits for nobody, as counts; ``status`` has the details."""
+    warnings = ", ".join(_warnings(overview))
+    return f"{warnings}: `git blackbird status` says more" if warnings else ""
 
 
 def _warnings(overview: StatusReport) -> Iterator[str]:
@@ -71,7 +60,10 @@ def _warnings(overview: StatusReport) -> Iterator[str]:
         yield counted(len(settings), "remark") + " on the configuration ([c])"
 
 
-def _banner_text(count: int, item: AttentionItem, verb: str) -> str:
+def banner_text(count: int, item: AttentionItem | None, verb: str) -> str:
+    """Return the count of items that wait, and what the key ``a`` does (``verb``) with which of them."""
+    if item is None:
+        return ""
     why = f"\n  {clean_line(item.why)}" if item.why else ""
     return f"Action required ({count}): {item.task_id}: {item.what}  [a] {verb} it{why}"
 
@@ -98,7 +90,6 @@ class KeyFooter(Widget, can_focus=False):
     keys: reactive[tuple[Binding, ...]] = reactive((), always_update=False)
 
     def on_mount(self) -> None:
-        """Subscribe to changes of the active keys."""
         self.screen.bindings_updated_signal.subscribe(self, self._update_keys)
 
     def _update_keys(self, screen: Screen[object]) -> None:
@@ -106,7 +97,6 @@ class KeyFooter(Widget, can_focus=False):
         self.keys = tuple(key.binding for key in active if key.binding.show and key.enabled)
 
     def render(self) -> Content:
-        """Draw the keys that fit."""
         keys = [
             Content.assemble((self._key_text(key), "$footer-key-foreground bold"), f" {key.description}")
             for key in self._fitting()
@@ -114,7 +104,6 @@ class KeyFooter(Widget, can_focus=False):
         return Content(" ").join(keys)
 
     def on_click(self, event: events.Click) -> None:
-        """Press the key under the mouse."""
         right = 0
         for key in self._fitting():
             right += self._columns(key)

@@ -90,7 +90,6 @@ class LineView(ScrollView, can_focus=False):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one visible line."""
         left, top = self.scroll_offset
         width = self.size.width
         if top + y >= len(self._rows):
@@ -113,17 +112,16 @@ class WrappedView(LineView):
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
         self._lines: Sequence[StyledLine] = ()
+        self._subject: str | None = None
         self._width = 0
 
-    def show(self, lines: Iterable[StyledLine]) -> None:
-        """Show lines, scrolled to the first one."""
-        self.update_lines(lines)
-        self.scroll_home(animate=False)
-
-    def update_lines(self, lines: Iterable[StyledLine]) -> None:
-        """Show changed lines, keeping the scroll position."""
+    def show(self, lines: Iterable[StyledLine], subject: str | None = None) -> None:
+        """Show lines from the first one; those about the same subject as before keep the scroll position."""
         self._lines = list(lines)
         self._wrap()
+        if subject is None or subject != self._subject:
+            self.scroll_home(animate=False)
+        self._subject = subject
 
     def on_resize(self, event: events.Resize) -> None:
         """Wrap the lines again if the width has changed."""

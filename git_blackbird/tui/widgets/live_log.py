@@ -142,7 +142,7 @@ _LEVEL_STYLES = {Level.INFO: Style.PLAIN, Level.WARNING: Style.WARNING, Level.ER
 
 
 @dataclass(frozen=True)
-class ActiveRun:
+class LiveEntry:
     """A run at work, with its start by the monotonic clock and its cost.
 
     ``review`` is the kind of review, "" for a run that is none.
@@ -160,9 +160,9 @@ class ActiveRun:
         about = f"{review} of {task_id}" if review else task_id
         return cls(f"{about}  {clean_line(title)}", review, time.monotonic() - seconds)
 
-    def after(self, step: Progress) -> "ActiveRun":
+    def after(self, step: Progress) -> "LiveEntry":
         """Return the run with the cost of a step added."""
-        return replace(self, spent=self.spent.formatted(step.usage, step.cost_usd))
+        return replace(self, spent=self.spent.updated(step.usage, step.cost_usd))
 
     def line(self) -> str:
         """Return the run in one line."""
@@ -229,13 +229,12 @@ class LivePane(Vertical):
         super().__init__(id=id)
         self.log_view = LiveLog(id="log")
         self._lock = threading.RLock()
-        self._active: dict[RunId, ActiveRun] = {}
+        self._active: dict[RunId, LiveEntry] = {}
         self._outputs: dict[RunId, OutputTail] = {}
         self._queue = LogQueue()
         self._drawn_head = ""
 
     def compose(self) -> ComposeResult:
-        """Create the list of active runs and the log."""
         yield Static("no agent is at work", id="work", markup=False)
         yield self.log_view
 
@@ -251,7 +250,7 @@ class LivePane(Vertical):
     def _handle(self, event: Event) -> None:
         match event:
             case RunStarted():
-                self.add_run(event.run_id, ActiveRun.of(event.run_type, event.task_id, event.title))
+                self.add_run(event.run_id, LiveEntry.of(event.run_type, event.task_id, event.title))
             case RunProgress():
                 self.add_step(event.run_id, event.progress)
             case RunOutput(is_plain=True):
@@ -281,7 +280,7 @@ class LivePane(Vertical):
                 self._outputs[run_id] = OutputTail()
             self._outputs[run_id].feed(data)
 
-    def add_run(self, run_id: RunId, run: ActiveRun) -> None:
+    def add_run(self, run_id: RunId, run: LiveEntry) -> None:
         """Add an active run; called directly for runs that another process controls."""
         with self._lock:
             self._active[run_id] = run

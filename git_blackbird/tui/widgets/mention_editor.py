@@ -115,7 +115,6 @@ class MentionEditor(Vertical):
         self._first_text = text
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
         yield MentionArea(strip_controls(self._first_text))
         picker = OptionList(id="picker", markup=False)
         picker.can_focus = False
@@ -146,7 +145,6 @@ class MentionEditor(Vertical):
             self._update_picker()
 
     def action_send(self) -> None:
-        """Send the text."""
         self.post_message(self.Sent())
 
     def on_text_area_selection_changed(self) -> None:

@@ -108,31 +108,24 @@ class PlanTree(ScrollView, can_focus=True):
             self._move_to(self.shown_ids().index(task_id))
 
     def watch_filter_index(self) -> None:
-        """Show the tasks that match the filter."""
         self._update_rows()
 
     def watch_searched(self) -> None:
-        """Show the tasks that match the search."""
         self._update_rows()
 
     def on_resize(self) -> None:
-        """Use the new width."""
         self._resize()
 
     def action_move(self, lines: int) -> None:
-        """Move the cursor."""
         self._move_to(self._cursor + lines)
 
     def action_page(self, pages: int) -> None:
-        """Move the cursor by pages."""
         self._move_to(self._cursor + pages * max(1, self.size.height - 1))
 
     def action_jump(self, index: int) -> None:
-        """Move the cursor to the first or last line."""
         self._move_to(index % max(1, len(self._rows)))
 
     def action_filter(self) -> None:
-        """Switch to the next filter."""
         self.filter_index = (self.filter_index + 1) % len(FILTERS)
 
     def action_fold(self) -> None:
@@ -147,7 +140,6 @@ class PlanTree(ScrollView, can_focus=True):
         self._update_rows(parent_id)
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked line."""
         offset = event.get_content_offset(self)
         if offset is not None and offset.y + self.scroll_offset.y < len(self._rows):
             self._move_to(offset.y + self.scroll_offset.y)
@@ -186,7 +178,6 @@ class PlanTree(ScrollView, can_focus=True):
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one visible line."""
         index = y + self.scroll_offset.y
         width = self.scrollable_content_region.width
         if index >= len(self._rows):

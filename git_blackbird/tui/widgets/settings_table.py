@@ -143,7 +143,6 @@ class SettingsTable(OptionList):
         self.highlighted = names.index(old_name) if old_name in names else 0
 
     def on_resize(self) -> None:
-        """Use the new width."""
         highlighted = self.highlighted
         self._draw()
         self.highlighted = highlighted

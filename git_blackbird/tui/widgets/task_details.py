@@ -14,7 +14,6 @@ from git_blackbird.messages.display.runs import (
     format_seconds,
     run_seconds,
 )
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
@@ -29,19 +28,12 @@ _MAX_NEIGHBOURS = 20
 class TaskDetails(WrappedView, can_focus=True):
     """Shows one task."""
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
-        super().__init__(id=id)
-        self._task_id: TaskId | None = None
-
     def show_task(self, view: TaskView, items: Sequence[AttentionItem], now: str) -> None:
         """Show a task; ``items`` are those of it that wait for a person, ``now`` is the time."""
-        show = self.update_lines if view.task.id == self._task_id else self.show
-        show(task_lines(view, items, now))
-        self._task_id = view.task.id
+        self.show(task_lines(view, items, now), view.task.id)
 
     def show_none(self, why: str) -> None:
         """Show why there is no task."""
-        self._task_id = None
         self.show([StyledLine(why, Style.FAINT)])
 
 
