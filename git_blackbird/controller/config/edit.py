@@ -83,7 +83,7 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Confi
 
 
 def unset_key(workspace: Workspace, name: str, scope: Scope) -> ConfigChange:
-    """Remove a key from one place, also one that is no key: that is how a misspelt one is mended.
+    """Remove a key from one place, also one that is no key: that is how a misspelt one is fixed.
 
     Raises UsageError for an unknown key that is not there, RequestError for a key that is not set there,
     UnusableError when the place cannot be written.
@@ -127,7 +127,7 @@ def _remove(workspace: Workspace, path: Path, name: str, scope: Scope) -> bool:
 def _spellings(workspace: Workspace, path: Path, name: str, scope: Scope) -> Iterator[str]:
     """Return the key as the file spells it; letter case does not count."""
     given, _ = load_layer(path, LAYERS[scope], _top(workspace, scope))
-    return (one.key for one in given if one.key.lower() == name.lower())
+    return (setting.key for setting in given if setting.key.lower() == name.lower())
 
 
 def _write(workspace: Workspace, path: Path, data: bytes, scope: Scope) -> None:
@@ -156,8 +156,10 @@ def _stronger(workspace: Workspace, key: ConfigKey, value: Value, scope: Scope, 
     """Find the setting that counts instead of one that was just written to this place."""
     raw = list(value) if isinstance(value, tuple) else value
     written = RawSetting(key.name, raw, LAYERS[scope], place)
-    told = (one.given for one in workspace.settings.told)
-    others = [one for one in told if (one.key.lower(), one.origin) != (key.name.lower(), place)]
+    given = (value.given for value in workspace.settings.told)
+    others = [
+        setting for setting in given if (setting.key.lower(), setting.origin) != (key.name.lower(), place)
+    ]
     # Of one layer the last counts: a worktree's own configuration, or `git -c`, is stronger than the clone's.
     setting = merge_layers([written, *others]).values[key.name]
     return None if setting.origin == place else setting

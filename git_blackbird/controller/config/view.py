@@ -1,4 +1,4 @@
-"""What there is to know of the configuration for a person who is about to change it."""
+"""The configuration as a person sees it who is about to change it, and whether its files changed."""
 
 import time
 from pathlib import Path
@@ -47,7 +47,7 @@ class ConfigTarget(NamedTuple):
 def view_settings(workspace: Workspace) -> SettingsView:
     """Show the configuration that a workspace was opened with."""
     settings = workspace.settings
-    unreadable = {one.origin: one for one in workspace.problems if is_unreadable(one)}
+    unreadable = {problem.origin: problem for problem in workspace.problems if is_unreadable(problem)}
     names = {scope: _name(workspace, scope) for scope in (Scope.PROJECT, Scope.GLOBAL)}
     return SettingsView(
         tuple(BrokenFile(scope, unreadable[name]) for scope, name in names.items() if name in unreadable),
@@ -62,7 +62,7 @@ def places_of(workspace: Workspace, layers: KeyLayers) -> tuple[ConfigTarget, ..
 
 
 def _place(workspace: Workspace, layers: KeyLayers, scope: Scope) -> ConfigTarget:
-    told = next((one for one in layers.told if _is_from(one, scope)), None)
+    told = next((value for value in layers.told if _is_from(value, scope)), None)
     try:
         name = LOCAL_PLACE if scope is Scope.LOCAL else str(config_file(workspace, scope))
     except UnusableError as error:
@@ -76,7 +76,7 @@ def _is_from(told: LayerValue, scope: Scope) -> bool:
 
 
 def _obstacle(workspace: Workspace, layers: KeyLayers, scope: Scope, name: str) -> str | None:
-    if any(is_unreadable(one) and one.origin == name for one in workspace.problems):
+    if any(is_unreadable(problem) and problem.origin == name for problem in workspace.problems):
         return "cannot be read: fix it first"
     if scope is Scope.PROJECT and layers.key is not None and not layers.key.clone_safe:
         return NOT_OF_A_CLONE
@@ -125,7 +125,7 @@ class ConfigWatch:
         self._files = tuple(files) if mine is None else (*files, mine)
         times, now = self._times(), time.time_ns()
         # A time that lies ahead is no reason to look for ever.
-        self._seen = times if all(abs(now - one) > TICK_NANOSECONDS for one in times) else None
+        self._seen = times if all(abs(now - changed) > TICK_NANOSECONDS for changed in times) else None
 
     def _times(self) -> tuple[int, ...]:
         return tuple(map(changed_at, self._files))

@@ -74,8 +74,8 @@ def reviewer_of(workspace: Workspace, source: Source) -> Agent:
     """
     settings = workspace.settings
     name = settings.text(f"reviews.{source}.agent") or settings.text("agent") or "claude"
-    told, model = agent_settings(workspace), settings.text(f"reviews.{source}.model")
-    return load_agent(name, replace(told, claude_model=model, codex_model=model) if model else told)
+    chosen, model = agent_settings(workspace), settings.text(f"reviews.{source}.model")
+    return load_agent(name, replace(chosen, claude_model=model, codex_model=model) if model else chosen)
 
 
 def agent_settings(workspace: Workspace) -> AgentSettings:
@@ -96,7 +96,7 @@ def agent_settings(workspace: Workspace) -> AgentSettings:
 
 
 def probe(workspace: Workspace, agent: Agent) -> str:
-    """Check that an agent can be started at all, before anything is touched; gives its version.
+    """Check that an agent can be started at all, before anything is touched; return its version.
 
     Raises AgentUnavailableError.
     """

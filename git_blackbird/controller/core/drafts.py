@@ -1,4 +1,4 @@
-"""What a person is writing to an agent, wherever it is written: kept until it has arrived, and offered again.
+"""Unsent texts of a person to agents: kept until they have arrived, and offered again.
 
 Every user interface writes into these, so that what was begun on the screen is offered at the prompt, and
 the other way round. A text is on disk a moment after each change, and at once when it is left.
@@ -61,7 +61,7 @@ class Draft:
             self._saved, self.fault = self._text, None
 
     def drop(self) -> None:
-        """Return it up: it has become what it was for, or is not wanted any more."""
+        """Remove it: it has become what it was for, or is not wanted any more."""
         self._text = ""
         self.save()
 

@@ -31,11 +31,11 @@ def send_notification(workspace: Workspace, calling: Notification) -> NotifyProc
     if not command:
         return None
     repo = workspace.repo
-    kept = {name: value for name, value in repo.environ.items() if name != RUN_ID_VARIABLE}
-    told = {
+    environ = {name: value for name, value in repo.environ.items() if name != RUN_ID_VARIABLE}
+    variables = {
         "BLACKBIRD_EVENT": calling.event,
         "BLACKBIRD_TEXT": clean_line(calling.text),
         TASK_ID_VARIABLE: calling.task_id,
         "BLACKBIRD_NOTIFY_RUN": calling.run_id,
     }
-    return start_notification(command, cwd=repo.top, environ=kept | told, seconds=_LIMIT_SECONDS)
+    return start_notification(command, cwd=repo.top, environ=environ | variables, seconds=_LIMIT_SECONDS)

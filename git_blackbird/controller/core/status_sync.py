@@ -5,20 +5,29 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
+from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields, TerminalReason
+from git_blackbird.model.entities.run import (
+    RECORDER,
+    DecisionState,
+    Run,
+    RunFields,
+    RunStatus,
+    TerminalReason,
+)
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.review_gate import Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import apply_gates, apply_statuses, derive_leaves
 from git_blackbird.storage.store import Transaction
 
+_MILLISECOND = 1_000_000
+
 
 class StatusUpdate(NamedTuple):
-    """What is there once every status follows from the records; of each leaf that moved, was and became."""
+    """The state once every status follows from the records; old and new status of the leaves that moved."""
 
     state: PlanState
     moved: Mapping[TaskId, tuple[Status, Status]]
@@ -87,7 +96,7 @@ def save_plan_and_feedback(
 
 
 def supersede_runs(transaction: Transaction, task_id: TaskId, by: str, now: str) -> tuple[Run, ...]:
-    """Mark every run of a task that still counts, but for the run ``by``; gives them as they were.
+    """Mark every run of a task that still counts, but for the run ``by``; return them as they were.
 
     A decision still pending becomes ``rejected`` and says what overtook it.
     """
@@ -111,12 +120,16 @@ def _overtaken(run: Run, by: str, now: str) -> Run:
     )
 
 
-_MILLISECOND = 1_000_000
-
-
-def new_run_id(workspace: Workspace, task_id: TaskId) -> tuple[RunId, str]:
-    """Return id and start of a new run: later than the task's last even when the clock was set back."""
+def new_run(workspace: Workspace, task_id: TaskId, status: RunStatus) -> Run:
+    """Make the record of a new run, which starts after the task's last even when the clock was set back."""
     history = workspace.store.records.history(task_id)
     newest = max((run.sort_key[0] for run in history.runs), default=0)
     started = max(workspace.environment.now(), newest + _MILLISECOND)
-    return build_run_id(started, workspace.environment.random_bits(16)), format_timestamp(started)
+    return Run(
+        id=build_run_id(started, workspace.environment.random_bits(16)),
+        task_id=task_id,
+        started_at=format_timestamp(started),
+        status=status,
+        recorder=RECORDER,
+        repo_root=str(workspace.repo.top),
+    )

@@ -33,7 +33,7 @@ class UserInterface(Protocol):
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        """Ask an agent's questions; gives answers by question id."""
+        """Ask an agent's questions; return the answers by question id."""
         ...
 
     async def agree(self, question: RightsQuestion) -> bool | None:

@@ -47,8 +47,10 @@ class Workspace:
     @property
     def call_options(self) -> CallOptions:
         """The options of this call that its next steps repeat."""
-        told = (one for one in self.settings.told if one.given.layer is Layer.FLAG and one.key is not None)
-        given = {one.key.name: one.value for one in told if one.key is not None}
+        values = (
+            value for value in self.settings.told if value.given.layer is Layer.FLAG and value.key is not None
+        )
+        given = {value.key.name: value.value for value in values if value.key is not None}
         stop = given.get("execution.stopAfterEachTask")
         agent, reviews = given.get("agent"), given.get("reviews.mode")
         return CallOptions(
@@ -95,7 +97,7 @@ class Workspace:
         plan = self.store.plan()
         named = plan.tasks.get(TaskId(task_id))
         deps = () if named is None else (plan.tasks[dep] for dep in named.deps)
-        wanted = {TaskId(task_id), *(one.id for dep in deps for one in subtree(plan, dep))}
+        wanted = {TaskId(task_id), *(below.id for dep in deps for below in subtree(plan, dep))}
         return self.store.state_of(plan, wanted, is_gated=self.reviews_parents)
 
     def transition(self, histories: Mapping[TaskId, History]) -> Transition:
@@ -156,16 +158,16 @@ def _from_git(setting: GitSetting) -> RawSetting:
 
 
 def _from_environment(environment: Environment) -> list[RawSetting]:
-    found = [
+    settings = [
         RawSetting(key.name, environment.environ[key.environment], Layer.ENVIRONMENT, key.environment)
         for key in KEYS.values()
         if key.environment and environment.environ.get(key.environment)
     ]
     if environment.environ.get("BLACKBIRD_AGENT_CMD"):
         # A command in the environment chooses the agent that runs it, before any provider named there.
-        found = [one for one in found if one.key != "agent"]
-        found.append(RawSetting("agent", "command", Layer.ENVIRONMENT, "BLACKBIRD_AGENT_CMD"))
-    return found
+        settings = [setting for setting in settings if setting.key != "agent"]
+        settings.append(RawSetting("agent", "command", Layer.ENVIRONMENT, "BLACKBIRD_AGENT_CMD"))
+    return settings
 
 
 def shorten_path(workspace: Workspace, origin: str) -> str:

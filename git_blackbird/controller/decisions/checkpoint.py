@@ -117,7 +117,7 @@ def change_of(
     workspace: Workspace, state: PlanState, run: Run, runs: Sequence[Run]
 ) -> tuple[TreePair | None, Summary]:
     """Return the change that these runs of one task make together, and its summary."""
-    legs = [one.tree_pair for one in runs if one.tree_pair is not None]
+    legs = [leg.tree_pair for leg in runs if leg.tree_pair is not None]
     if len(legs) <= 1 and run.review_summary is not None:
         return run.tree_pair, run.review_summary
     if not legs:

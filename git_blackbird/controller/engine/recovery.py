@@ -1,4 +1,4 @@
-"""Repair: what a crash left half done is finished, and each thing done is said in one line (DESIGN.md 5)."""
+"""Recovery: finish what a crash left half done, and report each repair in one line (DESIGN.md 5)."""
 
 import stat
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     """Close runs whose process is gone, stop orphans, derive statuses, sweep; needs the controller lock.
 
-    Gives what is there then.
+    Return the state after that.
     """
     # By the records alone: an agent whose program was killed may have broken the plan as well.
     histories = workspace.store.records.histories()
@@ -51,7 +51,7 @@ def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     stop_tracking(workspace)
     forget_trace(workspace)
     forget_config(workspace)
-    _mend_approval(workspace, ui)
+    _finish_approval(workspace, ui)
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
             settle_plan(transaction)
@@ -85,15 +85,15 @@ def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -
     return True
 
 
-def _mend_approval(workspace: Workspace, ui: UserInterface) -> None:
+def _finish_approval(workspace: Workspace, ui: UserInterface) -> None:
     try:
-        mended = recover_approval(workspace)
+        text = recover_approval(workspace)
     except UnusableError as error:
         text = f"an interrupted approval cannot be completed yet: {error.message}"
         warn(ui, text, hint=error.hint)
         return
-    if mended is not None:
-        inform(ui, mended)
+    if text is not None:
+        inform(ui, text)
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:

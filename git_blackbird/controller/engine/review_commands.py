@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import probe, require_reviewer
-from git_blackbird.controller.core.status_sync import new_run_id, save_statuses
+from git_blackbird.controller.core.status_sync import new_run, save_statuses
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task, sync_feedback_files
@@ -17,7 +17,7 @@ from git_blackbird.git.core.config import git_identity
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import RECORDER, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import resume_command
 from git_blackbird.model.rules.next_action import CallScope
@@ -146,15 +146,10 @@ def _require_dismissable(state: PlanState, parent: Task) -> Run | None:
 
 def _unreviewed(workspace: Workspace, parent: Task, state: PlanState) -> Run:
     """Make the record of a review that was dismissed before it ran."""
-    run_id, started = new_run_id(workspace, parent.id)
-    return Run(
-        id=run_id,
-        task_id=parent.id,
-        run_type=RunType.REVIEW,
-        started_at=started,
-        status=RunStatus.FAILED,
-        error="dismissed without a verdict",
-        parent_review_completion_signature=completion_signature(parent, state.plan.tasks),
-        recorder=RECORDER,
-        repo_root=str(workspace.repo.top),
+    return new_run(workspace, parent.id, RunStatus.FAILED).with_fields(
+        RunFields(
+            run_type=RunType.REVIEW,
+            error="dismissed without a verdict",
+            parent_review_completion_signature=completion_signature(parent, state.plan.tasks),
+        )
     )

@@ -40,7 +40,7 @@ class NewTask:
 
 
 def init_plan(workspace: Workspace) -> bool:
-    """Make an empty plan where there is none; gives whether one was made.
+    """Make an empty plan where there is none; return whether one was made.
 
     Raises SaveError, or RequestError where an agent has just removed one.
     """

@@ -197,8 +197,8 @@ def _offered_again(about: str, offer: FormState, text: str, fault: RequestError)
     if isinstance(fault, FieldConflictError):
         form = with_faults(render_form(about, fault.merged), list(_conflicts(fault)))
         return FormState(form, fault.theirs, fault)
-    told = fault.faults if isinstance(fault, FormError) else (fault.message,)
-    return FormState(with_faults(text, told), offer.base, fault)
+    faults = fault.faults if isinstance(fault, FormError) else (fault.message,)
+    return FormState(with_faults(text, faults), offer.base, fault)
 
 
 def _conflicts(conflict: FieldConflictError) -> Iterator[str]:

@@ -74,22 +74,22 @@ def move_task(workspace: Workspace, task_id: str, destination: Destination) -> M
             followed,
             _not_undone(before, followed),
             find_new_deadlock(before, after),
-            tuple(one.id for one in after.roots() if one.created_at != before.tasks[one.id].created_at),
+            tuple(root.id for root in after.roots() if root.created_at != before.tasks[root.id].created_at),
         )
 
 
 def _place(plan: Plan, task: Task, destination: Destination) -> TreePosition:
-    told = destination.parent
-    if told is None:
+    named = destination.parent
+    if named is None:
         return TreePosition(task.parent, destination.index)
-    if told == _TOP_WORD and _TOP_WORD in plan.tasks:
+    if named == _TOP_WORD and _TOP_WORD in plan.tasks:
         raise RequestError(
             f'"{_TOP_WORD}" is both the top of the plan and the id of a task',
             hint=f"--parent {TOP_OF_PLAN} is the top, --parent {TOP_OF_PLAN}{_TOP_WORD} the task",
         )
-    if told in (TOP_OF_PLAN, _TOP_WORD):
+    if named in (TOP_OF_PLAN, _TOP_WORD):
         return TreePosition(None, destination.index)
-    return TreePosition(find_task(plan, told.removeprefix(TOP_OF_PLAN)).id, destination.index)
+    return TreePosition(find_task(plan, named.removeprefix(TOP_OF_PLAN)).id, destination.index)
 
 
 def _status_of(plan: Plan, task_id: TaskId) -> TreePosition:
@@ -120,7 +120,9 @@ def _followed(before: Plan, after: Plan) -> dict[TaskId, Status]:
 
 def _not_undone(before: Plan, followed: Mapping[TaskId, Status]) -> tuple[TaskId, ...]:
     reopened = [before.tasks[task_id] for task_id in followed if before.tasks[task_id].status == Status.DONE]
-    return tuple(sorted({one.id for task in reopened for one in started_dependents(before, task)}))
+    return tuple(
+        sorted({dependent.id for task in reopened for dependent in started_dependents(before, task)})
+    )
 
 
 @dataclass(frozen=True)
@@ -160,21 +162,21 @@ def delete_task(workspace: Workspace, deletion: DeleteRequest) -> DeleteResult:
     with workspace.transaction() as transaction:
         before = transaction.plan()
         task = find_task(before, deletion.task_id)
-        doomed = [one.id for one in subtree(before, task)]
+        doomed = [below.id for below in subtree(before, task)]
         dependents = outside_dependents(before, doomed)
         _require_deletable(transaction, before, deletion, doomed)
         if dependents and not deletion.force:
             raise _would_break(dependents)
-        runs = {one: tuple(run.id for run in transaction.history(one).runs) for one in doomed}
+        runs = {task_id: tuple(run.id for run in transaction.history(task_id).runs) for task_id in doomed}
         dropped = tuple(_dropped(workspace, transaction, doomed))
         after = transaction.change_plan(
             _with_statuses(workspace, transaction, lambda plan, moment: deleted(plan, doomed, moment))
         )
-        for one in doomed:
-            transaction.drop_feedback(one)
+        for task_id in doomed:
+            transaction.drop_feedback(task_id)
         return DeleteResult(
             tuple(doomed),
-            tuple(sorted({one for others in dependents.values() for one in others})),
+            tuple(sorted({dependent for others in dependents.values() for dependent in others})),
             {task_id: ids for task_id, ids in runs.items() if ids},
             dropped,
             _followed(before, after),
@@ -209,8 +211,10 @@ def _require_deletable(
 
 
 def _would_break(dependents: Mapping[TaskId, tuple[TaskId, ...]]) -> RequestError:
-    told = "; ".join(f"{one} (dependents: {', '.join(others)})" for one, others in dependents.items())
+    listed = "; ".join(
+        f"{task_id} (dependents: {', '.join(others)})" for task_id, others in dependents.items()
+    )
     return RequestError(
-        f"refusing to delete: would break dependents ({told}). Use --force to remove those dep edges",
+        f"refusing to delete: would break dependents ({listed}). Use --force to remove those dep edges",
         hint="nothing was changed",
     )

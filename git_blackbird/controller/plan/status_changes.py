@@ -112,7 +112,9 @@ def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Sta
         status,
         overtaken,
         pending_messages(transaction.history(task.id)).texts,
-        tuple(one.id for one in started_dependents(before, task)) if leaves_done else (),
-        tuple(one.id for one in ancestors(before, task) if after.tasks[one.id].status != one.status),
+        tuple(dependent.id for dependent in started_dependents(before, task)) if leaves_done else (),
+        tuple(
+            parent.id for parent in ancestors(before, task) if after.tasks[parent.id].status != parent.status
+        ),
         review,
     )

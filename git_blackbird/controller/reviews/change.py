@@ -314,7 +314,7 @@ def ask_instead(workspace: Workspace, run: Run) -> Run:
 
 
 def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
-    """Put the reviews of a task's change before the decision on it; gives the state after that.
+    """Put the reviews of a task's change before the decision on it; return the state after that.
 
     A change that was decided on, or that nobody is asked about, stays as it is: it is only looked at. Raises
     RequestError where there is none, SaveError.

@@ -97,7 +97,7 @@ def _reviewed(workspace: Workspace, state: PlanState, child: Task, top: str | No
     if child.children:
         return ReviewedChild(child, latest_verdict(history), top)
     run = history.latest or history.newest
-    worked = [one for one in history.own if one.tree_pair is not None]
+    worked = [earlier for earlier in history.own if earlier.tree_pair is not None]
     if run is None or len(worked) < 2:
         return ReviewedChild(child, run, top)
     # Also those before an approval: the parent is judged by all that was done for it.

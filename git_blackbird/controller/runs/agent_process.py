@@ -15,7 +15,7 @@ from git_blackbird.agents.process.launch import GatedProcess, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
 from git_blackbird.agents.process.supervise import Limits, ProcessResult
 from git_blackbird.agents.protocol import Agent, RunRequest
-from git_blackbird.controller.core.status_sync import new_run_id
+from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
@@ -23,7 +23,7 @@ from git_blackbird.git.core.repository import head
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.entities.run import RECORDER, Run, RunFields, RunStatus
+from git_blackbird.model.entities.run import Run, RunFields, RunStatus
 from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
 from git_blackbird.storage.paths import Paths
 
@@ -116,21 +116,15 @@ def cut_logs(workspace: Workspace, run: Run) -> None:
 
 def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
     """Make the record of a run as it is before its agent works; ``tree`` is the worktree as it finds it."""
-    workspace = context.workspace
-    run_id, started = new_run_id(workspace, task_id)
-    where = head(workspace.repo)
-    return Run(
-        id=run_id,
-        task_id=task_id,
-        provider=context.agent.name,
-        started_at=started,
-        status=RunStatus.RUNNING,
-        recorder=RECORDER,
-        agent_version=context.version or None,
-        repo_root=str(workspace.repo.top),
-        branch=where.branch,
-        head_commit=where.commit,
-        base_tree=tree,
+    where = head(context.workspace.repo)
+    return new_run(context.workspace, task_id, RunStatus.RUNNING).with_fields(
+        RunFields(
+            provider=context.agent.name,
+            agent_version=context.version or None,
+            branch=where.branch,
+            head_commit=where.commit,
+            base_tree=tree,
+        )
     )
 
 
@@ -156,7 +150,7 @@ def build_request(run: Run, prompt: str, cwd: Path, scratch: Path) -> RunRequest
 async def run_agent(
     context: RunContext, start: AgentStart, record: Callable[[Run], None], force_stop: asyncio.Event
 ) -> tuple[Run, ProcessResult]:
-    """Run an agent to its end; gives its record as ``record`` saved it, without which it never starts.
+    """Run an agent to its end; return its record as ``record`` saved it, without which it never starts.
 
     Cancelling it stops the agent, and the end says that it was interrupted. Raises what ``record`` does,
     SaveError, AgentUnavailableError with nothing left running.

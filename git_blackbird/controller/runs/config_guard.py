@@ -1,4 +1,4 @@
-"""The configuration while an agent works: what changes meanwhile is named, and whether it protects less."""
+"""The configuration while an agent works: name what changes, and whether it protects less."""
 
 import json
 import stat
@@ -78,8 +78,12 @@ def follow_own_change(workspace: Workspace, place: str, key: str) -> None:
 def _observe(workspace: Workspace) -> _Observed:
     given, problems = read_layers(workspace.environment, workspace.repo, workspace.paths)
     files = {str(path): _kind(path) for path in _files(workspace)}
-    files |= {one.origin: f"unusable ({one.what})" for one in problems if files.get(one.origin) == _FILE}
-    return _Observed(tuple(one for one in given if one.layer not in _OF_A_PROCESS), files)
+    files |= {
+        problem.origin: f"unusable ({problem.what})"
+        for problem in problems
+        if files.get(problem.origin) == _FILE
+    }
+    return _Observed(tuple(setting for setting in given if setting.layer not in _OF_A_PROCESS), files)
 
 
 def _files(workspace: Workspace) -> Iterator[Path]:
@@ -124,7 +128,7 @@ def _value_changes(workspace: Workspace, before: _Observed, after: _Observed) ->
 
 def _by_place(given: Iterable[RawSetting]) -> dict[tuple[str, str], RawSetting]:
     """Return what counts of each place for each key: there the last one does."""
-    return {(one.origin, one.key.lower()): one for one in given}
+    return {(setting.origin, setting.key.lower()): setting for setting in given}
 
 
 def _value(setting: RawSetting | None, absent: str) -> str:
@@ -149,7 +153,7 @@ def _is_looser(before: Iterable[RawSetting], after: Iterable[RawSetting]) -> boo
 
 
 def _save(workspace: Workspace, observed: _Observed) -> None:
-    given = [[one.key, one.value, int(one.layer), one.origin] for one in observed.given]
+    given = [[setting.key, setting.value, int(setting.layer), setting.origin] for setting in observed.given]
     text = json.dumps({"given": given, "files": observed.files})
     write_private(workspace.paths.known_config, text.encode())
 

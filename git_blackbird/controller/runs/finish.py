@@ -204,7 +204,7 @@ def _summarized(fields: RunFields, summary: Summary) -> RunFields:
 
 
 def _last_snapshot(workspace: Workspace, run: Run) -> tuple[Snapshot, int]:
-    """Take the head snapshot; gives the size of git's log of HEAD as well, which says what is in it."""
+    """Take the head snapshot; return with it the size of git's log of HEAD, which says what is in it."""
     for _ in range(_TRIES):
         size = log_size(workspace.repo.git_dir)
         after = snapshot(workspace, since=run.base_tree)
@@ -251,7 +251,9 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         transaction.save_run(closed)
         unconfirmed = found_notices(workspace, transaction.end_watch(), run.task_id)
         if unconfirmed:
-            closed = closed.with_fields(RunFields(notes=(*closed.notes, *(one.text for one in unconfirmed))))
+            closed = closed.with_fields(
+                RunFields(notes=(*closed.notes, *(notice.text for notice in unconfirmed)))
+            )
             transaction.save_run(closed)
         # The plan is what it must be, and no agent is at work that could break it.
         transaction.drop_plan_backup()

@@ -92,23 +92,23 @@ def found_notices(workspace: Workspace, found: WatchEnd | None, task_id: TaskId 
     if found is None:
         return []
     new = [
-        Notice(Level.WARNING, f"record ignored: {one.path}: {one.what}", one.command)
-        for one in found.unconfirmed
+        Notice(Level.WARNING, f"record ignored: {record.path}: {record.what}", record.command)
+        for record in found.unconfirmed
     ]
     stopping = [
-        Notice(Level.WARNING, f"record blocks its task: {one.path}: {one.what}", one.hint)
-        for one in found.rewritten
+        Notice(Level.WARNING, f"record blocks its task: {record.path}: {record.what}", record.hint)
+        for record in found.rewritten
     ]
     gone = [
         Notice(Level.WARNING, f"a record was removed while an agent worked: {path}") for path in found.removed
     ]
-    return [one for kind in (new, stopping, gone) for one in _named(workspace, kind, task_id)]
+    return [notice for kind in (new, stopping, gone) for notice in _named(workspace, kind, task_id)]
 
 
 def _named(workspace: Workspace, notices: Sequence[Notice], task_id: TaskId | None) -> Iterator[Notice]:
     top = f"{workspace.paths.state_root}{Path('/')}"
-    for one in notices[:_MAX_NAMED]:
-        yield Notice(one.weight, one.text.replace(top, ""), one.hint, task_id)
+    for notice in notices[:_MAX_NAMED]:
+        yield Notice(notice.weight, notice.text.replace(top, ""), notice.hint, task_id)
     if len(notices) > _MAX_NAMED:
         text = f"and {len(notices) - _MAX_NAMED} more among the records"
         yield Notice(Level.WARNING, text, "git blackbird status", task_id)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import require_unclaimed
-from git_blackbird.controller.core.status_sync import new_run_id, save_statuses, supersede_runs
+from git_blackbird.controller.core.status_sync import new_run, save_statuses, supersede_runs
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
@@ -30,7 +30,7 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import Commit
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import APPROVALS, RECORDER, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.entities.run import APPROVALS, Run, RunFields, RunStatus, RunType
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.paths import HIDDEN
@@ -61,7 +61,7 @@ class RecordedCommit(NamedTuple):
 def record_commit(
     workspace: Workspace, oid: str, replaced: str | None, patience: float = STORE_PATIENCE_SECONDS
 ) -> tuple[str, ...]:
-    """Record a person's commit as a run of each task that its trailers name; gives a line for each.
+    """Record a person's commit as a run of each task that its trailers name; return a line for each.
 
     ``replaced`` is the commit that this one amends. Whether a task is ready is judged, and record and plan
     are written, under one lock. Raises UnusableError, and LockedError, with nothing recorded, when that
@@ -73,7 +73,7 @@ def record_commit(
     workspace.require_settings()
     work = _inspect(workspace.repo, commit, replaced)
     noted: list[RecordedCommit] = []
-    said: list[str] = []
+    lines: list[str] = []
     with workspace.transaction(patience) as transaction:
         _require_unclaimed(transaction, commit)
         save_statuses(workspace, transaction)
@@ -81,14 +81,14 @@ def record_commit(
             try:
                 one = _record(workspace, transaction, name, work)
             except (RequestError, UnreadableRecordError) as error:
-                said.append(f"no manual run of {name}: {error.message}")
+                lines.append(f"no manual run of {name}: {error.message}")
                 continue
             if one is not None:
                 noted.append(one)
-                said.append(_line(one, work))
-        said += _left(workspace, transaction, commit, replaced)
+                lines.append(_line(one, work))
+        lines += _left(workspace, transaction, commit, replaced)
     _call_for_decisions(workspace, noted)
-    return tuple(said)
+    return tuple(lines)
 
 
 def _require_unclaimed(transaction: Transaction, commit: Commit) -> None:
@@ -187,18 +187,10 @@ def _new_run(workspace: Workspace, transaction: Transaction, task: Task, work: M
     reasons = readiness(transaction.plan(), task).reasons
     if reasons:
         raise RequestError("; ".join(reasons))
-    run_id, started_at = new_run_id(workspace, task.id)
-    run = Run(
-        id=run_id,
-        task_id=task.id,
-        run_type=RunType.MANUAL,
-        started_at=started_at,
-        status=RunStatus.SUCCESS,
-        recorder=RECORDER,
-        repo_root=str(workspace.repo.top),
-    )
     gated = workspace.settings.flag("execution.stopAfterEachTask")
-    return run.with_fields(_fields(workspace, work, is_pending=gated))
+    fields = _fields(workspace, work, is_pending=gated)
+    run = new_run(workspace, task.id, RunStatus.SUCCESS)
+    return run.with_fields(RunFields(run_type=RunType.MANUAL)).with_fields(fields)
 
 
 def _fields(workspace: Workspace, work: ManualCommit, *, is_pending: bool) -> RunFields:
@@ -239,7 +231,7 @@ _LATER = "the next `git blackbird decide` or `execute` records it"
 
 
 def record_or_defer(workspace: Workspace, name: str) -> tuple[str, ...]:
-    """Record the commit of a hook, and those before it that were left; gives a line for each.
+    """Record the commit of a hook, and those before it that were left; return a line for each.
 
     ``name`` is the entry of the commit, which may not have been written.
     """
@@ -247,7 +239,7 @@ def record_or_defer(workspace: Workspace, name: str) -> tuple[str, ...]:
 
 
 def record_deferred(workspace: Workspace) -> tuple[str, ...]:
-    """Record the commits that were left; gives a line for each, also where it is left once more.
+    """Record the commits that were left; return a line for each, also where it is left once more.
 
     A command that an agent runs leaves them all.
     """

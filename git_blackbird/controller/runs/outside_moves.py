@@ -29,7 +29,7 @@ class OwnChange(NamedTuple):
 
 
 def trace_git(workspace: Workspace) -> Mapping[str, str]:
-    """Let the agent's git commands tell when they work; gives the variables for that, if it can be."""
+    """Let the agent's git commands tell when they work; return the variables for that, if it can be."""
     try:
         return start_trace(workspace.repo)
     except (OSError, UnusableError):
@@ -110,7 +110,7 @@ def _moves_before(before: Run, run: Run) -> Iterator[HeadMove]:
 
 def _moves_in(run: Run) -> Iterator[HeadMove]:
     outside = () if run.review_summary is None else run.review_summary.outside
-    yield from (HeadMove(one.old, one.new, one.text) for one in outside if not one.in_change)
+    yield from (HeadMove(move.old, move.new, move.text) for move in outside if not move.in_change)
 
 
 def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, str]:

@@ -107,7 +107,7 @@ _TASKS = (
 
 
 def make_demo(environment: Environment, folder: Path) -> Environment:
-    """Make the repository and its plan in ``folder``; gives the world to use it in.
+    """Make the repository and its plan in ``folder``; return the environment to use it in.
 
     Raises RequestError when something is there already, UnusableError when it cannot be made.
     """

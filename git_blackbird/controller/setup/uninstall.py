@@ -133,9 +133,9 @@ def _own_files(workspace: Workspace) -> str:
     """Name what of the state a person wrote, which nothing brings back."""
     paths = workspace.paths
     own = list_own_files(paths, _users_own(workspace), list_tracked(workspace.repo, STATE_NAME))
-    shown = [str(_from(paths.state_root, path)) for path in own[:_MAX_FILES]]
+    named = [str(_from(paths.state_root, path)) for path in own[:_MAX_FILES]]
     more = [f"{len(own) - _MAX_FILES} more"] if len(own) > _MAX_FILES else []
-    return f"; your own among them: {', '.join([*shown, *more])}" if own else ""
+    return f"; your own among them: {', '.join([*named, *more])}" if own else ""
 
 
 def _from(top: Path, path: Path) -> Path:
@@ -167,7 +167,7 @@ def _users_own(workspace: Workspace) -> Path | None:
 
 
 def remove_parts(workspace: Workspace, removal: UninstallRequest) -> tuple[ComponentStatus, ...]:
-    """Take these parts away; gives what was there of them.
+    """Remove these parts; return what was there of them.
 
     Raises LockedError while agents work here, or for what worktrees share, in any of them; RequestError
     where the hook is not ours alone, or where nobody agreed that what is not finished loses its trees or
@@ -177,12 +177,12 @@ def remove_parts(workspace: Workspace, removal: UninstallRequest) -> tuple[Compo
     workspace.forbid_agents("remove git-blackbird from a repository")
     wanted = set(removal.parts)
     # Before the lock is taken: its file is no state to take away.
-    removed = [one for one in list_installed(workspace) if one.part in wanted and one.is_there]
+    removed = [status for status in list_installed(workspace) if status.part in wanted and status.is_there]
     with _quiet(workspace, wanted):
         if not removal.is_agreed:
             _require_finished(workspace, removed)
-        for one in removed:
-            _remove(workspace, one.part)
+        for status in removed:
+            _remove(workspace, status.part)
     return tuple(removed)
 
 
@@ -204,7 +204,7 @@ def _quiet(workspace: Workspace, wanted: set[Component]) -> Iterator[None]:
 
 
 def _require_finished(workspace: Workspace, removed: Iterable[ComponentStatus]) -> None:
-    parts = [one.part.value for one in removed if one.part in _NEEDED]
+    parts = [status.part.value for status in removed if status.part in _NEEDED]
     unfinished = _unfinished(workspace)
     if parts and unfinished:
         raise RequestError(
