@@ -167,7 +167,7 @@ class UnconfirmedView(View):
 
     path: str = field("The path of the file.")
     written_during: RunId = field("The run that was at work.", "run_id")
-    command: str = field("The command that lets it count.")
+    command: str = field("The command that lets it count.", "command.command")
 
 
 def _state_elsewhere(found: RunElsewhere) -> str:

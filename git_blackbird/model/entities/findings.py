@@ -98,7 +98,7 @@ class ReviewResult(Record):
 
 
 class ReviewerSummary(Record):
-    """One side of a merged review; ``verdict`` is the effective finding."""
+    """One side of a merged review; ``verdict`` is the effective one."""
 
     verdict: ReviewerVerdict
     confidence: Confidence | None = None
