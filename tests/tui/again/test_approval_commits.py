@@ -1,6 +1,6 @@
 """Approvals that commit, on the screen."""
 
-from tests.controller.test_approval_commit import (
+from tests.controller.decisions.test_approval_commit import (
     gated,
     test_a_failed_run_that_is_accepted_is_committed_too,
     test_an_overlap_is_foreseen_named_and_asked_again,

@@ -1,6 +1,6 @@
 """Checkpoints, requests and questions of an execute, on the screen."""
 
-from tests.controller.test_loop import (
+from tests.controller.engine.test_loop import (
     demo,
     gated,
     test_a_decision_from_elsewhere_is_taken_by_the_execute_that_waits,

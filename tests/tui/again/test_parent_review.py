@@ -1,6 +1,6 @@
 """Parents blocked until review feedback is sent to their children, on the screen."""
 
-from tests.controller.test_parent import (
+from tests.controller.reviews.test_parent import (
     demo,
     test_a_child_that_asks_while_it_carries_feedback_keeps_it,
     test_a_failing_review_stops_the_flow_until_the_child_was_resumed_in_its_session,

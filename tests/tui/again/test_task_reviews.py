@@ -1,6 +1,6 @@
 """Reviews of a change by two reviewers, decided on the screen."""
 
-from tests.controller.test_change import (
+from tests.controller.reviews.test_change import (
     demo,
     test_a_pending_change_is_reviewed_by_hand_and_decided_by_the_rule,
     test_a_person_may_have_the_change_reviewed_again_before_deciding,

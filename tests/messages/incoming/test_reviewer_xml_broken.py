@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from git_blackbird.messages.incoming.embedded import MAX_CHARACTERS
 from git_blackbird.messages.incoming.reviewer_xml import ReviewerAnswerError, parse_reviewer_answer
 from git_blackbird.model.entities.findings import ReviewerVerdict, ReviewResult, Source
-from tests.messages.test_reviewer_xml import CODE, OPEN, SPEC
+from tests.messages.incoming.test_reviewer_xml import CODE, OPEN, SPEC
 
 PIECE = re.compile(r"<[^<>]*>|[^<>]+")
 INSERTED = [

@@ -337,7 +337,7 @@ def test_a_repository_that_was_moved_goes_on(hooked: Hooked) -> None:
 
 
 def test_the_text_as_it_comes_is_a_hook_that_does_nothing(hooked: Hooked) -> None:
-    text = Path(__file__).parents[2] / "hooks" / "post-commit"
+    text = Path(__file__).parents[3] / "hooks" / "post-commit"
     target = hooked.repo / ".git" / "hooks" / "post-commit"
     target.write_bytes(text.read_bytes())
     hooked.activate()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[2] / "git_blackbird"
+PACKAGE = Path(__file__).resolve().parents[3] / "git_blackbird"
 MODULES = sorted((PACKAGE / "git").rglob("*.py"))
 RUNNERS = {"git", "run_git", "run_for_user"}
 # What stands behind `--end-of-options` or `--`, or is one word with the option it is the value of.

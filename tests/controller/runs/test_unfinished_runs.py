@@ -22,6 +22,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.review_rounds import BY_REVIEWERS
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
+from tests.controller.engine.test_loop import FORGETFUL_CLAUDE, fake_claude
 from tests.controller.support import (
     APPROVE,
     Person,
@@ -36,7 +37,6 @@ from tests.controller.support import (
     runs_of,
     status,
 )
-from tests.controller.test_loop import FORGETFUL_CLAUDE, fake_claude
 from tests.support import commit
 
 HALF_DONE = """cat >/dev/null

@@ -21,7 +21,7 @@ from git_blackbird.model.entities.change import TreePair
 from tests.git.support import change_after, found, tree_of
 from tests.support import commit, git, write
 
-HOUSE = Path(__file__).parents[2]
+HOUSE = Path(__file__).parents[3]
 SHOW = (
     "import os, sys\n"
     "from pathlib import Path\n"

@@ -112,7 +112,7 @@ def test_importing_the_rooms_fast_part_is_cheap() -> None:
     )
     done = run_git(
         ["-c", f"alias.python=!'{sys.executable}' -c \"{code}\"", "python"],
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         environ=os.environ,
     )
     assert done.out == b"[]\n"

@@ -22,7 +22,7 @@ from git_blackbird.model.entities.findings import (
     Source,
 )
 from git_blackbird.model.rules.merge import merge
-from tests.model.test_merge import CODES, SPECS
+from tests.model.rules.test_merge import CODES, SPECS
 
 FILE = "src/auth.ts"
 OAUTH = Finding(

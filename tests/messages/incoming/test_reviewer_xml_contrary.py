@@ -12,7 +12,7 @@ from git_blackbird.messages.incoming.review_answer import ReviewAnswerError, par
 from git_blackbird.messages.incoming.reviewer_xml import ReviewerAnswerError, parse_reviewer_answer
 from git_blackbird.messages.incoming.stated_verdicts import find_contrary
 from git_blackbird.model.entities.findings import ReviewerVerdict, Source
-from tests.messages.test_reviewer_xml import CODE, CODE_RESULT, SPEC
+from tests.messages.incoming.test_reviewer_xml import CODE, CODE_RESULT, SPEC
 from tests.model.building import task
 
 APPROVAL = "<spec-review><verdict>APPROVED</verdict><summary>Fine.</summary></spec-review>"
