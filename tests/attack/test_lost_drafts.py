@@ -13,7 +13,7 @@ import pytest
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.run import DecisionState
 from tests.cli.terminal import CTRL_C, CTRL_S, ENTER, ESCAPE, Terminal
-from tests.cli.test_faces_terminal import decide_elsewhere, demo_repo, last_run, pending
+from tests.cli.ui.test_terminal import decide_elsewhere, demo_repo, last_run, pending
 from tests.controller.support import leaf, open_at, put_plan, runs_of
 from tests.support import git, wait_until
 from tests.tui.conftest import tmux

@@ -1,41 +1,57 @@
-"""What a wrong command line is told."""
+"""Which errors are the system's, and which a bug."""
 
-from pathlib import Path
+import errno
+import os
 
 import pytest
 
-from git_blackbird.model.entities.status import Status
-from tests.cli.golden_harness import Program, program, save
-from tests.cli.plans import run, task
+from git_blackbird.cli.errors import as_system_fault
 
-__all__ = ["program"]
+
+def refusal(number: int, name: str | None = None) -> OSError:
+    return OSError(number, os.strerror(number), name)
+
+
+def test_a_refusal_names_its_file_and_the_way_out() -> None:
+    fault = as_system_fault(refusal(errno.ENOSPC, "/repo/x\x1b[2J"))
+    assert fault is not None
+    assert (fault.message, fault.hint) == (
+        "cannot use /repo/x: No space left on device",
+        "make room, then repeat the command",
+    )
+    assert fault.exit_code == 128
 
 
 @pytest.mark.parametrize(
-    ("args", "command"),
+    ("error", "message"),
     [
-        (("edit", "a", "--title"), "git blackbird edit"),
-        (("runs", "--limit"), "git blackbird runs"),
-        (("edit", "a", "--unknown"), "git blackbird edit"),
-        (("--unknown", "edit"), "git blackbird"),
-        (("unknown",), "git blackbird"),
+        (refusal(errno.EMFILE), "Too many open files"),
+        (refusal(errno.EIO, "/repo"), "cannot use /repo: Input/output error"),
+        (MemoryError(), "out of memory"),
+        (RuntimeError("can't start new thread"), "can't start new thread"),
+        (
+            ImportError("libgit2.so: Too many open files"),
+            "cannot load a part of this program: libgit2.so: Too many open files",
+        ),
     ],
 )
-def test_the_hint_is_the_help_of_the_command(program: Program, args: tuple[str, ...], command: str) -> None:
-    assert program.run(*args) == 2
-    assert program.text().splitlines()[2] == f"2> hint: {command} -h"
+def test_limits_are_told_as_such(error: Exception, message: str) -> None:
+    fault = as_system_fault(error)
+    assert fault is not None
+    assert (fault.message, bool(fault.hint)) == (message, True)
 
 
-def test_every_command_that_is_shown_can_be_pasted(program: Program, repo: Path) -> None:
-    save(repo, [task("-ready"), task("-failed", status=Status.FAILED)], [run("-failed", "019b7c4e52000004")])
-    program.run("show", "--", "-ready")
-    program.run("show", "--", "-failed")
-    program.run("runs", "--", "-ready")
-    program.run("runs", "--", "-failed", "ffff")
-    program.run("status")
-    program.run("status", "--json")
-    shown = [line for line in program.text().splitlines() if not line.startswith("$")]
-    named = [line for line in shown if "git blackbird" in line and ("-ready" in line or "-failed" in line)]
-    assert len(named) >= 5
-    for line in named:
-        assert " -- -ready" in line or " -- -failed" in line
+@pytest.mark.parametrize(
+    "error",
+    [
+        refusal(errno.ENOENT, "/repo"),
+        refusal(errno.EISDIR, "/repo"),
+        refusal(errno.EBADF),
+        TimeoutError(),
+        RuntimeError("another"),
+        ImportError("no module named x"),
+        KeyError("x"),
+    ],
+)
+def test_everything_else_stays_a_bug(error: Exception) -> None:
+    assert as_system_fault(error) is None

@@ -15,8 +15,8 @@ from tests.standin.server import Reply, StandIn
 from tests.support import commit
 from tests.trial.program import PATIENCE_SECONDS, Trial
 from tests.trial.real_trial import assert_one_session, enlist
-from tests.tui.driving import drive, screen_text, wait_for
-from tests.tui.driving import see as see_soon
+from tests.tui.driver import drive, screen_text, wait_for
+from tests.tui.driver import see as see_soon
 
 SIZE = (110, 40)
 see = partial(see_soon, patience_seconds=PATIENCE_SECONDS)

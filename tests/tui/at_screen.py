@@ -22,7 +22,7 @@ from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.ui import ThreadsafeUI
 from tests.controller.support import Prepare
-from tests.tui.driving import PATIENCE_SECONDS, SIZE, QuickApp, wait_for
+from tests.tui.driver import PATIENCE_SECONDS, SIZE, QuickApp, wait_for
 
 CALL_SECONDS = 4 * PATIENCE_SECONDS
 LEAVE = "escape"

@@ -29,7 +29,7 @@ from tests.cli.terminal import program_environ
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of
 from tests.model.building import STAMP, plan_of, run, task
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, see, wait_for
+from tests.tui.driver import drive, screen_text, see, wait_for
 
 NOBODY = 4_000_000
 # What the next execute does of itself.

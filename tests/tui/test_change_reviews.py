@@ -15,7 +15,7 @@ from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
+from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
 
 WANTING = "write x.txt one\nspec-wants x.txt two | critical | x.txt has no two"
 LARGE = (120, 60)

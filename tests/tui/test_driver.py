@@ -10,7 +10,7 @@ from git_blackbird.agents.process import signals
 from git_blackbird.model.entities.run import DecisionState, ReviewState, RunStatus, TerminalReason
 from tests.controller.support import configure, leaf, open_at, put_plan, runs_of
 from tests.support import commit, git, wait_until
-from tests.tui.driving import started
+from tests.tui.driver import started
 from tests.tui.tmux import AS_THE_SHELL_HAS_THEM, PATIENCE_SECONDS, Tmux
 
 TAKES_KEYS = "esc leaves it open"

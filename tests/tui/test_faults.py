@@ -20,7 +20,7 @@ from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import HelpScreen
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of, status
 from tests.support import commit
-from tests.tui.driving import QuickApp, drive, driven, screen_text, see, wait_for
+from tests.tui.driver import QuickApp, drive, driven, screen_text, see, wait_for
 from tests.tui.tmux import PATIENCE_SECONDS, Tmux
 
 SOURCES = Path(__file__).parents[2] / "git_blackbird" / "tui"

@@ -19,7 +19,7 @@ from git_blackbird.tui.widgets.live_log import LiveLog
 from git_blackbird.tui.widgets.task_details import TaskDetails
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, see, wait_for
+from tests.tui.driver import drive, screen_text, see, wait_for
 
 FREE = ("g", "r")
 LONG = "\\n".join(f"line {number} of {'many ' * 40}" for number in range(80))

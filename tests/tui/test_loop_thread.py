@@ -22,7 +22,7 @@ from tests.controller.support import (
     runs_of,
     status,
 )
-from tests.tui.driving import drive, environment_at, is_over, screen_text, see, started, wait_for, works
+from tests.tui.driver import drive, environment_at, is_over, screen_text, see, started, wait_for, works
 
 SLOW = "say Working on it.\nsleep 60"
 STUBBORN = "trap '' INT TERM HUP; echo Working on it.; while :; do sleep 1; done"

@@ -17,7 +17,7 @@ from tests.controller.support import (
     runs_of,
 )
 from tests.support import commit
-from tests.tui.driving import drive, screen_text, see, wait_for
+from tests.tui.driver import drive, screen_text, see, wait_for
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.review import ReviewScreen
 from tests.controller.support import configure, execute, leaf, open_at, parent_of, put_plan, runs_of, status
-from tests.tui.driving import drive, is_over, screen_text, see, wait_for, works
+from tests.tui.driver import drive, is_over, screen_text, see, wait_for, works
 
 WANTING = "write x.txt one\nspec-wants x.txt two | critical | x.txt has no two"
 LARGE = (120, 60)

@@ -17,7 +17,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.tui.app import BlackbirdApp
 from tests.controller.support import configure, put_plan
 from tests.support import commit, write
-from tests.tui.driving import SIZE, QuickApp, Session, screen_text, wait_for
+from tests.tui.driver import SIZE, QuickApp, Session, screen_text, wait_for
 from tests.tui.pictures import Album
 from tests.tui.scene import at_work, environment_of, put_scene
 

@@ -12,7 +12,7 @@ from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.questions import QuestionScreen
 from tests.controller.support import leaf, open_at, put_plan, runs_of
 from tests.model.building import run, task
-from tests.tui.driving import drive, is_over, screen_text, see, wait_for
+from tests.tui.driver import drive, is_over, screen_text, see, wait_for
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07[bold red]Which[/]?\u202e"
 

@@ -16,7 +16,7 @@ from git_blackbird.tui.screens.settings import EditValueScreen, SettingsScreen
 from git_blackbird.tui.widgets.settings_table import SettingsTable
 from tests.controller.support import configure, leaf, open_at, parent_of, put_plan, status
 from tests.support import git, write
-from tests.tui.driving import drive, environment_at, screen_text, see, wait_for
+from tests.tui.driver import drive, environment_at, screen_text, see, wait_for
 
 PROJECT = ".blackbird/config.json"
 STOP, MINUTES = "execution.stopAfterEachTask", "execution.timeoutMinutes"

@@ -9,7 +9,7 @@ from textual.widgets import OptionList
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 from tests.support import commit, write
-from tests.tui.driving import environment_at
+from tests.tui.driver import environment_at
 
 
 class EditorApp(App[None]):

@@ -8,7 +8,7 @@ import pytest
 
 from git_blackbird.model.entities.run import DecisionState
 from tests.cli.terminal import CTRL_S, ENTER, Terminal
-from tests.cli.test_faces_lines import run
+from tests.cli.ui.test_plain_and_json import run
 from tests.controller.support import configure, leaf, put_plan, runs_of
 from tests.support import commit
 

@@ -8,7 +8,7 @@ from git_blackbird.model.entities.run import RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.widgets.live_log import OutputTail
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
-from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
+from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
 
 MANY = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done"
 

@@ -25,7 +25,7 @@ from tests.controller.support import (
     status,
 )
 from tests.support import git
-from tests.tui.driving import drive, is_over, screen_text, wait_for
+from tests.tui.driver import drive, is_over, screen_text, wait_for
 
 PROMPT = "write a.txt one\non-feedback write a.txt two"
 

@@ -15,7 +15,7 @@ from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.questions import QuestionScreen
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driving import PATIENCE_SECONDS, drive, screen_text, see, wait_for
+from tests.tui.driver import PATIENCE_SECONDS, drive, screen_text, see, wait_for
 
 HINT = "esc leaves it open"
 LEFT, RIGHT = 1, 3

@@ -18,7 +18,7 @@ from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import configure, leaf, put_plan
 from tests.support import write
-from tests.tui.driving import drive, is_over, screen_text, wait_for
+from tests.tui.driver import drive, is_over, screen_text, wait_for
 
 EVIL = "\x1b]0;t\x07\x1b[2J\x9b31m[red]中文 e\u0301 👩‍👩‍👧 שלום\u202egpj.\u2066\tx\u200b\x08[/]"
 STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

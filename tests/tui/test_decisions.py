@@ -28,7 +28,7 @@ from tests.controller.support import (
     status,
 )
 from tests.support import commit, git
-from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
+from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
 
 PROMPT = "write a.txt one\nsay It is written.\non-feedback write a.txt two"
 

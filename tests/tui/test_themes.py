@@ -15,7 +15,7 @@ from git_blackbird.tui.themes import DARK, LIGHT
 from git_blackbird.tui.widgets.line_view import STYLES
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan
 from tests.support import git
-from tests.tui.driving import drive, screen_text, wait_for
+from tests.tui.driver import drive, screen_text, wait_for
 
 READABLE = 4.5
 GOOD = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}

@@ -10,7 +10,7 @@ from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review import ParentReviewScreen
 from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import execute, leaf, parent_of, put_plan, runs_of, status
-from tests.tui.driving import drive, is_over, screen_text, see, started, wait_for
+from tests.tui.driver import drive, is_over, screen_text, see, started, wait_for
 
 REVIEWED = "require use.md without a name | guide-use | Say what happens without a name."
 MENDED = "write use.md usage\nsay Written.\non-feedback write use.md usage, without a name"
