@@ -28,7 +28,7 @@ def load_undo(paths: Paths, run: Run) -> Undo | None:
     return load_note(Undo, paths.undo_note(run.id))
 
 
-class Answer(StrEnum):
+class AgreementKind(StrEnum):
     """Whether a person agreed to the rights of agents, or was only informed because nobody could be asked."""
 
     AGREED = "agreed"
@@ -36,19 +36,19 @@ class Answer(StrEnum):
 
 
 class _Agreements(Record):
-    """The digests for each ``Answer``, by its value; a later version may have others."""
+    """The digests for each ``AgreementKind``, by its value; a later version may have others."""
 
     agreed: tuple[str, ...] | None = None
     told: tuple[str, ...] | None = None
 
 
-def load_agreements(paths: Paths, answer: Answer) -> frozenset[str]:
+def load_agreements(paths: Paths, answer: AgreementKind) -> frozenset[str]:
     """Return the digests with this answer."""
     agreements = load_note(_Agreements, paths.agreements) or _Agreements()
-    return frozenset((agreements.told if answer is Answer.TOLD else agreements.agreed) or ())
+    return frozenset((agreements.told if answer is AgreementKind.TOLD else agreements.agreed) or ())
 
 
-def save_agreement(paths: Paths, answer: Answer, digest: str) -> None:
+def save_agreement(paths: Paths, answer: AgreementKind, digest: str) -> None:
     """Add one digest."""
     agreements = load_note(_Agreements, paths.agreements) or _Agreements()
     digests = tuple(sorted({*load_agreements(paths, answer), digest}))

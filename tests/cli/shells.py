@@ -15,7 +15,7 @@ from typing import Protocol
 import pexpect
 
 from git_blackbird.cli import commands
-from git_blackbird.cli.commands.shipped import SCRIPTS
+from git_blackbird.cli.commands.package_files import SCRIPTS
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(str(commands.__file__)).parents[1] / "completions"

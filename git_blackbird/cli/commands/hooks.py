@@ -5,10 +5,10 @@ import sys
 from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.setup.hooks import (
-    Action,
+    HookAction,
+    HookResult,
     HookState,
-    Result,
-    Status,
+    HookStatus,
     install_hook,
     uninstall_hook,
     view_hook,
@@ -18,10 +18,10 @@ from git_blackbird.model.base.sanitize import clean_line
 
 _INSTALL = "git blackbird hooks install"
 _DID = {
-    Action.INSTALLED: "installed",
-    Action.UPDATED: "updated",
-    Action.REMOVED: "removed",
-    Action.RESTORED: "removed; the previous hook is back:",
+    HookAction.INSTALLED: "installed",
+    HookAction.UPDATED: "updated",
+    HookAction.REMOVED: "removed",
+    HookAction.RESTORED: "removed; the previous hook is back:",
 }
 _STANDS = {
     HookState.INSTALLED: "installed",
@@ -47,7 +47,7 @@ def hooks(call: CommandContext, action: str) -> ExitCode:
     return ExitCode.OK
 
 
-def offer_hook(call: CommandContext) -> Result | None:
+def offer_hook(call: CommandContext) -> HookResult | None:
     """Offer the hook on a terminal; None if it is not wanted, or nobody can be asked."""
     if call.no_input or call.output.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
@@ -60,7 +60,7 @@ def offer_hook(call: CommandContext) -> Result | None:
     return install_hook_and_report(call) if confirm("Install it?", default=True) else None
 
 
-def install_hook_and_report(call: CommandContext) -> Result:
+def install_hook_and_report(call: CommandContext) -> HookResult:
     """Install the hook and say so.
 
     Raises RequestError where something would be overwritten, UnusableError.
@@ -70,9 +70,9 @@ def install_hook_and_report(call: CommandContext) -> Result:
     return done
 
 
-def _say_done(output: Output, done: Result) -> None:
+def _say_done(output: Output, done: HookResult) -> None:
     """Say what installing or uninstalling did."""
-    if done.outcome is Action.UNCHANGED:
+    if done.outcome is HookAction.UNCHANGED:
         output.print(f"{_STANDS[done.view.state]}: {_shown(done.view)}")
     else:
         output.print(f"{_DID[done.outcome]} {_shown(done.view)}")
@@ -80,7 +80,7 @@ def _say_done(output: Output, done: Result) -> None:
         _say_rest(output, done.view)
 
 
-def _say_standing(output: Output, view: Status) -> None:
+def _say_standing(output: Output, view: HookStatus) -> None:
     output.print(f"{_STANDS[view.state]}: {_shown(view)}")
     for path in view.missing_programs:
         output.print(f"  {clean_line(path, 1000)} is gone; without it the hook does nothing")
@@ -93,7 +93,7 @@ def _say_standing(output: Output, view: Status) -> None:
         output.print(f"next: {_INSTALL}")
 
 
-def _say_rest(output: Output, view: Status) -> None:
+def _say_rest(output: Output, view: HookStatus) -> None:
     if view.backup is not None and view.state is not HookState.ABSENT:
         where = clean_line(str(view.backup), 1000)
         runs = "runs first" if view.runs_aside else "is not executable and does not run"
@@ -103,9 +103,9 @@ def _say_rest(output: Output, view: Status) -> None:
         output.warn(view.shared)
 
 
-def _shown(view: Status) -> str:
+def _shown(view: HookStatus) -> str:
     return clean_line(str(view.path), 1000)
 
 
-def _print_json(output: Output, view: Status, outcome: Action | None = None) -> None:
+def _print_json(output: Output, view: HookStatus, outcome: HookAction | None = None) -> None:
     output.data("setup:HooksOutput", view, outcome=outcome)

@@ -11,7 +11,7 @@ from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.status import Status
 
 if TYPE_CHECKING:
-    from git_blackbird.controller.setup.hooks import Action
+    from git_blackbird.controller.setup.hooks import HookAction
 
 
 def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
@@ -33,7 +33,7 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
     return ExitCode.OK
 
 
-def _install_hook(call: CommandContext, *, wanted: bool | None) -> "Action | None":
+def _install_hook(call: CommandContext, *, wanted: bool | None) -> "HookAction | None":
     """Install the hook if that is wanted, or accepted when offered; return what was done."""
     if wanted is False:
         return None

@@ -7,9 +7,7 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.render.tables import BAR, Cell, render_section, render_table, truncate
-from git_blackbird.controller.queries.other_worktrees import RunElsewhere
-from git_blackbird.controller.queries.parent_reviews import BlockedParentView, ReviewBlock
-from git_blackbird.controller.queries.required import (
+from git_blackbird.controller.queries.attention import (
     CUT_OFF,
     DueItem,
     decision_reason,
@@ -17,6 +15,8 @@ from git_blackbird.controller.queries.required import (
     reviews_said,
     unwatched_words,
 )
+from git_blackbird.controller.queries.other_worktrees import RunElsewhere
+from git_blackbird.controller.queries.parent_reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import (
     APPROVING,
     LiveRun,

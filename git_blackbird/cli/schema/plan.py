@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from git_blackbird.cli.schema.base import DataOutput, PathText, View, field
 from git_blackbird.controller.plan.edit import EditResult
 from git_blackbird.controller.plan.move import MoveResult
-from git_blackbird.controller.setup.hooks import Action
+from git_blackbird.controller.setup.hooks import HookAction
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
@@ -37,7 +37,7 @@ class InitOutput(DataOutput, schema_name="init"):
     plan: PathText = field("The path of the plan file.")
     created: bool = field("Whether it was created now.")
     config: PathText | None = field("The path of the configuration that was written.")
-    hook: Action | None = field("What was done with the hook; null when it was not touched.")
+    hook: HookAction | None = field("What was done with the hook; null when it was not touched.")
 
 
 class PlanFault(View):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from git_blackbird.cli.schema.base import DataOutput, PathText, View, field, is_none
-from git_blackbird.controller.setup.hooks import Action, HookState
+from git_blackbird.controller.setup.hooks import HookAction, HookState
 from git_blackbird.controller.setup.uninstall import Component
 from git_blackbird.model.config.keys import Value, ValueType
 from git_blackbird.model.config.layers import KeyLayers, ValueEffect
@@ -144,7 +144,7 @@ class AgentsOutput(DataOutput, schema_name="agent"):
 class HooksOutput(DataOutput, schema_name="hooks"):
     """How the post-commit hook stands."""
 
-    outcome: Action | None = field("What `install` or `uninstall` did.", default=None, exclude_if=is_none)
+    outcome: HookAction | None = field("What `install` or `uninstall` did.", default=None, exclude_if=is_none)
     path: PathText = field("The path of the hook.")
     state: HookState = field("Whose it is.")
     other: bool = field("Whether a hook of someone else's is in use.")

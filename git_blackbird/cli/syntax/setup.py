@@ -20,7 +20,7 @@ agent = CommandSpec(
 )
 completion = CommandSpec(
     "completion",
-    "shipped:completion",
+    "package_files:completion",
     """Print the script that completes commands, options and tasks in a shell.
 
     An installed program has it where shells look; `eval "$(git blackbird completion bash)"` is for the
@@ -96,7 +96,7 @@ hooks = CommandSpec(
 )
 schema = CommandSpec(
     "schema",
-    "shipped:schema",
+    "package_files:schema",
     """Print the JSON Schema of a file or of --json output; without NAME, list the names.
 
     plan, config and run are those of the plan file, of configuration files and of the records of runs.

@@ -31,8 +31,8 @@ from git_blackbird.controller.engine.stops import (
     notify_waiting,
 )
 from git_blackbird.controller.runs.agent_process import sweep_scratch_dirs
-from git_blackbird.controller.runs.guard import settle_watch
 from git_blackbird.controller.runs.instructions import Instruction, Restart
+from git_blackbird.controller.runs.plan_guard import settle_watch
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import (

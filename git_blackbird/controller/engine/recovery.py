@@ -23,10 +23,10 @@ from git_blackbird.controller.runs.finish import (
     snapshot_and_summarize,
     tail_of,
 )
-from git_blackbird.controller.runs.guard import settle_plan, settle_watch, stop_tracking
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.runs.outside_moves import forget_trace
+from git_blackbird.controller.runs.plan_guard import settle_plan, settle_watch, stop_tracking
 from git_blackbird.controller.runs.task_run import require_recorded
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId

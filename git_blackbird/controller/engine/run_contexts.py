@@ -19,7 +19,7 @@ from git_blackbird.errors import InterruptedByUserError
 from git_blackbird.messages.display.events import render_rights_line
 from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.findings import Source
-from git_blackbird.storage.notes import Answer, load_agreements, save_agreement
+from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
 
 
 class RunContexts:
@@ -93,7 +93,7 @@ class Consent:
         if answer is None:
             self._warn(question)
         elif answer:
-            save_agreement(self._workspace.paths, Answer.AGREED, _digest(question))
+            save_agreement(self._workspace.paths, AgreementKind.AGREED, _digest(question))
         else:
             raise NotAgreedError(f"{agent.name} was not started", hint=_CALMER.get(agent.name))
 
@@ -104,15 +104,15 @@ class Consent:
 
     def _is_agreed(self, question: RightsQuestion) -> bool:
         """Whether a person agreed to this, or to the same without a stop after each task."""
-        agreed = load_agreements(self._workspace.paths, Answer.AGREED)
+        agreed = load_agreements(self._workspace.paths, AgreementKind.AGREED)
         return bool(agreed & {_digest(question), _digest(question._replace(stops_after_each=False))})
 
     def _warn(self, question: RightsQuestion) -> None:
         paths, digest = self._workspace.paths, _digest(question)
-        if digest in load_agreements(paths, Answer.TOLD):
+        if digest in load_agreements(paths, AgreementKind.TOLD):
             return
         warn(self._ui, render_rights_line(question))
-        save_agreement(paths, Answer.TOLD, digest)
+        save_agreement(paths, AgreementKind.TOLD, digest)
 
 
 def _digest(question: RightsQuestion) -> str:

@@ -24,7 +24,7 @@ from git_blackbird.controller.runs.config_guard import (
     remember_config,
 )
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.guard import check_plan, watch_agent
+from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.changes import unfiltered_diff
 from git_blackbird.messages.display.merged_review import render_fix_request

@@ -21,7 +21,7 @@ from git_blackbird.controller.reviews.reviewer import (
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
 from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
-from git_blackbird.controller.runs.guard import check_plan, watch_agent
+from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.messages.incoming.review_answer import build_review_schema, parse_review_answer

@@ -10,8 +10,8 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import cut_logs
 from git_blackbird.controller.runs.config_guard import check_config, forget_config
-from git_blackbird.controller.runs.guard import check_plan, found_notices, list_tracked
 from git_blackbird.controller.runs.outside_moves import OwnChange, own_change, own_legs
+from git_blackbird.controller.runs.plan_guard import check_plan, found_notices, list_tracked
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.reflog import log_size

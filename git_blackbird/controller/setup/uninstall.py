@@ -10,7 +10,7 @@ from typing import NamedTuple
 from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.processes import is_alive
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.setup.hooks import Status, uninstall_hook, view_hook
+from git_blackbird.controller.setup.hooks import HookStatus, uninstall_hook, view_hook
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError
 from git_blackbird.git.core.config import list_own_keys, remove_own_sections
 from git_blackbird.git.core.repository import list_tracked
@@ -87,7 +87,7 @@ def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
     )
 
 
-def _describe_hook(hook: Status) -> str | None:
+def _describe_hook(hook: HookStatus) -> str | None:
     if hook.state is HookState.REPLACED or (hook.state is HookState.ABSENT and hook.backup is None):
         return None
     back = "" if hook.backup is None else "; the one from before comes back"

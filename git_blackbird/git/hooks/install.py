@@ -61,7 +61,7 @@ _WAYS_OUT = {
 
 
 @dataclass(frozen=True)
-class Status:
+class HookStatus:
     """The state of one hook file.
 
     ``aside`` is the earlier hook, moved aside, and ``runs_aside`` whether it can be run; ``other`` says that
@@ -79,7 +79,7 @@ class Status:
     shared: str | None = None
 
 
-class Action(StrEnum):
+class HookAction(StrEnum):
     """What installing or uninstalling did."""
 
     INSTALLED = "installed"
@@ -90,14 +90,14 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True)
-class Result:
+class HookResult:
     """The action taken, and the state afterwards."""
 
-    outcome: Action
-    view: Status
+    outcome: HookAction
+    view: HookStatus
 
 
-def view_hook(repo: Repository, caller: HookCommand) -> Status:
+def view_hook(repo: Repository, caller: HookCommand) -> HookStatus:
     """Inspect the hook that git would run here.
 
     Raises UnusableError.
@@ -106,7 +106,7 @@ def view_hook(repo: Repository, caller: HookCommand) -> Status:
     aside = path.with_name(ASIDE)
     text = _read_ours(path)
     state = _state(text, caller) if text is not None else _foreign_state(path, aside)
-    return Status(
+    return HookStatus(
         path=path,
         state=state,
         other=text is None and os.path.lexists(path),
@@ -118,7 +118,7 @@ def view_hook(repo: Repository, caller: HookCommand) -> Status:
     )
 
 
-def install_hook(repo: Repository, caller: HookCommand) -> Result:
+def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
     """Install our hook; an existing hook is moved aside.
 
     Raises RequestError if a file would be overwritten, UnusableError.
@@ -128,7 +128,7 @@ def install_hook(repo: Repository, caller: HookCommand) -> Result:
     with _lock(path) as draft:
         view = view_hook(repo, caller)
         if view.state is HookState.INSTALLED:
-            return Result(Action.UNCHANGED, view)
+            return HookResult(HookAction.UNCHANGED, view)
         _require_ours_or_none(view)
         old = _read_ours(path)
         other = path if view.other else path.with_name(ASIDE)
@@ -141,17 +141,17 @@ def install_hook(repo: Repository, caller: HookCommand) -> Result:
             _set_aside(path)
         draft.rename(path)
         is_update = view.state is HookState.OUTDATED
-        return Result(Action.UPDATED if is_update else Action.INSTALLED, view_hook(repo, caller))
+        return HookResult(HookAction.UPDATED if is_update else HookAction.INSTALLED, view_hook(repo, caller))
 
 
-def uninstall_hook(repo: Repository, caller: HookCommand) -> Result:
+def uninstall_hook(repo: Repository, caller: HookCommand) -> HookResult:
     """Remove our hook and move the earlier one back.
 
     Raises RequestError if the hook has someone else's changes, UnusableError.
     """
     path = _hook_path(repo)
     if not path.parent.is_dir():
-        return Result(Action.UNCHANGED, view_hook(repo, caller))
+        return HookResult(HookAction.UNCHANGED, view_hook(repo, caller))
     with _lock(path):
         view = view_hook(repo, caller)
         _require_ours_or_none(view)
@@ -159,14 +159,14 @@ def uninstall_hook(repo: Repository, caller: HookCommand) -> Result:
         _remove_named(path.parent)
         if view.backup is not None:
             view.backup.rename(path)
-            outcome = Action.RESTORED
+            outcome = HookAction.RESTORED
         elif view.state is HookState.ABSENT:
-            outcome = Action.UNCHANGED
+            outcome = HookAction.UNCHANGED
         else:
             path.unlink()
-            outcome = Action.REMOVED
+            outcome = HookAction.REMOVED
     _remove_folders(path.parent, folders)
-    return Result(outcome, view_hook(repo, caller))
+    return HookResult(outcome, view_hook(repo, caller))
 
 
 def _hook_path(repo: Repository) -> Path:
@@ -239,7 +239,7 @@ def _shared(repo: Repository, folder: Path) -> str | None:
     return "core.hooksPath points outside this repository: others with the same path run the hook too"
 
 
-def _require_ours_or_none(view: Status) -> None:
+def _require_ours_or_none(view: HookStatus) -> None:
     reason = _left_alone(view.path, view.state)
     if reason is not None:
         raise RequestError(reason, hint=_WAYS_OUT[view.state])

@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input
 
-from git_blackbird.controller.queries.required import AttentionItem, attention_items
+from git_blackbird.controller.queries.attention import AttentionItem, attention_items
 from git_blackbird.controller.queries.status import stopped_in
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.model.base.sanitize import clean_line

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from git_blackbird.controller.queries.required import AttentionItem
+from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId

@@ -1,5 +1,7 @@
 """Spec review and code review of a change, side by side (spec 4, DESIGN.md 7)."""
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from git_blackbird.model.entities.run import (
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.review_rounds import merged_of
 from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,
@@ -400,13 +403,16 @@ def test_a_task_that_is_edited_meanwhile_is_reviewed_again_as_it_is_now(demo: Pa
     put_plan(demo, leaf("a", CLEAR))
 
     class Editor(Person):
-        def notify(self, event: object) -> None:
-            super().notify(event)  # type: ignore[arg-type]
-            if type(event).__name__ == "RunStarted" and len(reviews(demo)) == 1:
+        def notify(self, event: Event) -> None:
+            super().notify(event)
+            if isinstance(event, RunStarted) and len(reviews(demo)) == 1:
+                # The reviewer must still be there when the task is edited.
+                os.kill(event.pid, signal.SIGSTOP)
                 with pytest.raises(RequestError, match="reviewers are looking at the change of a"):
                     set_status(open_at(demo), "a", Status.DONE)
                 wanted = replace(leaf("a", CLEAR), acceptance_criteria=("It has two lines.",))
                 put_plan(demo, replace(wanted, status=Status.IN_PROGRESS))
+                os.kill(event.pid, signal.SIGCONT)
 
     person = Editor()
     assert execute(demo, person).text == "every task is done"

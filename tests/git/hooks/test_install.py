@@ -13,9 +13,9 @@ import pytest
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.git.hooks.install import (
-    Action,
+    HookAction,
     HookState,
-    Status,
+    HookStatus,
     install_hook,
     uninstall_hook,
     view_hook,
@@ -61,12 +61,12 @@ def test_uninstall_leaves_byte_for_byte_what_was_there(
     folder = PLACES[place](repo)
     before = prepare(folder, kind)
     done = install_hook(at(repo), caller)
-    assert (done.outcome, done.view.state) == (Action.INSTALLED, HookState.INSTALLED)
+    assert (done.outcome, done.view.state) == (HookAction.INSTALLED, HookState.INSTALLED)
     assert done.view.path == folder / "post-commit"
     assert done.view.backup == folder / "post-commit.before-blackbird"
     assert facts(folder)["post-commit.before-blackbird"] == before["post-commit"]
     gone = uninstall_hook(at(repo), caller)
-    assert (gone.outcome, gone.view.state) == (Action.RESTORED, HookState.ABSENT)
+    assert (gone.outcome, gone.view.state) == (HookAction.RESTORED, HookState.ABSENT)
     assert facts(folder) == before
 
 
@@ -81,7 +81,7 @@ def test_where_nothing_was_nothing_is_left(repo: Path, caller: HookCommand) -> N
     hooks_of(repo)
     assert install_hook(at(repo), caller).view.backup is None
     assert [path.name for path in hooks_of(repo).iterdir()] == ["post-commit"]
-    assert uninstall_hook(at(repo), caller).outcome is Action.REMOVED
+    assert uninstall_hook(at(repo), caller).outcome is HookAction.REMOVED
     assert not list(hooks_of(repo).iterdir())
 
 
@@ -106,7 +106,7 @@ def test_installing_twice_changes_nothing(repo: Path, caller: HookCommand) -> No
     prepare(hooks_of(repo), "script")
     install_hook(at(repo), caller)
     before = facts(hooks_of(repo))
-    assert install_hook(at(repo), caller).outcome is Action.UNCHANGED
+    assert install_hook(at(repo), caller).outcome is HookAction.UNCHANGED
     assert facts(hooks_of(repo)) == before
 
 
@@ -114,13 +114,13 @@ def test_uninstalling_twice_changes_nothing(repo: Path, caller: HookCommand) -> 
     before = prepare(hooks_of(repo), "script")
     install_hook(at(repo), caller)
     uninstall_hook(at(repo), caller)
-    assert uninstall_hook(at(repo), caller).outcome is Action.UNCHANGED
+    assert uninstall_hook(at(repo), caller).outcome is HookAction.UNCHANGED
     assert facts(hooks_of(repo)) == before
 
 
 def test_uninstalling_what_never_was_makes_no_folder(repo: Path, caller: HookCommand) -> None:
     git(repo, "config", "core.hooksPath", "nowhere")
-    assert uninstall_hook(at(repo), caller).outcome is Action.UNCHANGED
+    assert uninstall_hook(at(repo), caller).outcome is HookAction.UNCHANGED
     assert not (repo / "nowhere").exists()
 
 
@@ -132,7 +132,7 @@ def test_the_hook_of_another_version_is_brought_up_to_date(repo: Path, caller: H
     assert (seen.state, seen.missing_programs) == (HookState.OUTDATED, ("/gone/bin/python", "/gone/hook.py"))
     done = install_hook(at(repo), caller)
     assert (done.outcome, done.view.state, done.view.missing_programs) == (
-        Action.UPDATED,
+        HookAction.UPDATED,
         HookState.INSTALLED,
         (),
     )
@@ -143,7 +143,7 @@ def test_the_hook_of_another_version_is_brought_up_to_date(repo: Path, caller: H
 def test_the_hook_of_another_version_can_be_taken_away(repo: Path, caller: HookCommand) -> None:
     before = prepare(hooks_of(repo), "link")
     install_hook(at(repo), HookCommand(Path("/gone/bin/python"), Path("/gone/hook.py")))
-    assert uninstall_hook(at(repo), caller).outcome is Action.RESTORED
+    assert uninstall_hook(at(repo), caller).outcome is HookAction.RESTORED
     assert facts(hooks_of(repo)) == before
 
 
@@ -177,7 +177,7 @@ def test_a_hook_that_its_manager_wrote_again_is_moved_aside_again(repo: Path, ca
     (hooks_of(repo) / "post-commit").unlink()
     before = prepare(hooks_of(repo), "other_manager")
     assert view_hook(at(repo), caller).state is HookState.ABSENT
-    assert install_hook(at(repo), caller).outcome is Action.INSTALLED
+    assert install_hook(at(repo), caller).outcome is HookAction.INSTALLED
     uninstall_hook(at(repo), caller)
     assert facts(hooks_of(repo)) == {"post-commit": before["post-commit"]}
 
@@ -190,8 +190,8 @@ def test_ours_is_known_where_another_manager_keeps_and_runs_it(repo: Path, calle
     prepare(hooks_of(repo), "binary")
     over = facts(hooks_of(repo))["post-commit"]
     done = install_hook(at(repo), caller)
-    assert (done.outcome, done.view.path, done.view.other) == (Action.UPDATED, kept, False)
-    assert uninstall_hook(at(repo), caller).outcome is Action.RESTORED
+    assert (done.outcome, done.view.path, done.view.other) == (HookAction.UPDATED, kept, False)
+    assert uninstall_hook(at(repo), caller).outcome is HookAction.RESTORED
     assert facts(hooks_of(repo)) == {"post-commit": over, "post-commit.legacy": before["post-commit"]}
 
 
@@ -221,7 +221,7 @@ def test_a_hook_of_ours_that_was_removed_by_hand_can_be_put_back_or_undone(
     (hooks_of(repo) / "post-commit").unlink()
     assert install_hook(at(repo), caller).view.runs_aside
     (hooks_of(repo) / "post-commit").unlink()
-    assert uninstall_hook(at(repo), caller).outcome is Action.RESTORED
+    assert uninstall_hook(at(repo), caller).outcome is HookAction.RESTORED
     assert facts(hooks_of(repo)) == before
 
 
@@ -266,7 +266,7 @@ def test_where_hooks_are_turned_off_that_is_said(repo: Path, caller: HookCommand
     git(repo, "config", "core.hooksPath", path)
     with pytest.raises(RequestError, match="is not a folder: this repository runs no hooks"):
         install_hook(at(repo), caller)
-    assert uninstall_hook(at(repo), caller).outcome is Action.UNCHANGED
+    assert uninstall_hook(at(repo), caller).outcome is HookAction.UNCHANGED
 
 
 def test_a_path_that_git_itself_refuses_is_named(repo: Path, caller: HookCommand) -> None:
@@ -343,7 +343,7 @@ def test_a_folder_of_someone_elses_is_not_taken_for_the_name(repo: Path, caller:
     assert (hooks_of(repo) / "before-blackbird").is_dir()
 
 
-def seen_from(path: Path, caller: HookCommand) -> Status:
+def seen_from(path: Path, caller: HookCommand) -> HookStatus:
     return view_hook(at(path), caller)
 
 
