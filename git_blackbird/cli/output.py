@@ -112,7 +112,7 @@ def event_line(event: "EventOutput") -> str:
 
 
 def _render_json(value: Mapping[str, Any]) -> str:
-    """Return one line of ASCII. What stands for a byte that is not UTF-8, as in a path, becomes U+FFFD."""
+    """Return one line of ASCII. A surrogate for a byte that is not UTF-8, as in a path, becomes U+FFFD."""
     return _SURROGATES.sub(_replace_lone, json.dumps(value, ensure_ascii=True))
 
 
@@ -162,7 +162,7 @@ def _hints(hint: str | None) -> None:
 
 
 class CommandContext(NamedTuple):
-    """One call of the program: its world, where it prints, and whether a person may be asked."""
+    """One call of the program: its environment, its output, and whether a person may be asked."""
 
     environment: Environment
     output: Output

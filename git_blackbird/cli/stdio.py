@@ -68,7 +68,7 @@ def _wait_until_writable(descriptor: int) -> None:
 
 
 def open_closed_streams() -> None:
-    """Lead closed standard streams to nowhere, as git does.
+    """Open closed standard streams to /dev/null, as git does.
 
     Else the next file opened would take their number: what is meant for a terminal would be written
     into a record, and a lock file be read as an answer.
@@ -146,5 +146,5 @@ class AppState:
 
     @cached_property
     def environment(self) -> "Environment":
-        """The world, made when a command first looks at it."""
+        """The environment, made when a command first needs it."""
         return self._make_world()

@@ -45,7 +45,7 @@ def _list_lines(found: AgentList) -> Iterator[str]:
 
 
 def _reviewer_line(one: Reviewer) -> str:
-    """Say who makes one of the two reviews of a change, and what it may do."""
+    """Format one reviewer of changes, and what it may do."""
     model = f" ({clean_line(one.model)})" if one.model else ""
     return f"{one.source} reviews are made by {one.agent}{model}, by {_origin(one.choice)}: {_where(one)}"
 

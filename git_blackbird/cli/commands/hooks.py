@@ -1,4 +1,4 @@
-"""``hooks``: put the post-commit hook in its place, take it away, say how it stands."""
+"""``hooks``: install, remove and show the post-commit hook."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""``runs --log`` and ``--follow``: what a run's agent did and said, or both its streams as it printed them.
+"""``runs --log`` and ``--follow``: the steps of a run's agent, or both its streams as printed.
 
 Imports the agents: to be imported only by what shows a run's output.
 """
@@ -16,7 +16,7 @@ from git_blackbird.model.entities.run import Run, RunStatus
 
 
 def _show_log(call: CommandContext, workspace: Workspace, run: Run) -> None:
-    """Show the steps that the saved output tells of; where it tells of none, what was printed."""
+    """Show the steps in the saved output; if it has none, the output itself."""
     _page(call, workspace, _steps_or_streams(call, workspace, run))
 
 

@@ -1,4 +1,4 @@
-"""``review``: how the reviews of a parent or a change stand; have it reviewed now; let it go without."""
+"""``review``: show the reviews of a parent or a change, run them, or dismiss them."""
 
 from collections.abc import Callable
 from typing import NamedTuple

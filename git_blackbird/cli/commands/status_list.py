@@ -1,4 +1,4 @@
-"""Commands that show where the plan stands: status, list, tui. The first two load no asyncio or pygit2."""
+"""The commands status, list and tui. The first two load no asyncio or pygit2."""
 
 import gc
 
@@ -34,7 +34,7 @@ def status(call: CommandContext, *, porcelain: bool, nul: bool) -> ExitCode:
 
 
 def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode:
-    """Print where everything stands; with ``record_end`` as records for scripts."""
+    """Print the status report; with ``record_end`` as records for scripts."""
     workspace = open_workspace(call.environment)
     overview = build_overview(workspace)
     if record_end is None:

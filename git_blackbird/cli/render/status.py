@@ -1,4 +1,4 @@
-"""The screen of ``status``: where the plan stands, what runs, what is due and the command that answers it."""
+"""The text of ``status``: counts, runs, and what is due, with the command that answers it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby

@@ -32,7 +32,7 @@ _LEAST_DOLLARS = 0.05
 
 
 class ProgressLog:
-    """Words the steps of one run after the other; what each has spent is said where it has grown much."""
+    """Formats the steps of one run after another, with what a run has spent whenever that has grown much."""
 
     def __init__(self, *, colored: bool) -> None:
         self._colored = colored
@@ -49,7 +49,7 @@ class ProgressLog:
         return block + (self._figures() if _has_grown(self._spent, self._said) else "")
 
     def finish(self, usage: Usage | None, cost_usd: float | None) -> str:
-        """Return what the run has spent, unless that was said last; the next step is another run's."""
+        """Return what the run has spent, unless the last line said so; the next step is another run's."""
         self._spent = self._spent.updated(usage, cost_usd)
         block = self._figures() if self._spent and self._spent != self._said else ""
         self._spent = self._said = UsageCost()

@@ -115,7 +115,7 @@ class ShowOutput(DataOutput, schema_name="show"):
 
 
 class ShowPromptOutput(DataOutput, schema_name="show-prompt"):
-    """What the agent of a task would be told now."""
+    """The prompt that the agent of a task would get now."""
 
     task: TaskId = field("The task.")
     agent: str = field("The agent.")
@@ -174,7 +174,7 @@ class PendingFeedback(StepView, _FeedbackFields):
 
 
 class ParentReviewOutput(DataOutput, schema_name="review-parent"):
-    """How the review of a parent stands."""
+    """The state of a parent's review."""
 
     task: TaskId = field("The parent.", "parent.id")
     title: str = field("Its title.", "parent.title")
@@ -207,7 +207,7 @@ def _missing(view: ChangeReviewView) -> tuple[str, ...]:
 
 
 class ChangeReviewOutput(DataOutput, schema_name="review-change"):
-    """How the reviews of a leaf's change stand."""
+    """The state of the reviews of a leaf's change."""
 
     task: TaskId = field("The task.", "task.id")
     title: str = field("Its title.", "task.title")

@@ -122,7 +122,7 @@ class AgentOutput(AgentReport, DataOutput, schema_name="agent-one"):
 
 
 class ReviewerView(View):
-    """Who makes one of the two reviews of a change."""
+    """The agent of one of the two reviews of a change."""
 
     source: Source = field("Which review.")
     agent: str = field("The agent.")
@@ -142,7 +142,7 @@ class AgentsOutput(DataOutput, schema_name="agent"):
 
 
 class HooksOutput(DataOutput, schema_name="hooks"):
-    """How the post-commit hook stands."""
+    """The state of the post-commit hook."""
 
     outcome: HookAction | None = field("What `install` or `uninstall` did.", default=None, exclude_if=is_none)
     path: PathText = field("The path of the hook.")

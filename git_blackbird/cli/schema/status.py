@@ -218,7 +218,7 @@ def _blocked(report: StatusReport) -> dict[TaskId, tuple[TaskId, ...]]:
 
 
 class StatusOutput(DataOutput, schema_name="status"):
-    """Where the plan stands, what runs, and what is due."""
+    """Counts, runs, and what is due."""
 
     leaves: int = field("How many leaves the plan has.")
     parents: int = field("How many parents it has.")

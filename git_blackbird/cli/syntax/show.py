@@ -1,4 +1,4 @@
-"""Syntax of the commands that show where things stand."""
+"""Syntax of the commands that show the plan and its runs."""
 
 from click import Argument, Choice, IntRange, Option
 

@@ -1,4 +1,4 @@
-"""What a terminal shows while agents run: lines that stay, and one that tells what is going on."""
+"""Terminal output while agents run: permanent lines, and one line of current activity."""
 
 import sys
 import time

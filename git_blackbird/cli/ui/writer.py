@@ -56,7 +56,7 @@ class Writer:
             self.put(text, where)
 
     def drop(self, size: int) -> None:
-        """Count ``size`` bytes as lost; how many were is said with the next piece that is not."""
+        """Count ``size`` bytes as lost; the total is reported with the next write."""
         self._dropped += size
 
     @property

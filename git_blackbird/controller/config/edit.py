@@ -61,7 +61,7 @@ def require_key(name: str) -> ConfigKey:
 
 
 def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> ConfigChange:
-    """Write a value, read as git would read it, once it is known to be right.
+    """Write a value, parsed as git would parse it, once it has been validated.
 
     Raises UsageError for an unknown key or a wrong value, RequestError for a key that the project's file
     may not set, UnusableError when the place cannot be written.
@@ -83,7 +83,7 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Confi
 
 
 def unset_key(workspace: Workspace, name: str, scope: Scope) -> ConfigChange:
-    """Remove a key from one place, also one that is no key: that is how a misspelt one is fixed.
+    """Remove a key from one place, even an unknown one: that is how a misspelt key is fixed.
 
     Raises UsageError for an unknown key that is not there, RequestError for a key that is not set there,
     UnusableError when the place cannot be written.
@@ -138,7 +138,7 @@ def _write(workspace: Workspace, path: Path, data: bytes, scope: Scope) -> None:
 
 
 def _top(workspace: Workspace, scope: Scope) -> Path | None:
-    """Say in which folder a file of this scope must really be; None for the user's own."""
+    """Return the folder that a file of this scope must be in; None for the user's own."""
     return workspace.paths.state_root if scope is Scope.PROJECT else None
 
 
@@ -153,7 +153,7 @@ def config_file(workspace: Workspace, scope: Scope) -> Path:
 
 
 def _stronger(workspace: Workspace, key: ConfigKey, value: Value, scope: Scope, place: str) -> Setting | None:
-    """Find the setting that counts instead of one that was just written to this place."""
+    """Return the setting that overrides one just written to this place."""
     raw = list(value) if isinstance(value, tuple) else value
     written = RawSetting(key.name, raw, LAYERS[scope], place)
     given = (value.given for value in workspace.settings.told)

@@ -1,4 +1,4 @@
-"""The configuration as a person sees it who is about to change it, and whether its files changed."""
+"""The configuration as the settings screen shows it, and whether its files changed."""
 
 import time
 from pathlib import Path
@@ -15,7 +15,7 @@ from git_blackbird.storage.config_files import WHOLE_FILE, global_config_path, i
 
 
 class BrokenFile(NamedTuple):
-    """A configuration file none of which counts, and why."""
+    """A configuration file that is ignored as a whole, and why."""
 
     scope: Scope
     problem: ConfigProblem
@@ -28,7 +28,7 @@ class BrokenFile(NamedTuple):
 
 
 class SettingsView(NamedTuple):
-    """All keys; before them what is set and is no key, and the files that cannot be read."""
+    """All keys, after unknown keys that are set and files that cannot be read."""
 
     broken: tuple[BrokenFile, ...]
     unknown: tuple[KeyLayers, ...]
@@ -36,7 +36,7 @@ class SettingsView(NamedTuple):
 
 
 class ConfigTarget(NamedTuple):
-    """A place for a key: its name, what it says of the key now, and why it cannot be written, if so."""
+    """A place for a key: its name, its present value, and why it cannot be written, if it cannot."""
 
     scope: Scope
     name: str
@@ -45,7 +45,7 @@ class ConfigTarget(NamedTuple):
 
 
 def view_settings(workspace: Workspace) -> SettingsView:
-    """Show the configuration that a workspace was opened with."""
+    """Return the configuration that a workspace was opened with."""
     settings = workspace.settings
     unreadable = {problem.origin: problem for problem in workspace.problems if is_unreadable(problem)}
     names = {scope: _name(workspace, scope) for scope in (Scope.PROJECT, Scope.GLOBAL)}
@@ -57,7 +57,7 @@ def view_settings(workspace: Workspace) -> SettingsView:
 
 
 def places_of(workspace: Workspace, layers: KeyLayers) -> tuple[ConfigTarget, ...]:
-    """Say where a key can be set, and where it is."""
+    """Return the places where a key can be set, with the values there."""
     return tuple(_place(workspace, layers, scope) for scope in Scope)
 
 
@@ -103,18 +103,18 @@ def changed_at(path: Path) -> int:
 
 
 class ConfigWatch:
-    """Looks at the times of all files that configuration comes from; one thread at a time."""
+    """Watches the modification times of all configuration files; for one thread at a time."""
 
     def __init__(self) -> None:
         self._files: tuple[Path, ...] = ()
         self._seen: tuple[int, ...] | None = None
 
     def may_differ(self) -> bool:
-        """Whether the configuration may be another than when it was last read, as far as files go."""
+        """Whether a configuration file may have changed since the last read."""
         return self._seen is None or self._times() != self._seen
 
     def remember(self, workspace: Workspace) -> None:
-        """Take note that a workspace was opened just now.
+        """Remember that a workspace has just been opened.
 
         What was written in these moments might be in it or not: until it is older, everything may differ.
         Raises UnusableError when a file of git's cannot be read.

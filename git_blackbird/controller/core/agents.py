@@ -1,4 +1,4 @@
-"""Which agent does the work, and what the configuration tells it."""
+"""Which agent runs, and with which settings."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def chosen_agent(workspace: Workspace) -> Agent:
 
 
 def find_agent_for_run(workspace: Workspace, run: Run) -> Agent:
-    """Return the agent that a run's conversation is with.
+    """Return the agent that has a run's session.
 
     Raises RequestError when this program cannot speak to that provider.
     """
@@ -56,7 +56,7 @@ def require_reviewer(workspace: Workspace) -> Agent:
 
 
 def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -> None:
-    """Refuse before the first start what could not be reviewed in the end (spec 3).
+    """Refuse, before the first start, a plan whose parents could not be reviewed (spec 3).
 
     Raises AgentUnavailableError.
     """
@@ -79,7 +79,7 @@ def reviewer_of(workspace: Workspace, source: Source) -> Agent:
 
 
 def agent_settings(workspace: Workspace) -> AgentSettings:
-    """Return what the configuration says of every agent."""
+    """Return the settings of every agent."""
     settings = workspace.settings
     return AgentSettings(
         command=settings.text("command.run"),
@@ -109,7 +109,7 @@ def probe(workspace: Workspace, agent: Agent) -> str:
 
 
 def require_session_name(agent: Agent, run: Run) -> None:
-    """Never hand on what is no session's name: a program may take it for a title, or begin a new one."""
+    """Refuse an invalid session name: a program may take it for a title, or begin a new session."""
     session = run.provider_session_ref or ""
     if not agent.accepts_session(session):
         raise AgentUnavailableError(

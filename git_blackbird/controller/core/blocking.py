@@ -1,4 +1,4 @@
-"""Work that blocks, in a thread, so that a Ctrl+C is heard while it goes on."""
+"""Blocking work in a thread, so that Ctrl+C is handled meanwhile."""
 
 import asyncio
 from collections.abc import Callable

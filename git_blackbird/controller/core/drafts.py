@@ -1,4 +1,4 @@
-"""Unsent texts of a person to agents: kept until they have arrived, and offered again.
+"""Unsent messages to agents: kept until they are recorded, and offered again.
 
 Every user interface writes into these, so that what was begun on the screen is offered at the prompt, and
 the other way round. A text is on disk a moment after each change, and at once when it is left.
@@ -23,7 +23,7 @@ _MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"
 
 
 class Draft:
-    """One text, as it is by now; ``fault`` says why it could not be saved the last time, if so."""
+    """One unsent text; ``fault`` says why the last save failed, if it did."""
 
     def __init__(self, file: DraftFile) -> None:
         self._file = file
@@ -38,7 +38,7 @@ class Draft:
 
     @text.setter
     def text(self, text: str) -> None:
-        """Take a change; it is saved within a fraction of a second. Needs a running loop."""
+        """Change the text; it is saved within a fraction of a second. Needs a running event loop."""
         self._text = text
         if self._timer is None and text != self._saved:
             self._timer = asyncio.get_running_loop().call_later(_SAVE_SECONDS, self.save)
@@ -61,12 +61,12 @@ class Draft:
             self._saved, self.fault = self._text, None
 
     def drop(self) -> None:
-        """Remove it: it has become what it was for, or is not wanted any more."""
+        """Remove the draft: it was recorded, or is no longer wanted."""
         self._text = ""
         self.save()
 
     def refresh(self) -> None:
-        """Take what was written elsewhere meanwhile, unless something written here is not saved yet."""
+        """Load what another process wrote meanwhile, unless something here is not saved yet."""
         if self._timer is None and self.fault is None:
             self._text = self._saved = self._file.load()
 
@@ -87,7 +87,7 @@ class Draft:
 
 
 class Drafts:
-    """All texts that are being written in one worktree."""
+    """All unsent texts of one worktree."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -136,7 +136,7 @@ class Drafts:
 
 
 def write_message(workspace: Workspace, task_id: TaskId) -> str:
-    """Let a person write a message to a task's agent in the editor; it begins with what was written before.
+    """Open the editor for a message to a task's agent, starting with its draft.
 
     Raises RequestError when there is none in the end.
     """
@@ -150,7 +150,7 @@ def write_message(workspace: Workspace, task_id: TaskId) -> str:
 
 
 def drop_arrived(workspace: Workspace) -> None:
-    """Remove the drafts that have become what they were for: on a record, or an answer that nobody waits for.
+    """Remove the drafts that have been recorded, and answers that nobody waits for.
 
     One that cannot be removed stays.
     """

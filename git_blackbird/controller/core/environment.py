@@ -39,7 +39,7 @@ class Environment(NamedTuple):
 
 
 def system_environment() -> Environment:
-    """Return the world of a process: its environment, its clock, the system's random source.
+    """Return the environment of this process, with the system's clock and random source.
 
     Raises UnusableError when it is in a folder that was removed.
     """

@@ -1,4 +1,4 @@
-"""Snapshots as the configuration bounds them."""
+"""Snapshots within the configured limits."""
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
@@ -10,7 +10,7 @@ from git_blackbird.storage.paths import HIDDEN
 
 
 def submodules(workspace: Workspace) -> dict[str, str]:
-    """Return digests of what lies uncommitted in submodules; empty where it cannot be told.
+    """Return digests of uncommitted content in submodules; empty if it cannot be read.
 
     Raises GitStoppedError.
     """
@@ -24,7 +24,7 @@ def submodules(workspace: Workspace) -> dict[str, str]:
 
 
 def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
-    """Take the worktree as it is, without the program's own state.
+    """Take a snapshot of the worktree, without the program's own state.
 
     What the tree ``since`` held and the worktree still has stays in, also when it is ignored by now.
     Raises SnapshotError, or UnusableError for a repository that cannot be read.

@@ -1,4 +1,4 @@
-"""What a change of the plan must leave alone: tasks that an agent or a person has in hand."""
+"""Refuse changes to tasks that an agent is working on or that wait for a decision."""
 
 from git_blackbird.controller.core.processes import is_alive
 from git_blackbird.controller.core.unreadable import require_usable
@@ -41,7 +41,7 @@ def require_not_busy(transaction: Transaction, task: Task) -> None:
 
 
 def require_not_busy_task(transaction: Transaction, plan: Plan, parent_id: TaskId | None) -> None:
-    """Only leaves are executed: what an agent or a person has in hand must not become a parent."""
+    """Refuse to make a task a parent while it is being worked on or decided: only leaves are executed."""
     if parent_id is None or not plan.tasks[parent_id].is_leaf:
         return
     parent, history = plan.tasks[parent_id], transaction.history(parent_id)
@@ -96,7 +96,7 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
 
 
 def require_undecided(transaction: Transaction, run: Run) -> Run:
-    """Return the record as it is under the lock: someone may have been faster to decide.
+    """Return the record as it is under the lock: another command may have decided first.
 
     Raises RequestError then, and UnreadableRecordError.
     """

@@ -1,4 +1,4 @@
-"""Holding the right to run agents in a worktree, and to go on in a session."""
+"""The locks for running agents in a worktree and for continuing a session."""
 
 import contextlib
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def hold_controller(workspace: Workspace, command: str) -> AbstractContextManage
 
 
 def running_command(workspace: Workspace) -> str | None:
-    """Say which command holds the controller lock, and since when; None when none does."""
+    """Return which command holds the controller lock, and since when; None if none does."""
     return controller_holder(workspace.paths)
 
 

@@ -1,4 +1,4 @@
-"""Starting ``notify.command``: for a person who is needed and may be elsewhere."""
+"""Start ``notify.command`` when a person is needed."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ _LIMIT_SECONDS = 30.0
 
 
 class Notification(NamedTuple):
-    """What a person is needed for, in a word and in a line, and the task and run that it is about, if any."""
+    """Why a person is needed, in a word and in a line, with the task and run, if any."""
 
     event: str
     text: str
@@ -21,7 +21,7 @@ class Notification(NamedTuple):
 
 
 def calling_for_decision(task: Task, run_id: str) -> Notification:
-    """Say that a run waits for a decision."""
+    """Return the notification that a run waits for a decision."""
     return Notification("decision", f"a decision is due on {task.id}: {task.title}", task.id, run_id)
 
 

@@ -1,4 +1,4 @@
-"""Whether the process of a record still runs; readers ask too, and need not load what runs agents."""
+"""Whether the process of a record still runs; kept small, since reading commands load it."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def is_alive(run: Run) -> bool:
 
 
 def processes_at_work(paths: Paths, run: Run) -> list[int]:
-    """Number what still works for a run in this worktree, also what outlived its agent."""
+    """Return the processes that still work for a run in this worktree, its agent or orphans of it."""
     if is_foreign_copy(paths, run):
         return []
     return sorted({*([run.pid] if run.pid and is_alive(run) else []), *signals.marked(run.id)})

@@ -39,7 +39,7 @@ def save_statuses(workspace: Workspace, transaction: Transaction) -> StatusUpdat
 
 
 def save_status(workspace: Workspace, transaction: Transaction, task_id: TaskId) -> None:
-    """Do the same for one task and all parents, when only its records have changed: no other is read."""
+    """Do the same for one task and all parents, when only its records have changed; read no others."""
     _save(workspace, transaction, transaction.state_of(task_id))
 
 

@@ -1,4 +1,4 @@
-"""The Protocol a person's side implements; None means that nobody is here."""
+"""The protocol of user interfaces; a reply of None means that nobody is there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ class Unanswered:
 
 
 class UserInterface(Protocol):
-    """A terminal, an application, a script: it shows and asks, and has no logic of its own.
+    """A terminal, an application or a script: it shows and asks, and has no logic of its own.
 
-    A question may be cancelled because someone answered elsewhere; the face must survive that with its
+    A question may be cancelled because someone answered elsewhere; it must survive that with its
     terminal restored.
     """
 

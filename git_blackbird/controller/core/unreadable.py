@@ -1,4 +1,4 @@
-"""Refusing to go on beside records that cannot be used: the task they stop, each file, and the way out."""
+"""Refuse to act on a task with unusable records, naming each file and what to do."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from git_blackbird.model.rules.state import PlanState, unreadable_below
 
 
 class UnreadableRecordError(UnusableError):
-    """Nothing can be done with a task beside a record of it that cannot be used."""
+    """A task has a record that cannot be used."""
 
     def __init__(self, task_id: TaskId, faults: Sequence[RecordError]) -> None:
         hint = "\n".join(fault.hint for fault in faults)
@@ -18,14 +18,14 @@ class UnreadableRecordError(UnusableError):
 
 
 def stopped_text(task_id: TaskId, faults: Sequence[RecordError]) -> str:
-    """Say which files stop a task, and why they cannot be used."""
+    """Name the files that block a task, and why they cannot be used."""
     what = "a record that cannot" if len(faults) == 1 else "records that cannot"
     listed = "; ".join(f"{fault.path}: {fault.what}" for fault in faults)
     return f"{task_id} is stopped by {what} be used: {listed}"
 
 
 def require_usable(task_id: TaskId, history: History) -> None:
-    """Refuse to do anything by the runs of a task beside one that cannot be used.
+    """Refuse to act on the runs of a task if one of them cannot be used.
 
     Raises UnreadableRecordError.
     """
@@ -34,7 +34,7 @@ def require_usable(task_id: TaskId, history: History) -> None:
 
 
 def require_readable(state: PlanState, task: Task) -> None:
-    """Refuse to do anything with a task, or a parent of one, beside a record that cannot be used.
+    """Refuse to act on a task, or a parent of one, that has an unusable record.
 
     Raises UnreadableRecordError.
     """

@@ -62,7 +62,7 @@ class Workspace:
 
     @property
     def paths(self) -> Paths:
-        """The places of this worktree's state."""
+        """The paths of this worktree."""
         return self.store.paths
 
     @property
@@ -106,7 +106,7 @@ class Workspace:
         return Transition(self.environment.timestamp(), gate)
 
     def require_settings(self) -> None:
-        """Refuse to start or decide with a configuration that is not what its writer meant.
+        """Refuse to start or decide with an invalid configuration.
 
         Raises UnusableError naming file, key and the way out.
         """
@@ -171,7 +171,7 @@ def _from_environment(environment: Environment) -> list[RawSetting]:
 
 
 def shorten_path(workspace: Workspace, origin: str) -> str:
-    """Shorten the name of a place: from the top of the worktree, or from the home of the user."""
+    """Shorten a path: relative to the top of the worktree, or to the home of the user."""
     home = workspace.environment.environ.get("HOME")
     for folder, sign in ((workspace.paths.state_root, ""), (home, "~/")):
         if folder and origin.startswith(f"{folder}/"):

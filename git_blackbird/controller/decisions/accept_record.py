@@ -1,4 +1,4 @@
-"""Letting a record count that something else than our commands wrote while an agent worked."""
+"""Accept a record that another program wrote while an agent worked."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from git_blackbird.storage.store import Transaction
 
 
 class Accepted(NamedTuple):
-    """A file that counts now, and the status of its task by it; None for one that is not in the plan."""
+    """An accepted file, and the resulting status of its task; None for one that is not in the plan."""
 
     path: Path
     status: Status | None

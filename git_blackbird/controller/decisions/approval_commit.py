@@ -63,7 +63,7 @@ _WAY_PAST_EDITS = (
 
 
 class ApprovalRefusedError(RequestError):
-    """The change of an approval cannot be committed as things stand; the decision stays pending.
+    """The change of an approval cannot be committed now; the decision stays pending.
 
     ``hook_output`` is what a hook said that refused the commit.
     """
@@ -84,9 +84,9 @@ class ApprovalRefusedError(RequestError):
 
 @dataclass(frozen=True)
 class ApprovalRequest:
-    """An approval in the making; ``began`` is the commit HEAD named when work on the change began.
+    """An approval; ``began`` is the commit at HEAD when work on the change began.
 
-    ``strayed`` is there where HEAD has left the branch of the run, and nobody said that this is meant.
+    ``strayed`` is set if HEAD has left the branch of the run and nobody confirmed that.
     """
 
     task: Task
@@ -102,7 +102,7 @@ def commits_approvals(workspace: Workspace) -> bool:
 
 
 def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
-    """Say that a call in which nobody approves commits nothing, unless it stops for approvals."""
+    """Warn that a call in which nobody approves commits nothing, unless it stops for approvals."""
     if not commits_approvals(workspace) or workspace.settings.flag("execution.stopAfterEachTask"):
         return
     text = (
@@ -118,7 +118,7 @@ def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
 def preview_commit(
     workspace: Workspace, pair: TreePair | None, worktree: str | None, began: str | None
 ) -> CommitPreview | None:
-    """Say what approving would commit as things stand; None where it makes no commit.
+    """Return what approving would commit now; None if it makes no commit.
 
     ``worktree`` is a fresh snapshot, None when none could be taken; ``began`` as in an Approval.
     """
@@ -256,7 +256,7 @@ def recover_approval(workspace: Workspace) -> str | None:
 
 
 def recover_interrupted_approval(workspace: Workspace) -> str | None:
-    """Do the same for who holds the right to approve."""
+    """Do the same while holding the approval lock."""
     note = load_pending_approval(workspace.paths)
     if note is None:
         return None

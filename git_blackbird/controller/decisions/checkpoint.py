@@ -164,7 +164,7 @@ def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:
 
 
 def diverged_in(workspace: Workspace, pair: TreePair | None, worktree: str | None) -> tuple[str, ...]:
-    """Name the paths of a change that differ in the worktree by now; what is approved is the change."""
+    """Name the paths of a change that differ in the worktree now; the change is what is approved."""
     if pair is None or worktree is None:
         return ()
     try:

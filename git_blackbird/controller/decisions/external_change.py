@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable[T]], run: Run) -> T | Run:
-    """Ask, and watch the record: who answers first is taken, the other is cancelled."""
+    """Ask, and watch the record: the first answer counts, and the other is cancelled."""
     asked: asyncio.Future[T] = asyncio.ensure_future(ask())
     watched = asyncio.ensure_future(_changed(workspace, run))
     try:

@@ -55,7 +55,7 @@ from git_blackbird.model.views.events import Decided
 
 @dataclass(frozen=True)
 class DecisionResult:
-    """What a decision led to: record and state, paths that differ by now, how a rejected change is undone.
+    """The outcome of a decision: record and state, paths that differ now, how to undo a rejected change.
 
     ``commit`` is what an approval committed; None where it commits nothing. ``undo_fault`` says why no
     command is known that takes the change back. ``other_branch`` is there where nobody was asked about it.
@@ -71,7 +71,7 @@ class DecisionResult:
 
     @property
     def decided(self) -> Decided | None:
-        """The event that tells of it."""
+        """The event that reports the decision."""
         run = self.run
         if run.decision_state is None:
             return None
@@ -176,7 +176,7 @@ def _require_undone(state: PlanState, run: Run) -> None:
 def _keep_hook_output(
     workspace: Workspace, history: History, run: Run, refusal: ApprovalRefusedError
 ) -> None:
-    """Keep what a hook said for a change request, and name the command that sends it."""
+    """Save a hook's output for a change request, and name the command that sends it."""
     if refusal.hook_output is None:
         return
     output = RunFields(hook_output=bound_output(refusal.hook_output))
@@ -196,7 +196,7 @@ def _with_suggestion(run: Run, decision: Decision) -> Decision:
 
 
 def require_requestable(workspace: Workspace, history: History, run: Run) -> None:
-    """Refuse changes that could be told to nobody. Raises RequestError."""
+    """Refuse a change request that no session could receive. Raises RequestError."""
     obstacle = why_not_resumable(workspace, history, run)
     if obstacle is not None:
         raise RequestError(

@@ -1,4 +1,4 @@
-"""How a person takes a rejected change back without losing what anyone did since (DESIGN.md 6)."""
+"""How to undo a rejected change without losing later work (DESIGN.md 6)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ _REPOSITORY = "is or was a git repository of its own"
 
 
 def prepare_undo(workspace: Workspace, runs: Sequence[Run], pair: TreePair, worktree: str | None) -> Undo:
-    """Write down what takes the change of these runs back; a person runs it, never this program.
+    """Write the script that undoes the change of these runs; a person runs it, never this program.
 
     ``worktree`` is a fresh snapshot: paths that were edited since are left alone, and so are paths that
     other commits changed.
@@ -71,7 +71,7 @@ def _kept(
 
 
 def _committed_over(workspace: Workspace, runs: Sequence[Run], plan: UndoPlan) -> dict[bytes, str]:
-    """Return the paths where taking the change back would undo a commit of someone else's, and that commit.
+    """Return the paths where the undo would revert someone else's commit, with that commit.
 
     Where HEAD holds just what the change began with, the change is in the worktree alone.
     """

@@ -46,7 +46,7 @@ def notify_waiting(
 
 
 def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
-    """Say how a call ends that is about tasks which such records stop; None where it is about none."""
+    """Return the stop of a call whose tasks are blocked by unusable records; None if none is."""
     stopped = {task_id: one for task_id, one in state.unreadable.items() if call.covers(task_id)}
     if not stopped:
         return None
@@ -59,7 +59,7 @@ def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
 
 
 def name_stopped(ui: UserInterface, state: PlanState, stop: Stop) -> None:
-    """Name each record that stops a task and that the end of a call does not name."""
+    """Name each record that blocks a task, unless the stop names it."""
     for task_id, faults in state.unreadable.items():
         for fault in faults:
             if fault.hint not in stop.next_steps:
@@ -116,20 +116,20 @@ def go_on_command(run: Run) -> str:
 
 
 def refused_session_text(run: Run) -> str:
-    """Say that a session cannot go on."""
+    """Say that a session cannot be continued."""
     return f"{run.provider} refused session {run.provider_session_ref} of run {run.resumes}"
 
 
 def undeliverable_stop(
     workspace: Workspace, state: PlanState, action: ApplyChangeRequest | ContinueRun
 ) -> Stop | None:
-    """Return the stop where a session is known not to go on; None where it may."""
+    """Return the stop where a session is known to be lost; None where it may continue."""
     obstacle = why_not_resumable(workspace, state.history(action.task.id), action.run)
     return None if obstacle is None else undelivered_stop(action, obstacle, None)
 
 
 def undelivered_stop(action: ApplyChangeRequest | ContinueRun, why: str, hint: str | None) -> Stop:
-    """Return the stop where a session does not go on."""
+    """Return the stop where a session is lost."""
     task_id = action.task.id
     what = f"{task_id} cannot be continued"
     if isinstance(action, ApplyChangeRequest):

@@ -26,7 +26,7 @@ from git_blackbird.storage.store import BROKEN_BY_AGENT, Transaction
 
 @dataclass(frozen=True)
 class NewTask:
-    """What ``add`` is told; without an id one is made."""
+    """The options of ``add``; without an id one is generated."""
 
     title: str
     id: str | None = None
@@ -98,7 +98,7 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
 
 
 def _refuse_former_runs(transaction: Transaction, task_id: TaskId) -> None:
-    """A new task must not begin with the status, and what is owed, of a deleted one."""
+    """Refuse the id of a deleted task with runs: the new task would inherit its status and feedback."""
     if transaction.history(task_id).own:
         raise RequestError(
             f'runs of a deleted task "{task_id}" are still here and would count for the new one',

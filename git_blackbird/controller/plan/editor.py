@@ -40,9 +40,9 @@ Raises InterruptedByUserError when the question is broken off.
 
 @dataclass(frozen=True)
 class FormState:
-    """A form as it lies before a person: its text, the fields it is read against, what was wrong before.
+    """An open form: its text, the fields it is compared with, and the previous error.
 
-    ``is_left`` says that it was left behind by an earlier call.
+    ``is_left``: an earlier call left it behind.
     """
 
     text: str

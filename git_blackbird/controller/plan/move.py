@@ -24,7 +24,7 @@ _Change = Callable[[Plan, Transition], Plan]
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a task is to be put.
+    """The destination of a move.
 
     ``parent`` is an id, ``/`` or ``root`` for the top, ``/ID`` for a task whatever it is called; None is
     where the task stands. ``index`` is that of ``Place``.
@@ -36,7 +36,7 @@ class Destination:
 
 @dataclass(frozen=True)
 class MoveResult:
-    """Where a task stands now.
+    """The outcome of a move.
 
     ``followed`` had their status changed by it; ``not_undone`` ran after a parent that has open work again.
     ``recreated`` are the tasks at the top whose time of creation was changed: it is what orders them.
@@ -127,7 +127,7 @@ def _not_undone(before: Plan, followed: Mapping[TaskId, Status]) -> tuple[TaskId
 
 @dataclass(frozen=True)
 class DeleteRequest:
-    """What ``delete`` is told.
+    """The options of ``delete``.
 
     ``cascade_children`` takes all below the task along. ``force`` takes it out of the dependencies of
     others, and drops a decision that is due.

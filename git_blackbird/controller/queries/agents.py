@@ -16,7 +16,7 @@ _WITH_MODEL = frozenset({"claude", "codex"})
 
 @dataclass(frozen=True)
 class Reviewer:
-    """Who makes one of the two reviews of a change, by which setting, and whether it is held read-only."""
+    """One of the two reviewers of a change, the setting that chose it, and whether it is read-only."""
 
     source: Source
     agent: str
@@ -62,7 +62,7 @@ def view_agents(workspace: Workspace) -> AgentList:
 
 
 def reviewers(workspace: Workspace) -> tuple[Reviewer, ...]:
-    """Return who reviews changes, spec before code; nobody where reviews are off.
+    """Return the reviewers of changes, spec before code; none if reviews are off.
 
     Raises RequestError when there is no agent of a configured name.
     """

@@ -76,7 +76,7 @@ def _instead(
 
 
 def _named(commit: Commit, runs: dict[str, Run]) -> Iterator[CommitSource]:
-    """Return the runs that the trailers name, and the tasks that none of these is of."""
+    """Return the runs that the trailers name, and the named tasks without such a run."""
     told: set[str | None] = set()
     for run_id in commit.runs:
         run = runs.get(run_id)

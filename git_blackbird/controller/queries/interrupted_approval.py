@@ -24,7 +24,7 @@ class InterruptedApproval(NamedTuple):
 
 
 def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | None:
-    """Return the approval of which a part is still to be done and nobody is at work on it; writes nothing."""
+    """Return the approval that is incomplete and that no process is finishing; writes nothing."""
     note = load_pending_approval(workspace.paths)
     if note is None or approval_in_progress(workspace.paths) is not None:
         return None

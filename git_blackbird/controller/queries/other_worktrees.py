@@ -1,4 +1,4 @@
-"""What goes on with the same tasks in other worktrees: each worktree has its own records."""
+"""Runs of the same tasks in other worktrees, each of which has its own records."""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple

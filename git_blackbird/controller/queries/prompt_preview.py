@@ -28,7 +28,7 @@ from git_blackbird.model.rules.state import PlanState
 class Preview:
     """A prompt: ``text`` as the agent reads it, ``prompt`` as prose, ``context`` as the pack.
 
-    ``overview`` is the file that a fresh session is told of the project.
+    ``overview`` is the file about the project that a new session gets.
     """
 
     agent: str

@@ -1,4 +1,4 @@
-"""How the reviews of a parent, or of a leaf's change, stand, for readers. Takes no lock, writes nothing."""
+"""The state of a parent's review, or of a change's reviews. Takes no lock, writes nothing."""
 
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
@@ -20,7 +20,7 @@ from git_blackbird.model.views.reviews import ChangeReviewView, OutstandingFeedb
 
 
 def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
-    """Show how a parent's review stands.
+    """Return the state of a parent's review.
 
     Raises RequestError for what is no parent.
     """
@@ -54,7 +54,7 @@ def _owed_feedback(state: PlanState, leaf: Task, feedback: Feedback) -> Outstand
 
 
 def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
-    """Show how the reviews of a leaf's change stand."""
+    """Return the state of the reviews of a leaf's change."""
     history = workspace.store.records.history(task.id)
     reviews = workspace.store.records.reviews(task.id)
     run = history.latest or history.newest

@@ -164,14 +164,14 @@ def until_closed(workspace: Workspace, run: Run, arrived: Callable[[], Iterable[
 
 
 def _is_at_work(workspace: Workspace, run: Run) -> bool:
-    """Whether more can come of a run: its record is open, and its agent or who runs it is there."""
+    """Whether a run may print more: its record is open, and its agent or controller is alive."""
     if reread(workspace, run).status != RunStatus.RUNNING:
         return False
     return is_alive(run) or controller_holder(workspace.paths) is not None
 
 
 def reread(workspace: Workspace, run: Run) -> Run:
-    """Return the record as it is by now."""
+    """Return the record as it is now."""
     records = workspace.store.records
     history = (records.reviews if run.is_of_change else records.history)(run.task_id)
     return history.find(run.id) or run

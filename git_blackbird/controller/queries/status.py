@@ -1,4 +1,4 @@
-"""What readers see: where the plan stands, what runs, what is due. Takes no lock and writes nothing."""
+"""The state of the plan for readers: counts, runs, what is due. Takes no lock and writes nothing."""
 
 import os
 from collections import Counter
@@ -111,7 +111,7 @@ class StatusReport(NamedTuple):
 
 
 def build_overview(workspace: Workspace, state: PlanState | None = None) -> StatusReport:
-    """Say where everything stands; the state is read where it is not given."""
+    """Build the status report; the state is read if it is not given."""
     state = state or workspace.plan_state()
     plan, leaves = state.plan, state.plan.leaves()
     owed = pending_items(state)
@@ -205,7 +205,7 @@ def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
 
 
 def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[TaskId]:
-    """Yield the tasks whose work was broken off, also those of which only recovery will record it."""
+    """Yield the tasks whose work was interrupted, including those that recovery has yet to record."""
     yield from (task.id for task, _ in paused_runs(state))
     for run in (one.run for one in abandoned if one.run.run_type is RunType.EXECUTE):
         if run.provider_session_ref is not None and run.task_id in state.plan.tasks:
@@ -247,7 +247,7 @@ NONE_STOPPED: frozenset[TaskId] = frozenset()
 
 
 def label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> str:
-    """Return the word that says how a task stands, as the Go program's list has it.
+    """Return the label of a task, as in the Go program's list.
 
     ``stopped`` are ready tasks that may not start: see ``stopped_tasks``.
     """
@@ -373,7 +373,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
 def view_in(
     state: PlanState, task: Task, owed: Iterable[PendingItem], unreviewed: Iterable[BlockedParentView]
 ) -> TaskView:
-    """Show one task out of what was read already; ``owed`` and ``unreviewed`` are those of all tasks."""
+    """Build the view of one task from a state; ``owed`` and ``unreviewed`` are those of all tasks."""
     plan, history = state.plan, state.history(task.id)
     return TaskView(
         task,

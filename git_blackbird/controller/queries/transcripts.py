@@ -1,4 +1,4 @@
-"""A run's saved event stream as the steps it tells of, while its agent works and afterwards.
+"""The steps in a run's saved event stream, while its agent works and afterwards.
 
 Imports the agents: to be imported only by what shows such a stream.
 """
@@ -49,7 +49,7 @@ class EarlierSteps:
 
 
 class FollowedSteps:
-    """The steps of a run that may go on; ``earlier`` first, then ``live``."""
+    """The steps of a run that may still be running; ``earlier`` first, then ``live``."""
 
     def __init__(self, workspace: Workspace, run: Run, reader: OutputParser) -> None:
         self._workspace = workspace

@@ -101,7 +101,7 @@ class WorktreeWatcher:
         return self._picture
 
     def _read_configuration(self) -> None:
-        """Go on with the configuration as it is now, and what was read of plan and records."""
+        """Read the configuration again, keeping what was read of plan and records."""
         # Where this fails, the next look that does not has something to show.
         known = self._seen, self._shown
         self._seen = self._shown = None

@@ -94,9 +94,9 @@ class ReviewerOutcome:
 def change_review_request(
     workspace: Workspace, state: PlanState, task: Task, run: Run, *, names_worktree: bool
 ) -> ChangeReviewRequest | None:
-    """Order the reviews of a run's change; None where no snapshots say what that is.
+    """Build the request for the reviews of a run's change; None without its snapshots.
 
-    ``names_worktree``: a reviewer works elsewhere, and is told where the worktree is.
+    ``names_worktree``: a reviewer works elsewhere and needs the path of the worktree.
     """
     runs = runs_in_change(state.history(task.id))
     pair, summary = change_of(workspace, state, run, runs)

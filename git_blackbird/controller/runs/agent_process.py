@@ -50,7 +50,7 @@ def scratch_dir(paths: Paths, run_id: RunId) -> Iterator[Path]:
 
 
 def sweep_scratch_dirs(paths: Paths) -> None:
-    """Remove the folders that killed programs left of this worktree's runs.
+    """Remove the folders that killed runs of this worktree left.
 
     Needs the controller lock, and every run closed: then none of them is in use.
     """

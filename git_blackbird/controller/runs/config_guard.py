@@ -20,7 +20,7 @@ _ABSENT, _FILE = "absent", "a file"
 
 
 class _Observed(NamedTuple):
-    """The configuration at one moment: what all files and git say, and what stands in the files' places."""
+    """The configuration at one moment: all values, and what is at the paths of its files."""
 
     given: tuple[RawSetting, ...]
     files: Mapping[str, str]
@@ -95,7 +95,7 @@ def _files(workspace: Workspace) -> Iterator[Path]:
 
 
 def _kind(path: Path) -> str:
-    """Say what stands at a path."""
+    """Return what is at a path."""
     try:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
@@ -159,7 +159,7 @@ def _save(workspace: Workspace, observed: _Observed) -> None:
 
 
 def _load(workspace: Workspace) -> _Observed | None:
-    """Return what was kept; None when no agent works, or what is there was not written by this program."""
+    """Return what was saved; None if no agent works or this program did not write the file."""
     try:
         content = json.loads(workspace.paths.known_config.read_bytes())
         given = tuple(

@@ -99,7 +99,7 @@ def _require_unclaimed(transaction: Transaction, commit: Commit) -> None:
 
 
 def _call_for_decisions(workspace: Workspace, noted: Iterable[RecordedCommit]) -> None:
-    """Call whoever decides, once for each run: they need not be the one who committed."""
+    """Notify about decisions, once for each run: whoever decides need not be the one who committed."""
     for task, run, is_new in noted:
         if is_new and run.is_pending:
             from git_blackbird.controller.core.notify import (  # noqa: PLC0415  # where there is a call

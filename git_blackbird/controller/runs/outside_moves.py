@@ -38,7 +38,7 @@ def trace_git(workspace: Workspace) -> Mapping[str, str]:
 
 
 def forget_trace(workspace: Workspace) -> None:
-    """Remove what the agent's git commands told, once the record is closed."""
+    """Remove the trace of the agent's git commands once the record is closed."""
     with contextlib.suppress(OSError):
         drop_trace(workspace.repo)
 

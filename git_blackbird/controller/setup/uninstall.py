@@ -45,7 +45,7 @@ _NEEDED = frozenset({Component.REFS, Component.STATE})
 
 
 class UninstallRequest(NamedTuple):
-    """What is to be taken away, and whether a person agreed to it, having been told what there is."""
+    """What to remove, and whether a person confirmed it after seeing the list."""
 
     parts: frozenset[Component]
     is_agreed: bool
@@ -106,7 +106,7 @@ def _describe_refs(workspace: Workspace) -> str | None:
 
 
 def _unfinished(workspace: Workspace) -> list[str]:
-    """Name the tasks of which a run is to be decided on, or to go on."""
+    """Name the tasks with a run to decide on or to continue."""
     latest = {task_id: history.latest for task_id, history in workspace.store.records.histories().items()}
     return [
         task_id
@@ -167,7 +167,7 @@ def _users_own(workspace: Workspace) -> Path | None:
 
 
 def remove_parts(workspace: Workspace, removal: UninstallRequest) -> tuple[ComponentStatus, ...]:
-    """Remove these parts; return what was there of them.
+    """Remove these parts; return those that were there.
 
     Raises LockedError while agents work here, or for what worktrees share, in any of them; RequestError
     where the hook is not ours alone, or where nobody agreed that what is not finished loses its trees or

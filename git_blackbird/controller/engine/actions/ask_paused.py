@@ -1,4 +1,4 @@
-"""Ask how a run goes on that reached a limit."""
+"""Ask how to continue a run that reached a limit."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -43,7 +43,7 @@ async def ask_paused(engine: Engine, action: AskPaused, state: PlanState) -> Sto
 
 
 def paused_stop(run: Run) -> Stop:
-    """Return the stop at a run that reached a limit, where nobody said how it goes on."""
+    """Return the stop at a run that reached a limit, if nobody chose how to continue."""
     steps = (
         task_command("resume", run.task_id, remark="continue in its session"),
         task_command("restart", run.task_id, remark="start again in a new session"),
