@@ -11,6 +11,8 @@ import pytest
 
 from git_blackbird.agents.process import signals, table
 
+# The tests of other workers may have processes of their own.
+RUN = f"run-{os.getpid()}"
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="environments are read from /proc")
 
 
@@ -69,10 +71,10 @@ def test_what_is_no_process_has_no_identity(pid: int) -> None:
 @linux_only
 def test_marked_finds_what_carries_the_run_id_and_nothing_else() -> None:
     with (
-        running("setsid sleep 600 & echo ready; sleep 600", "run-1") as popen,
-        running("echo ready; sleep 600", "run-12"),
+        running("setsid sleep 600 & echo ready; sleep 600", RUN) as popen,
+        running("echo ready; sleep 600", f"{RUN}2"),
     ):
-        found = signals.marked("run-1")
+        found = signals.marked(RUN)
         assert popen.pid in found
         assert len(found) == 3
         assert signals.marked("run-") == []
@@ -81,11 +83,11 @@ def test_marked_finds_what_carries_the_run_id_and_nothing_else() -> None:
 
 @linux_only
 def test_stop_tree_stops_the_group_and_what_left_it() -> None:
-    with running("(setsid sleep 600 &); sleep 600 & echo ready; sleep 600", "run-1") as popen:
+    with running("(setsid sleep 600 &); sleep 600 & echo ready; sleep 600", RUN) as popen:
         who = signals.identity(popen.pid)
-        assert signals.stop_tree(popen.pid, "run-1", identity=who, grace_seconds=5) >= 3
+        assert signals.stop_tree(popen.pid, RUN, identity=who, grace_seconds=5) >= 3
         assert popen.wait() in {-signal.SIGINT, -signal.SIGTERM}
-        assert signals.marked("run-1") == []
+        assert signals.marked(RUN) == []
 
 
 def test_stop_tree_ends_what_ignores_signals() -> None:
@@ -97,8 +99,8 @@ def test_stop_tree_ends_what_ignores_signals() -> None:
 
 def test_stop_tree_leaves_another_process_of_that_number_alone() -> None:
     with running("echo ready; sleep 600") as popen:
-        assert signals.stop_tree(popen.pid, "run-1", identity="another", grace_seconds=0) == 0
-        assert signals.stop_tree(popen.pid, "run-1", identity=None, grace_seconds=0) == 0
+        assert signals.stop_tree(popen.pid, RUN, identity="another", grace_seconds=0) == 0
+        assert signals.stop_tree(popen.pid, RUN, identity=None, grace_seconds=0) == 0
         assert popen.poll() is None
 
 
@@ -114,5 +116,5 @@ def test_nobody_signals_himself_or_the_first_process(pid: int) -> None:
 def test_a_process_that_becomes_another_program_is_never_overlooked(tmp_path: Path) -> None:
     again = tmp_path / "again"
     again.write_text('exec sh "$0"')
-    with running(f"echo ready; exec sh {again}", "run-1") as popen:
-        assert [signals.marked("run-1") for _ in range(300)] == [[popen.pid]] * 300
+    with running(f"echo ready; exec sh {again}", RUN) as popen:
+        assert [signals.marked(RUN) for _ in range(300)] == [[popen.pid]] * 300
