@@ -77,7 +77,7 @@ def loading(bench: Bench) -> Iterator[Row]:
         bench.ruler,
         "14",
         f"load and validate a plan of {TASKS} tasks / json.loads",
-        4.0,
+        3.0,
         lambda: run_call(lambda: parse_plan(data, "plan")),
         lambda: run_call(lambda: json.loads(data)),
     )

@@ -161,7 +161,7 @@ class Commands:
         if recorded.decided is not None:
             moved = (f"the worktree differs from the change in {path}" for path in recorded.moved)
             text = render_event(recorded.decided) or ""
-            lines = (text, *recorded.warnings, *moved, *undo_lines(recorded.undo))
+            lines = (text, *recorded.deferred, *recorded.warnings, *moved, *undo_lines(recorded.undo))
             app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
         if not app.can_execute or app.is_commit_interrupted:
             # A command that runs agents carries on by itself.

@@ -161,6 +161,16 @@ def store_held(repo: Path) -> Iterator[Path]:
         yield path
 
 
+def test_a_commit_that_cannot_be_recorded_later_is_named_with_the_reason(trial: Trial) -> None:
+    with store_held(trial.repo):
+        commit_all(trial.repo, "--allow-empty", "-m", "Do it", "-m", "Blackbird-Task: a")
+    plan = trial.repo / "blackbird.plan.json"
+    plan.write_text(plan.read_text().replace('"todo"', '"failed"', 1))
+    told = trial.expect(0, "retry", "a")
+    assert told == "reset a to todo\n  no manual run of a: its status is failed, not todo\n"
+    assert trial.records("a") == []
+
+
 def test_no_commit_waits_and_the_next_decision_finds_it(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "true"})
     write(trial.repo, {"old.txt": "new\n"})

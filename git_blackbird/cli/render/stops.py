@@ -79,6 +79,8 @@ def show_recorded(output: Output, recorded: DecisionResult) -> ExitCode:
     if recorded.decided is not None:
         then = _THEN.get(recorded.decided.state, "")
         output.print(render_decided(recorded.decided) + then)
+    for text in recorded.deferred:
+        output.print(f"  {text}")
     for text in recorded.warnings:
         output.warn(text)
     for path in recorded.moved:

@@ -118,6 +118,7 @@ class StatusChangeOutput(DataOutput, schema_name="set-status"):
     dropped_feedback: Feedback | None = field(
         "Feedback of a parent review that was never sent and is dropped, as its file has it.", "let_go"
     )
+    commits: tuple[str, ...] = field("What became of commits that their hooks had left to be recorded.")
 
 
 class PlannedTask(View):

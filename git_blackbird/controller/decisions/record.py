@@ -59,6 +59,7 @@ class DecisionResult:
 
     ``commit`` is what an approval committed; None where it commits nothing. ``undo_fault`` says why no
     command is known that takes the change back. ``other_branch`` is there where nobody was asked about it.
+    ``deferred`` has a line for each commit that its hook had left to be recorded.
     """
 
     run: Run
@@ -68,6 +69,7 @@ class DecisionResult:
     commit: ApprovalCommit | None = None
     undo_fault: str | None = None
     other_branch: OtherBranch | None = None
+    deferred: tuple[str, ...] = ()
 
     @property
     def decided(self) -> Decided | None:
@@ -110,7 +112,11 @@ def record_decision(
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
     workspace.forbid_agents("decide")
-    record_deferred(workspace)
+    deferred = record_deferred(workspace)
+    return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
+
+
+def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunId | None) -> DecisionResult:
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     require_readable(state, task)

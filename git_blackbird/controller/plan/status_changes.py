@@ -1,5 +1,7 @@
 """Statuses that a person sets: retry and set-status (DESIGN.md 5). Nothing is started."""
 
+from dataclasses import replace
+
 from git_blackbird.controller.core.guards import require_not_busy
 from git_blackbird.controller.core.status_sync import save_plan_and_feedback, save_statuses, supersede_runs
 from git_blackbird.controller.core.unreadable import require_readable
@@ -29,13 +31,13 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
     Raises RequestError when it is in no state to be reset.
     """
     workspace.forbid_agents("reset a task")
-    record_deferred(workspace)
+    commits = record_deferred(workspace)
     with workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)
         require_not_busy(transaction, task)
         _require_resettable(state, task)
-        return _set(workspace, transaction, task, Status.TODO, by)
+        return replace(_set(workspace, transaction, task, Status.TODO, by), commits=commits)
 
 
 def _require_resettable(state: PlanState, task: Task) -> None:
@@ -55,7 +57,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
     Raises RequestError while an agent works on the task.
     """
     workspace.forbid_agents("set a status")
-    record_deferred(workspace)
+    commits = record_deferred(workspace)
     with workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)
@@ -71,7 +73,10 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
             _require_no_open_children(state.plan, task)
         if is_complete(state.plan.tasks, task) and status != task.status:
             raise _follows_children(task, status)
-        return _set(workspace, transaction, task, status, f"{SUPERSEDED_BY_STATUS}{status.value}")
+        return replace(
+            _set(workspace, transaction, task, status, f"{SUPERSEDED_BY_STATUS}{status.value}"),
+            commits=commits,
+        )
 
 
 def _require_no_open_children(plan: Plan, parent: Task) -> None:

@@ -82,6 +82,7 @@ def verdict_word(run: Run) -> str:
 
 def render_reset(reset: StatusChange) -> Iterator[str]:
     """Describe the effects of a status change, in lines; empty if there were none."""
+    yield from reset.commits
     for run in reset.overtaken:
         if run.decision_state is DecisionState.PENDING:
             yield f"the decision due on run {run.id} is dropped"

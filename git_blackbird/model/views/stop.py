@@ -69,7 +69,8 @@ class StatusChange:
     """The effects of a status change: the superseded runs, and the task's pending messages.
 
     ``dependents`` build on the task and are not undone; ``reopened`` parents changed with it. ``let_go`` is
-    undelivered feedback of a review that was dropped.
+    undelivered feedback of a review that was dropped. ``commits`` has a line for each commit that its hook
+    had left to be recorded.
     """
 
     task_id: TaskId
@@ -79,3 +80,4 @@ class StatusChange:
     dependents: tuple[TaskId, ...] = ()
     reopened: tuple[TaskId, ...] = ()
     let_go: Feedback | None = None
+    commits: tuple[str, ...] = ()

@@ -145,5 +145,6 @@ def _events(result: DecisionResult) -> Iterator[Event]:
     run = result.run
     if result.decided is not None:
         yield result.decided
+    yield from (Notice(Level.INFO, text, task_id=run.task_id) for text in result.deferred)
     yield from (Notice(Level.WARNING, text, task_id=run.task_id) for text in result.warnings)
     yield from (Notice(Level.INFO, line, task_id=run.task_id) for line in undo_lines(result.undo))
