@@ -70,6 +70,11 @@ class Workspace:
         """Whether what a task changed is reviewed before anyone decides on it (DESIGN.md 7)."""
         return self.settings.text("reviews.mode") == "parallel"
 
+    @property
+    def commits_approvals(self) -> bool:
+        """Whether an approval makes a commit (DESIGN.md 10)."""
+        return self.settings.text("execution.commit") == "approved"
+
     @contextlib.contextmanager
     def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[Transaction]:
         """Hold the store lock to change something; what a crash cut off of a review is finished first.

@@ -96,14 +96,9 @@ class ApprovalRequest:
     strayed: OtherBranch | None = None
 
 
-def commits_approvals(workspace: Workspace) -> bool:
-    """Whether an approval makes a commit."""
-    return workspace.settings.text("execution.commit") == "approved"
-
-
 def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
     """Warn that a call in which nobody approves commits nothing, unless it stops for approvals."""
-    if not commits_approvals(workspace) or workspace.settings.flag("execution.stopAfterEachTask"):
+    if not workspace.commits_approvals or workspace.settings.flag("execution.stopAfterEachTask"):
         return
     text = (
         "this call commits nothing: execution.commit commits what is approved, and it does not stop for that"
@@ -122,7 +117,7 @@ def preview_commit(
 
     ``worktree`` is a fresh snapshot, None when none could be taken; ``began`` as in an Approval.
     """
-    if not commits_approvals(workspace) or (pair is not None and pair.is_empty):
+    if not workspace.commits_approvals or (pair is not None and pair.is_empty):
         return None
     if pair is None or worktree is None:
         return CommitPreview(obstacles=("the snapshots that it would be made from are missing",))

@@ -17,7 +17,6 @@ from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRefusedError,
     ApprovalRequest,
     commit_change,
-    commits_approvals,
 )
 from git_blackbird.controller.decisions.checkpoint import (
     change_of,
@@ -131,7 +130,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     is_approval = decision.state in APPROVALS
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
-    if is_approval and commits_approvals(workspace) and not is_empty:
+    if is_approval and workspace.commits_approvals and not is_empty:
         return _approve(
             workspace, state, ApprovalRequest(task, run, pair, runs[0].head_commit, strayed), decision
         )
@@ -153,7 +152,7 @@ def _find_run(
 ) -> Run:
     """Return the run that a decision is about. Raises RequestError."""
     if decision.state in APPROVALS:
-        return find_approvable(state, task.id, run_id, commits=commits_approvals(workspace))
+        return find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
     return find_pending(state, task.id, run_id)
 
 

@@ -35,7 +35,6 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
     is_pending = run is not None and run.is_pending
     if oid is None and not is_pending:
         return None
-    commits = workspace.settings.text("execution.commit") == "approved"
     again = task_command("decide", note.task_id, " --approve")
-    command = again if is_pending and commits else EXECUTE
+    command = again if is_pending and workspace.commits_approvals else EXECUTE
     return InterruptedApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)
