@@ -200,10 +200,7 @@ class Ledger:
                 yield place, found
 
     def confirm(self, path: Path) -> None:
-        """Accept a file as it is now.
-
-        Raises SaveError, OSError if it cannot be read.
-        """
+        """Accept a file as it is now. Raises SaveError, OSError if it cannot be read."""
         data = load_inside(self.top, path)
         self.note(path, data)
         self.refresh()

@@ -188,10 +188,7 @@ class Transaction:
         return self._feedback
 
     def save_plan(self, plan: Plan) -> None:
-        """Save the plan; leave the file alone if nothing changed.
-
-        Raises SaveError.
-        """
+        """Save the plan; leave the file alone if nothing changed. Raises SaveError."""
         self._plan = None
         data = render_plan(plan)
         if data != self._store.plan_bytes():
@@ -209,10 +206,7 @@ class Transaction:
         return after
 
     def save_run(self, run: Run) -> None:
-        """Save a run's record, readable by its owner only.
-
-        Raises SaveError.
-        """
+        """Save a run's record, readable by its owner only. Raises SaveError."""
         path, data = record_path(self._store.paths, run), render_record(run)
         self._store.ledger.note(path, data)
         write_atomic(self._store.paths, path, data, mode=0o600)
@@ -226,10 +220,7 @@ class Transaction:
         self._store.feedback.save(task_id, feedback)
 
     def drop_feedback(self, task_id: TaskId) -> None:
-        """Remove the feedback for a leaf, if any.
-
-        Raises UnusableError, SaveError.
-        """
+        """Remove the feedback for a leaf, if any. Raises UnusableError, SaveError."""
         self._feedback = None
         self._store.feedback.drop(task_id)
 
@@ -265,10 +256,7 @@ class Transaction:
         return self._store.ledger.end()
 
     def confirm(self, path: Path) -> None:
-        """Accept a record file as it is now.
-
-        Raises SaveError, OSError.
-        """
+        """Accept a record file as it is now. Raises SaveError, OSError."""
         self._feedback = None
         self._store.ledger.confirm(path)
 
@@ -331,17 +319,11 @@ class Transaction:
         return self._store.plan_bytes()
 
     def plan_if_there(self) -> Plan | None:
-        """Return the plan; None if the file is missing.
-
-        Raises InvalidPlanError.
-        """
+        """Return the plan; None if the file is missing. Raises InvalidPlanError."""
         return None if self._store.plan_bytes() is None else self.plan()
 
     def restore_plan(self, data: bytes) -> None:
-        """Replace the plan file.
-
-        Raises SaveError.
-        """
+        """Replace the plan file. Raises SaveError."""
         self._plan = None
         write_atomic(self._store.paths, self._store.paths.plan, data)
 

@@ -98,10 +98,7 @@ def list_own_keys(repo: Repository) -> tuple[str, ...]:
 
 
 def remove_own_sections(repo: Repository) -> None:
-    """Remove the section ``blackbird`` from this repository's own configuration files.
-
-    Raises GitError.
-    """
+    """Remove the section ``blackbird`` from this repository's own configuration files. Raises GitError."""
     for scope in _own_scopes(repo):
         sections = dict.fromkeys(key.rpartition(".")[0] for key in _keys_in(repo, scope))
         for section in sections:

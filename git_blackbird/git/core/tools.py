@@ -62,10 +62,7 @@ def editor_command(repo: Repository) -> str:
 
 
 def edit_file(repo: Repository, editor: str, path: Path) -> int:
-    """Open a file in the editor and wait; return the editor's exit status.
-
-    Ctrl+C is left to the editor.
-    """
+    """Open a file in the editor and wait; return the editor's exit status. Ctrl+C is left to the editor."""
     # The shell must survive Ctrl+C, or it would report an error for an editor that goes on.
     command = ["/bin/sh", "-c", f'trap : INT QUIT; {editor} "$@"', editor, os.fspath(path)]
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:

@@ -38,20 +38,14 @@ class TreeStore:
         self._seen: dict[str, Tree] = {}
 
     def load(self, oid: str) -> Tree:
-        """Return the entries of one tree.
-
-        Raises UnusableError if there is no such tree.
-        """
+        """Return the entries of one tree. Raises UnusableError if there is no such tree."""
         known = self._seen.get(oid)
         if known is None:
             known = self._seen[oid] = _parse(self._raw(oid))
         return known
 
     def save(self, tree: Tree) -> str:
-        """Write one tree and return its id.
-
-        Raises UnusableError if the repository cannot be written.
-        """
+        """Write one tree and return its id. Raises UnusableError if the repository cannot be written."""
         import pygit2  # noqa: PLC0415 - loaded by now
 
         try:

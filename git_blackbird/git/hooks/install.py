@@ -98,10 +98,7 @@ class HookResult:
 
 
 def view_hook(repo: Repository, caller: HookCommand) -> HookStatus:
-    """Inspect the hook that git would run here.
-
-    Raises UnusableError.
-    """
+    """Inspect the hook that git would run here. Raises UnusableError."""
     path = _hook_path(repo)
     aside = path.with_name(ASIDE)
     text = _read_ours(path)

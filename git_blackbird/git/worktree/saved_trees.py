@@ -42,10 +42,7 @@ def keep_undo_trees(repo: Repository, run_id: str, base: str, head: str) -> None
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:
-    """List every reference below ``refs/blackbird/``, of all worktrees.
-
-    Raises GitError.
-    """
+    """List every reference below ``refs/blackbird/``, of all worktrees. Raises GitError."""
     output = repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).out.decode(
         errors="surrogateescape"
     )

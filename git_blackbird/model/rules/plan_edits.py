@@ -35,10 +35,7 @@ class TreePosition:
 
 
 def added(plan: Plan, task: Task, index: int | None, moment: Transition) -> Plan:
-    """Return the plan with a new task, below its parent.
-
-    Raises RequestError.
-    """
+    """Return the plan with a new task, below its parent. Raises RequestError."""
     if task.id in plan.tasks:
         raise RequestError(f'there is a task "{task.id}" already')
     check_fields(None, fields_of(task))

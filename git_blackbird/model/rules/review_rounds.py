@@ -47,10 +47,7 @@ def round_of(runs: Sequence[Run], run: Run) -> int:
 
 
 def merged_of(run: Run) -> "MergedReview | None":
-    """Return the merged review in a run's record.
-
-    Raises ValidationError if it is invalid.
-    """
+    """Return the merged review in a run's record. Raises ValidationError if it is invalid."""
     if run.merged_review is None:
         return None
     from git_blackbird.model.entities.findings import MergedReview  # noqa: PLC0415  # see above
