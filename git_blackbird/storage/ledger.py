@@ -17,9 +17,9 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from git_blackbird.model.base.ids import CheckedRunId, RunId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.entities.history import RecordError
-from git_blackbird.model.entities.provenance import (
+from git_blackbird.model.entities.history import (
     Content,
+    RecordError,
     Unconfirmed,
     UnconfirmedRecord,
     WatchedRun,

@@ -16,8 +16,8 @@ from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.entities.cli_hints import CallOptions
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.plan.graph import subtree
-from git_blackbird.model.rules.review_gate import ReviewGate, Transition
+from git_blackbird.model.rules.graph import subtree
+from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS

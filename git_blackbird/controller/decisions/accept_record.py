@@ -9,7 +9,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.provenance import FEEDBACK
+from git_blackbird.model.entities.history import FEEDBACK
 from git_blackbird.model.entities.status import Status
 from git_blackbird.storage.store import Transaction
 

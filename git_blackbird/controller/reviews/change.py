@@ -37,7 +37,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_reviewer_prompt,
 )
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source
+from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source, merge
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
@@ -49,8 +49,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.rules.merge import merge
-from git_blackbird.model.rules.review_rounds import (
+from git_blackbird.model.rules.reviews import (
     BY_REVIEWERS,
     TYPES,
     ReviewFollowUp,

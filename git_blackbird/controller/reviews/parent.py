@@ -35,7 +35,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.parent_verdict import ParentVerdict, completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.reviews import (
     is_complete,
     latest_verdict,
     skipped_children,

@@ -28,7 +28,7 @@ from git_blackbird.controller.runs.manual_commits import deferred_commit_of
 from git_blackbird.controller.runs.outside_moves import forget_trace, keep_trace_short, trace_git
 from git_blackbird.controller.runs.plan_guard import NOT_WATCHED, start_tracking, stop_tracking, watch_agent
 from git_blackbird.errors import RequestError
-from git_blackbird.git.core.reflog import log_size
+from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
@@ -37,7 +37,7 @@ from git_blackbird.model.entities.cli_hints import decide_run_command, task_comm
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.rules.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import RunEnded

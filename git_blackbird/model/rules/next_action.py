@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus
-from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.attention import (
     PendingDecision,
     is_decision_alive,
@@ -16,6 +15,7 @@ from git_blackbird.model.rules.attention import (
     pending_decisions,
     stopped_at_limit,
 )
+from git_blackbird.model.rules.graph import ancestors
 from git_blackbird.model.rules.state import (
     BlockedParent,
     PlanState,
