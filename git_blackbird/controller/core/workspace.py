@@ -1,6 +1,7 @@
 """One opened worktree: its repository, its state, its settings."""
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -8,7 +9,6 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.config import GitSetting, read_settings
 from git_blackbird.git.core.repository import Repository, discover
-from git_blackbird.git.worktree.index import clear_leftover_lock
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.config.keys import KEYS
@@ -135,7 +135,10 @@ def open_workspace(
     Raises UnusableError when there is no usable repository.
     """
     repo = discover(environment.cwd, environment.environ)
-    clear_leftover_lock(repo)
+    if os.path.lexists(repo.index_lock):
+        from git_blackbird.git.worktree.index import clear_leftover_lock  # noqa: PLC0415  # rarely there
+
+        clear_leftover_lock(repo)
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers([*given, *flags])

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath, PurePosixPath
 from types import MappingProxyType
@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.agent_io import Answer, Question
 from git_blackbird.model.entities.cli_hints import ShellLine, TaskCommand, task_command
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.run import (
@@ -18,7 +17,9 @@ from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_STATUS,
     SUPERSEDED_BY_UNAVAILABLE,
+    Answer,
     DecisionState,
+    Question,
     ReviewState,
     Run,
     RunStatus,
@@ -47,8 +48,7 @@ class Unconfirmed(NamedTuple):
     is_new: bool
 
 
-@dataclass(frozen=True)
-class WatchedRun:
+class WatchedRun(NamedTuple):
     """What is known about record files since a run began.
 
     ``written`` has, for each place, the digests that our commands noted before they wrote them, in order; ""
@@ -57,8 +57,8 @@ class WatchedRun:
 
     run_id: RunId
     since: int
-    before: Mapping[str, str] = field(default_factory=dict)
-    written: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    before: Mapping[str, str] = MappingProxyType({})
+    written: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def is_untouched(self, place: str, changed: int) -> bool:
         """Whether a file with that time of change existed before."""

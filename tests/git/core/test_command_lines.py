@@ -75,9 +75,7 @@ def is_safe(node: ast.expr, known: set[str], given: dict[str, ast.expr]) -> bool
         return True
     if isinstance(inner, ast.IfExp):
         return all(is_safe(choice, known, given) for choice in (inner.body, inner.orelse))
-    if isinstance(inner, ast.Name) and inner.id == "repo":
-        return True
-    if isinstance(inner, ast.Attribute) and inner.attr == "git_options":
+    if name_of(inner) in {"repo", "git_options"}:
         return True
     if isinstance(inner, ast.List | ast.Tuple):
         return all(is_safe(item, known, given) for item in inner.elts)
