@@ -11,6 +11,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_decision_alive
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
+from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.store import Transaction
 
 _IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
@@ -30,9 +31,9 @@ def require_not_busy(transaction: Transaction, task: Task) -> None:
             hint="Ctrl+C in the terminal that runs it pauses it",
         )
     is_due = history.latest is not None and history.latest.review_state is ReviewState.DUE
-    if not is_due or not transaction.is_worked_on():
+    if not is_due or controller_holder(transaction.paths) is None:
         return
-    for review in transaction.reviews(task.id).runs:
+    for review in transaction.records.reviews(task.id).runs:
         if review.status is RunStatus.RUNNING and is_alive(review):
             raise RequestError(
                 f"reviewers are looking at the change of {task.id} (run {review.id}, process {review.pid})",
@@ -113,7 +114,7 @@ def require_unclaimed(transaction: Transaction, task_id: TaskId) -> None:
 
     Raises LockedError.
     """
-    run_id = transaction.approval_in_progress()
+    run_id = approval_in_progress(transaction.paths)
     if run_id is not None and transaction.history(task_id).find(run_id) is not None:
         raise LockedError(
             f"run {run_id} of {task_id} is being approved: its change is being committed",

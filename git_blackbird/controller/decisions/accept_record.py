@@ -50,7 +50,7 @@ def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
 def _refused(transaction: Transaction, task_id: TaskId, feedback: Path) -> Iterator[Path]:
     """Return the files of a task that a person may let count."""
     saved = transaction.saved_feedback()
-    histories = transaction.history(task_id), transaction.reviews(task_id)
+    histories = transaction.history(task_id), transaction.records.reviews(task_id)
     yield from (Path(record.path) for history in histories for record in history.unconfirmed)
     yield from (Path(record.path) for history in histories for record in history.faults if record.accept)
     rewritten = (fault.path for fault in saved.faults if fault.accept)

@@ -35,6 +35,7 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.files import sweep_temporaries
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
@@ -59,7 +60,7 @@ def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     _record_deferred(workspace, ui)
     with workspace.transaction() as transaction:
         settled = save_statuses(workspace, transaction)
-        transaction.sweep()
+        sweep_temporaries(workspace.paths)
     for task_id, (was, became) in sorted(settled.moved.items()):
         trace.event("derive", task_id, was, "to", became)
         text = f"{task_id}: the plan said {was}; its runs say {became}"

@@ -51,7 +51,7 @@ def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
             f"that is kept as {aside.name}, and the last valid plan has been restored"
         )
     try:
-        after: Plan | None = transaction.plan_if_there()
+        after: Plan | None = None if transaction.plan_bytes() is None else transaction.plan()
         fault = None
     except InvalidPlanError as error:
         after, fault = None, str(error.faults[0])
