@@ -45,7 +45,22 @@ _UNDER_WAY = {
 _RESOLVE = "resolve what is in conflict first (`git status` names it)"
 _CLEAR_FLAGS = "clear these flags with the commands above first"
 _MOVED_ON = "HEAD has changed this file since the change began"
+_EDITED_BEFORE = "this file had uncommitted edits, or HEAD has moved"
+_STAGED = "other content is staged for it"
+_EDITED_LATER = "it was edited after the run, by hand or by another task"
+_WAYS = {
+    _EDITED_BEFORE: "commit your own edits from before the run by themselves first (`git commit -p`)",
+    _STAGED: "unstage what is staged there",
+}
 _IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
+
+
+class LaterEdit(NamedTuple):
+    """A path of a change that was edited after it: whether the change has a file there, and the worktree."""
+
+    path: bytes
+    in_change: bool
+    in_worktree: bool
 
 
 @dataclass(frozen=True)
@@ -54,8 +69,8 @@ class CommitPlan:
 
     ``base_tree`` is the tree of HEAD, ``tree`` that of the commit, ``edits`` the paths still to be committed,
     without those that HEAD has already. With ``obstacles`` the commit must not be made; ``way`` is a hint how
-    to remove them, None if they are edits of the user. ``has_moved_on``: HEAD has a version of its own at one
-    of the paths, so that no commit can hold exactly the change any more.
+    to remove those that are no ``later_edits``, if there is one. ``has_moved_on``: HEAD has a version of its
+    own at one of the paths, so that no commit can hold exactly the change any more.
     """
 
     head: Head
@@ -65,6 +80,7 @@ class CommitPlan:
     obstacles: tuple[str, ...] = ()
     way: str | None = None
     has_moved_on: bool = False
+    later_edits: tuple[LaterEdit, ...] = ()
 
 
 def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | None = None) -> CommitPlan:
@@ -92,6 +108,7 @@ def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | 
         (*reasons, *planning.obstacles()),
         hint,
         planning.has_moved_on(),
+        tuple(planning.later_edits()),
     )
 
 
@@ -150,11 +167,21 @@ class CommitBuilder:
         yield from (_flag_text(path, found[path]) for path in sorted(found))
 
     def obstacle_path(self) -> str | None:
-        """Return a hint for obstacles that committing or unstaging does not remove."""
+        """Return a hint for the obstacles that are no later edits."""
         if self.staged.unmerged:
             return _RESOLVE
-        marked = [path for path in self.edits if (why := self.kept_back(path)) and self.obstacle(path) == why]
-        return _CLEAR_FLAGS if marked and len(marked) == len(list(self.obstacles())) else None
+        reasons = {path: self.obstacle(path) for path in self.edits}
+        ways = [way for reason, way in _WAYS.items() if reason in reasons.values()]
+        if any(reason and reason == self.kept_back(path) for path, reason in reasons.items()):
+            ways.append(_CLEAR_FLAGS)
+        return ", ".join(ways) or None
+
+    def later_edits(self) -> Iterator[LaterEdit]:
+        """List the paths that cannot be committed because they were edited after the change."""
+        for path in self.edits:
+            if self.obstacle(path) == _EDITED_LATER:
+                in_worktree = self.trees.entry(self.worktree, path) is not None
+                yield LaterEdit(path, self.after(path) is not None, in_worktree)
 
     def kept_back(self, path: bytes) -> str | None:
         """Return the index flags that make git ignore changes at this path."""
@@ -174,14 +201,14 @@ class CommitBuilder:
         if any(entry is not None and entry.mode == SUBMODULE for entry in (before, now, after)):
             return "it is or was a separate repository"
         if now != before:
-            return _MOVED_ON if self.moved_on(path) else "this file had uncommitted edits, or HEAD has moved"
+            return _MOVED_ON if self.moved_on(path) else _EDITED_BEFORE
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
-            return "other content is staged for it"
+            return _STAGED
         if in_index != after and (kept_back := self.kept_back(path)):
             return kept_back
         if self.trees.entry(self.worktree, path) != after:
-            return "it was edited after the run, by hand or by another task"
+            return _EDITED_LATER
         return None
 
     def displaced(self, tree: str) -> set[bytes]:
