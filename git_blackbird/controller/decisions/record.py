@@ -26,7 +26,7 @@ from git_blackbird.controller.decisions.checkpoint import (
     worktree_tree,
 )
 from git_blackbird.controller.decisions.undo import prepare_undo
-from git_blackbird.controller.runs.manual_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId
@@ -110,8 +110,8 @@ def record_decision(
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
     workspace.forbid_agents("decide")
-    deferred = record_deferred(workspace)
-    return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
+    with deferred_recorded(workspace) as deferred:
+        return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
 
 
 def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunId | None) -> DecisionResult:

@@ -6,7 +6,7 @@ from git_blackbird.controller.core.guards import require_not_busy
 from git_blackbird.controller.core.status_sync import save_plan_and_feedback, save_statuses, supersede_runs
 from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.runs.manual_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.cli_hints import dismiss_command, task_command
 from git_blackbird.model.entities.history import pending_messages
@@ -31,8 +31,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
     Raises RequestError when it is in no state to be reset.
     """
     workspace.forbid_agents("reset a task")
-    commits = record_deferred(workspace)
-    with workspace.transaction() as transaction:
+    with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)
         require_not_busy(transaction, task)
@@ -57,8 +56,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
     Raises RequestError while an agent works on the task.
     """
     workspace.forbid_agents("set a status")
-    commits = record_deferred(workspace)
-    with workspace.transaction() as transaction:
+    with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)
         require_not_busy(transaction, task)

@@ -1,5 +1,6 @@
 """Runs that a person makes: a commit that names tasks in its trailers (DESIGN.md 10)."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -248,6 +249,18 @@ def record_deferred(workspace: Workspace) -> tuple[str, ...]:
         if workspace.environment.is_agent
         else _record_entries(workspace, _parsed(workspace), STORE_PATIENCE_SECONDS)
     )
+
+
+@contextlib.contextmanager
+def deferred_recorded(workspace: Workspace) -> Iterator[tuple[str, ...]]:
+    """Record the commits that were left; an error in the block carries their lines as notes."""
+    lines = record_deferred(workspace)
+    try:
+        yield lines
+    except BlackbirdError as error:
+        for line in lines:
+            error.add_note(line)
+        raise
 
 
 def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:

@@ -35,7 +35,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields
+from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
@@ -204,7 +204,7 @@ def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
 
 
 def require_ready(state: PlanState, task: Task) -> Task:
-    """Return the task when it is ready, or a change request to it waits to be carried out.
+    """Return the task when it is ready, or its change request is to be applied or its paused run continued.
 
     Raises RequestError with its reasons and the ways out, UnreadableRecordError.
     """
@@ -213,8 +213,10 @@ def require_ready(state: PlanState, task: Task) -> Task:
     if readiness.is_ready:
         return task
     run = state.latest(task.id)
-    if run is not None and run.decision_state is DecisionState.CHANGES_REQUESTED:
-        return task  # carrying it out is what is due
+    if run is not None and (
+        run.decision_state is DecisionState.CHANGES_REQUESTED or run.status is RunStatus.PAUSED
+    ):
+        return task
     hints = [*readiness.hints]
     if run is not None and run.is_pending:
         hints.append(decide_run_command(run))
