@@ -9,7 +9,7 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.entities.history import History, SavedFeedback
+from git_blackbird.model.entities.history import SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
@@ -20,17 +20,11 @@ from git_blackbird.storage.files import (
     SaveError,
     load_inside,
     move_aside,
-    sweep_temporaries,
     write_atomic,
     write_private,
 )
 from git_blackbird.storage.ledger import Ledger, WatchEnd
-from git_blackbird.storage.locks import (
-    STORE_PATIENCE_SECONDS,
-    approval_in_progress,
-    controller_holder,
-    store_lock,
-)
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import parse_plan, render_plan, require_unique_keys
 from git_blackbird.storage.records import RunStore, noop, record_path, render_record
@@ -169,18 +163,6 @@ class Transaction:
             self._plan = self._store.editable_plan()
         return self._plan
 
-    def history(self, task_id: TaskId) -> History:
-        """Return one task's runs as they are under the lock."""
-        return self._store.records.history(task_id)
-
-    def is_worked_on(self) -> bool:
-        """Whether a program of ours runs agents in this worktree now."""
-        return controller_holder(self._store.paths) is not None
-
-    def reviews(self, task_id: TaskId) -> History:
-        """Return the spec and code reviews of a task's changes as they are under the lock."""
-        return self._store.records.reviews(task_id)
-
     def saved_feedback(self) -> SavedFeedback:
         """Return the saved feedback as it is under the lock."""
         if self._feedback is None:
@@ -314,10 +296,6 @@ class Transaction:
         except FileNotFoundError:
             return None
 
-    def plan_bytes(self) -> bytes | None:
-        """Return the content of the plan file; None if there is none."""
-        return self._store.plan_bytes()
-
     def plan_if_there(self) -> Plan | None:
         """Return the plan; None if the file is missing. Raises InvalidPlanError."""
         return None if self._store.plan_bytes() is None else self.plan()
@@ -339,11 +317,3 @@ class Transaction:
             move_aside(self._store.paths, self._store.paths.plan, aside)
         self.restore_plan(replacement)
         return aside
-
-    def approval_in_progress(self) -> RunId | None:
-        """Return the run whose approval is being committed, which takes longer than this lock is held."""
-        return approval_in_progress(self._store.paths)
-
-    def sweep(self) -> int:
-        """Remove leftovers of crashed saves; return their number."""
-        return sweep_temporaries(self._store.paths)

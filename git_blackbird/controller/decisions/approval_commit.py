@@ -220,8 +220,8 @@ def _listed(obstacles: tuple[str, ...]) -> str:
 
 def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, right: int) -> ApprovalCommit:
     task, run = approval.task, approval.run
-    with workspace.transaction() as transaction:
-        require_undecided(transaction, run)
+    with workspace.transaction():
+        require_undecided(workspace, run)
         save_pending_approval(
             workspace.paths,
             PendingApproval(

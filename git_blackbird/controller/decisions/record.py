@@ -218,9 +218,9 @@ def _save(
 ) -> tuple[Run, PlanState]:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
     with workspace.transaction() as transaction:
-        stored = require_undecided(transaction, run)
+        stored = require_undecided(workspace, run)
         if commit is None:
-            require_unclaimed(transaction, run.task_id)
+            require_unclaimed(workspace, run.task_id)
         rejected = decision.state is DecisionState.REJECTED
         made = () if commit is None or commit.oid is None else (commit.oid,)
         decided = stored.with_fields(
