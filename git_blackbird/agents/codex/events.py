@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from git_blackbird.agents.event_parser import EventParser, Line
-from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, match_failure, unwrap
+from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, match_failure
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.agents.text import bounded, exit_text, inside, one_line, top_folders
 from git_blackbird.model.base.lenient import Count, Flag, Lenient, Part, Several, Text
@@ -63,6 +63,13 @@ class ErrorMessage(Lenient):
     message: Text
 
 
+class ServerError(Lenient):
+    """An error of a model's server, as a message quotes it."""
+
+    detail: Text
+    error: Part[ErrorMessage]
+
+
 class ThreadStarted(Lenient):
     """The name of the thread."""
 
@@ -98,6 +105,7 @@ EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
 _MAX_SHOWN_FILES = 100
 _MAX_REMEMBERED_ITEMS = 1000
 _MAX_UNQUOTED_CHARACTERS = 4096
+_MAX_ERROR_CHARACTERS = 16 * 1024
 _FAILED = frozenset({"failed", "declined"})
 _SHELL_START = re.compile(r"(?:\S*/)?(?:ba|z|da)?sh -l?c (?=\S)")
 
@@ -167,6 +175,15 @@ def _step(kind: ProgressKind, text: str) -> Iterator[Progress]:
     shown = one_line(text)
     if shown:
         yield Progress(kind, shown)
+
+
+def unwrap(message: str) -> str:
+    """Return the message of an error that is a server's JSON object; any other text unchanged."""
+    try:
+        body = ServerError.model_validate_json(message[:_MAX_ERROR_CHARACTERS])
+    except ValueError:
+        return message
+    return body.detail or body.error.message or message
 
 
 def unwrap_command(command: str) -> str:
