@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from git_blackbird.agents.process.supervise import ProcessResult
+from git_blackbird.agents.process.launch import ProcessResult
 from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses

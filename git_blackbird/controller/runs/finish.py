@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import TAIL_BYTES
-from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
 from git_blackbird.controller.core.git_access import snapshot, submodules
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
