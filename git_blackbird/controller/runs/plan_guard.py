@@ -135,10 +135,9 @@ def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:
 def list_tracked(workspace: Workspace, ui: UserInterface, run: Run) -> tuple[str, ...]:
     """Return the commits of a run, oldest first."""
     try:
-        return list_commits(workspace.repo, run.id, run.head_commit)
-    except (OSError, UnusableError) as error:
-        why = error.strerror if isinstance(error, OSError) else error.message
-        warn(ui, f"the commits of run {run.id} are not known: {why}", run.task_id)
+        return list_commits(workspace.repo, run.id)
+    except OSError as error:
+        warn(ui, f"the commits of run {run.id} are not known: {error.strerror}", run.task_id)
         return ()
 
 
