@@ -15,7 +15,7 @@ import click
 
 from git_blackbird.cli.stdio import AppState, OutputError
 from git_blackbird.controller.core.environment import Environment, color_wanted
-from git_blackbird.errors import BlackbirdError, ExitCode
+from git_blackbird.errors import BlackbirdError, ExitCode, error_notes
 from git_blackbird.model.base.sanitize import strip_controls
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ def ignore_broken_pipe() -> Iterator[None]:
 
 def print_error(error: BlackbirdError, *, as_json: bool) -> None:
     """Say what went wrong on standard error, and to programs on standard output too."""
+    for note in error_notes(error):
+        click.echo(strip_controls(note), err=True)
     word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
     click.echo(f"{word}: {strip_controls(error.message)}", err=True)
     _hints(error.hint)

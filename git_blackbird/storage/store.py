@@ -9,7 +9,7 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.entities.history import History, SavedFeedback
+from git_blackbird.model.entities.history import SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
@@ -24,10 +24,7 @@ from git_blackbird.storage.files import (
     write_private,
 )
 from git_blackbird.storage.ledger import Ledger, WatchEnd
-from git_blackbird.storage.locks import (
-    STORE_PATIENCE_SECONDS,
-    store_lock,
-)
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import parse_plan, render_plan, require_unique_keys
 from git_blackbird.storage.records import RunStore, noop, record_path, render_record
@@ -145,8 +142,7 @@ class Transaction:
     """Write while the store lock is held; plan and feedback are read once, and again after a write."""
 
     def __init__(self, store: Store, *, is_gated: bool) -> None:
-        self.paths = store.paths
-        self.records = store.records
+        self._paths = store.paths
         self._store = store
         self._is_gated = is_gated
         self._plan: Plan | None = None
@@ -154,12 +150,12 @@ class Transaction:
 
     def state(self) -> PlanState:
         """Return the state as it is under the lock."""
-        histories = self.records.histories()
+        histories = self._store.records.histories()
         return PlanState(self.plan(), histories, self.saved_feedback(), self._is_gated)
 
     def state_of(self, *task_ids: TaskId) -> PlanState:
         """Return the state with the records of parents and of these tasks only."""
-        histories = self.records.histories_of(self.plan(), task_ids)
+        histories = self._store.records.histories_of(self.plan(), task_ids)
         return PlanState(self.plan(), histories, self.saved_feedback(), self._is_gated)
 
     def plan(self) -> Plan:
@@ -167,10 +163,6 @@ class Transaction:
         if self._plan is None:
             self._plan = self._store.editable_plan()
         return self._plan
-
-    def history(self, task_id: TaskId) -> History:
-        """Return one task's runs as they are under the lock."""
-        return self.records.history(task_id)
 
     def saved_feedback(self) -> SavedFeedback:
         """Return the saved feedback as it is under the lock."""
@@ -183,9 +175,9 @@ class Transaction:
         self._plan = None
         data = render_plan(plan)
         if data != self._store.plan_bytes():
-            write_atomic(self.paths, self.paths.plan, data)
+            write_atomic(self._paths, self._paths.plan, data)
             self._store.remember_parsed(data, plan)
-            if self.paths.known_plan.exists():
+            if self._paths.known_plan.exists():
                 self.backup_plan()
 
     def change_plan(self, change: Callable[[Plan], Plan]) -> Plan:
@@ -198,9 +190,9 @@ class Transaction:
 
     def save_run(self, run: Run) -> None:
         """Save a run's record, readable by its owner only. Raises SaveError."""
-        path, data = record_path(self.paths, run), render_record(run)
+        path, data = record_path(self._paths, run), render_record(run)
         self._store.ledger.note(path, data)
-        write_atomic(self.paths, path, data, mode=0o600)
+        write_atomic(self._paths, path, data, mode=0o600)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback of a parent review for a leaf; creation time and unknown fields of the file stay.
@@ -220,7 +212,7 @@ class Transaction:
 
         Raises SaveError.
         """
-        paths = self.paths
+        paths = self._paths
         moved: list[tuple[Path, Path]] = []
         for folder in (paths.tmp, paths.task_runs(run.task_id)):
             try:
@@ -236,7 +228,7 @@ class Transaction:
 
         Raises SaveError.
         """
-        self._store.ledger.begin(run.id, record_path(self.paths, run))
+        self._store.ledger.begin(run.id, record_path(self._paths, run))
 
     def end_watch(self) -> WatchEnd | None:
         """Stop noting, and return the record files that something else wrote; None if nothing was noted.
@@ -255,34 +247,34 @@ class Transaction:
         """Copy the plan to where an agent does not reach it by mistake, for as long as one works."""
         data = self._store.plan_bytes()
         if data is not None:
-            write_private(self.paths.known_plan, data)
-            write_private(self.paths.known_place, os.fsencode(os.path.realpath(self.paths.plan)))
+            write_private(self._paths.known_plan, data)
+            write_private(self._paths.known_place, os.fsencode(os.path.realpath(self._paths.plan)))
 
     def plan_backup(self) -> bytes | None:
         """Return that copy; None if no agent works."""
         try:
-            return self.paths.known_plan.read_bytes()
+            return self._paths.known_plan.read_bytes()
         except FileNotFoundError:
             return None
 
     def drop_plan_backup(self) -> None:
         """Remove that copy."""
-        self.paths.known_plan.unlink(missing_ok=True)
-        self.paths.known_place.unlink(missing_ok=True)
+        self._paths.known_plan.unlink(missing_ok=True)
+        self._paths.known_place.unlink(missing_ok=True)
 
     def plan_replacement(self) -> str | None:
         """Describe what has replaced the plan file, or the link in its place; None if nothing has.
 
         None also if the file is missing.
         """
-        plan = self.paths.plan
+        plan = self._paths.plan
         try:
             kind = plan.lstat().st_mode
         except FileNotFoundError:
             return None
         if stat.S_ISREG(kind):
             try:
-                load_inside(self.paths.state_root, plan)
+                load_inside(self._paths.state_root, plan)
             except OSError as error:
                 if is_exhausted(error):
                     raise
@@ -290,28 +282,24 @@ class Transaction:
             return None
         if not stat.S_ISLNK(kind):
             return "a folder" if stat.S_ISDIR(kind) else "not a file"
-        where, known = os.path.realpath(plan), self.paths.known_place
+        where, known = os.path.realpath(plan), self._paths.known_place
         is_known = known.exists() and os.fsdecode(known.read_bytes()) == where
         return None if is_known and plan.is_file() else f"a link to {where}"
-
-    def plan_bytes(self) -> bytes | None:
-        """Return the content of the plan file; None if there is none."""
-        return self._store.plan_bytes()
 
     def restore_plan(self, data: bytes) -> None:
         """Replace the plan file. Raises SaveError."""
         self._plan = None
-        write_atomic(self.paths, self.paths.plan, data)
+        write_atomic(self._paths, self._paths.plan, data)
 
     def quarantine_plan(self, run_id: RunId, replacement: bytes) -> Path:
         """Move the plan file aside and put ``replacement`` in its place; return the new path.
 
         Whatever replaced the file is moved as it is, without following an agent's link. Raises SaveError.
         """
-        aside = self.paths.state / f"plan-set-aside-{run_id}.json"
+        aside = self._paths.state / f"plan-set-aside-{run_id}.json"
         if self.plan_replacement() is None:
-            write_atomic(self.paths, aside, self._store.plan_bytes() or b"")
+            write_atomic(self._paths, aside, self._store.plan_bytes() or b"")
         else:
-            move_aside(self.paths, self.paths.plan, aside)
+            move_aside(self._paths, self._paths.plan, aside)
         self.restore_plan(replacement)
         return aside

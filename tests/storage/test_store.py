@@ -123,7 +123,7 @@ def test_there_is_no_plan(store: Store) -> None:
     assert raised.value.message == f"plan file not found: {store.paths.plan}"
     assert raised.value.hint == "`git blackbird init` makes one to start from"
     with store.transaction() as transaction:
-        assert transaction.plan_bytes() is None
+        assert store.plan_bytes() is None
         transaction.backup_plan()
         assert transaction.plan_backup() is None
 
@@ -187,7 +187,7 @@ def test_an_image_holds_plan_and_runs(store: Store) -> None:
     )
     with store.transaction() as transaction:
         transaction.save_run(run)
-        assert transaction.history(TaskId("a")).runs == (run,)
+        assert store.records.history(TaskId("a")).runs == (run,)
         assert transaction.state() == store.state(is_gated=False)
     state = store.state(is_gated=False)
     assert state.history(TaskId("a")).live == run

@@ -10,7 +10,7 @@ from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.processes import processes_at_work
-from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
@@ -55,11 +55,11 @@ def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     _finish_approval(workspace, ui)
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
-            settle_plan(transaction)
+            settle_plan(workspace, transaction)
     settle_watch(workspace, ui)
     _record_deferred(workspace, ui)
     with workspace.transaction() as transaction:
-        settled = save_statuses(workspace, transaction)
+        settled = save_feedback_and_statuses(workspace, transaction)
         sweep_temporaries(workspace.paths)
     for task_id, (was, became) in sorted(settled.moved.items()):
         trace.event("derive", task_id, was, "to", became)

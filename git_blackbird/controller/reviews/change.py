@@ -251,9 +251,9 @@ def _complete(
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
     config = check_config(workspace)
     with workspace.transaction() as transaction:
-        check_plan(transaction, run.id)
+        check_plan(workspace, transaction, run.id)
         transaction.drop_plan_backup()
-        history = transaction.history(run.task_id)
+        history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
             # The result is kept, and decides nothing any more.
@@ -319,7 +319,7 @@ def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
     RequestError where there is none, SaveError.
     """
     with workspace.transaction() as transaction:
-        run = require_change(transaction.history(task.id), task)
+        run = require_change(workspace.store.records.history(task.id), task)
         transaction.save_run(run.with_fields(_begin(run)))
         return save_statuses(workspace, transaction).state
 

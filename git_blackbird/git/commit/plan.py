@@ -1,6 +1,5 @@
 """Plan the commit of exactly one change and find what prevents it (DESIGN.md 10); read a commit's change."""
 
-import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +45,22 @@ _UNDER_WAY = {
 _RESOLVE = "resolve what is in conflict first (`git status` names it)"
 _CLEAR_FLAGS = "clear these flags with the commands above first"
 _MOVED_ON = "HEAD has changed this file since the change began"
+_EDITED_BEFORE = "this file had uncommitted edits, or HEAD has moved"
+_STAGED = "other content is staged for it"
+_EDITED_LATER = "it was edited after the run, by hand or by another task"
+_HINTS = {
+    _EDITED_BEFORE: "commit your own edits from before the run by themselves first (`git commit -p`)",
+    _STAGED: "unstage what is staged there",
+}
 _IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
+
+
+class LaterEdit(NamedTuple):
+    """A path of a change that was edited after it: whether the change has a file there, and the worktree."""
+
+    path: bytes
+    in_change: bool
+    in_worktree: bool
 
 
 @dataclass(frozen=True)
@@ -54,9 +68,9 @@ class CommitPlan:
     """A commit that would bring a change into HEAD and nothing else.
 
     ``base_tree`` is the tree of HEAD, ``tree`` that of the commit, ``edits`` the paths still to be committed,
-    without those that HEAD has already. With ``obstacles`` the commit must not be made; ``hint`` says how to
-    remove them, None if they are edits of the user. ``has_moved_on``: HEAD has a version of its own at one
-    of the paths, so that no commit can hold exactly the change any more.
+    without those that HEAD has already. With ``obstacles`` the commit must not be made; ``hint`` says how
+    to remove those that are no ``later_edits``. ``has_moved_on``: HEAD has a version of its own at one of the
+    paths, so that no commit can hold exactly the change any more.
     """
 
     head: Head
@@ -66,6 +80,7 @@ class CommitPlan:
     obstacles: tuple[str, ...] = ()
     hint: str | None = None
     has_moved_on: bool = False
+    later_edits: tuple[LaterEdit, ...] = ()
 
 
 def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | None = None) -> CommitPlan:
@@ -84,9 +99,18 @@ def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | 
     obstacles, hint = tuple(builder.obstacles()), builder.hint()
     # One operation can leave several traces; the first match is the most specific.
     under_way = (operation for name, operation in _UNDER_WAY.items() if (repo.git_dir / name).exists())
-    for operation in itertools.islice(under_way, 1):
+    if (operation := next(under_way, None)) is not None:
         obstacles, hint = (operation.description, *obstacles), operation.hint
-    return CommitPlan(at, base_tree, builder.tree, builder.edits, obstacles, hint, builder.has_moved_on())
+    return CommitPlan(
+        at,
+        base_tree,
+        builder.tree,
+        builder.edits,
+        obstacles,
+        hint,
+        builder.has_moved_on(),
+        tuple(builder.later_edits()),
+    )
 
 
 @dataclass(frozen=True)
@@ -134,11 +158,21 @@ class CommitBuilder:
         yield from (_flag_text(path, found[path]) for path in sorted(found))
 
     def hint(self) -> str | None:
-        """Return a hint for obstacles that committing or unstaging does not remove."""
+        """Return a hint for the obstacles that are no later edits."""
         if self.staged.unmerged:
             return _RESOLVE
-        marked = [path for path in self.edits if (why := self.flags(path)) and self.obstacle(path) == why]
-        return _CLEAR_FLAGS if marked and len(marked) == len(list(self.obstacles())) else None
+        reasons = {path: self.obstacle(path) for path in self.edits}
+        hints = [hint for reason, hint in _HINTS.items() if reason in reasons.values()]
+        if any(reason and reason == self.flags(path) for path, reason in reasons.items()):
+            hints.append(_CLEAR_FLAGS)
+        return ", ".join(hints) or None
+
+    def later_edits(self) -> Iterator[LaterEdit]:
+        """List the paths that cannot be committed because they were edited after the change."""
+        for path in self.edits:
+            if self.obstacle(path) == _EDITED_LATER:
+                in_worktree = self.trees.entry(self.worktree, path) is not None
+                yield LaterEdit(path, self.after(path) is not None, in_worktree)
 
     def flags(self, path: bytes) -> str | None:
         """Describe the flags that make git ignore changes at this path, and the command that clears them."""
@@ -163,14 +197,14 @@ class CommitBuilder:
             return "it is or was a separate repository"
         if now != before:
             is_moved = self.began_tree is not None and self.trees.entry(self.began_tree, path) != now
-            return _MOVED_ON if is_moved else "this file had uncommitted edits, or HEAD has moved"
+            return _MOVED_ON if is_moved else _EDITED_BEFORE
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
-            return "other content is staged for it"
+            return _STAGED
         if in_index != after and (flags := self.flags(path)):
             return flags
         if self.trees.entry(self.worktree, path) != after:
-            return "it was edited after the run, by hand or by another task"
+            return _EDITED_LATER
         return None
 
     def displaced(self, tree: str) -> set[bytes]:

@@ -164,14 +164,13 @@ def next_action(state: PlanState, call: CallScope) -> NextAction:
 
 
 def _parent_review_or_start(state: PlanState, call: CallScope) -> NextAction:
-    """Return what reviews require, else what may start; a leaf asked for by name starts before a stop."""
+    """Return what reviews require, else what may run; a leaf asked for by name runs before a stop."""
     review = _parent_review(state, call)
-    if review is None:
-        after = next(unfinished(state, call), None) or _start(state, call)
-        return after or Idle(blocked_tasks(state))
-    if call.only is None or isinstance(review, ReviewParent):
+    if isinstance(review, ReviewParent) or (review is not None and call.only is None):
         return review
-    start = _start(state, call)
+    start = next(unfinished(state, call), None) or _start(state, call)
+    if review is None:
+        return start or Idle(blocked_tasks(state))
     return review if start is None or _depends_on_feedback(state, start) else start
 
 
@@ -183,7 +182,7 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
             yield AskPaused(task, run) if is_asked else ContinueRun(task, run)
 
 
-def _depends_on_feedback(state: PlanState, start: StartTask) -> bool:
+def _depends_on_feedback(state: PlanState, start: ContinueRun | AskPaused | StartTask) -> bool:
     """Whether a leaf depends on a task with open review feedback."""
     return any(feedback_below(state, state.plan.tasks[dep]) for dep in start.task.deps)
 

@@ -58,7 +58,7 @@ class PlanState:
     def unreadable(self) -> Mapping[TaskId, tuple[RecordError, ...]]:
         """The tasks of the plan that are blocked by a record or feedback file that cannot be used."""
         broken = {TaskId(PurePath(fault.path).stem): (fault,) for fault in self.saved_feedback.faults}
-        suspects = self.histories.keys() | broken.keys() - self.feedback.keys()
+        suspects = self.histories.keys() | (broken.keys() - self.feedback.keys() if broken else set())
         return {
             task_id: faults
             for task_id in sorted(self.plan.tasks.keys() & suspects)

@@ -258,7 +258,7 @@ def test_w8_changes_cannot_be_requested_without_a_session_and_nothing_is_lost(ga
     execute(gated)
     workspace = open_at(gated)
     with workspace.store.transaction() as transaction:
-        run = transaction.history(leaf("a").id).runs[0]
+        run = workspace.store.records.history(leaf("a").id).runs[0]
         transaction.save_run(run.with_fields(RunFields(provider_session_ref=None)))
     with pytest.raises(RequestError) as refused:
         record_decision(open_at(gated), "a", changes("louder"))
@@ -359,7 +359,7 @@ def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> N
     execute(gated)
     workspace = open_at(gated)
     with workspace.store.transaction() as transaction:
-        run = transaction.history(leaf("a").id).runs[0]
+        run = workspace.store.records.history(leaf("a").id).runs[0]
         transaction.save_run(
             run.with_fields(
                 RunFields(
