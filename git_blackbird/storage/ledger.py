@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import Field
 
 from git_blackbird.model.base.ids import CheckedRunId, RunId
 from git_blackbird.model.base.record import Record
@@ -63,9 +63,6 @@ class _Header(Record):
     since: int
 
 
-_UNCONFIRMED = TypeAdapter(dict[str, Unconfirmed], config=ConfigDict(strict=True, defer_build=True))
-
-
 class Ledger:
     """The provenance of one worktree's record files. Methods that write require the store lock."""
 
@@ -86,8 +83,7 @@ class Ledger:
         if marks != self._marks:
             # The list is written before the log is removed: read in this order, nothing is missed.
             watched = self._load_watched()
-            unconfirmed = _load(_UNCONFIRMED.validate_python, self._paths.unconfirmed_records) or {}
-            self._state = _State(watched, unconfirmed)
+            self._state = _State(watched, self._load_unconfirmed())
             self._marks = marks
 
     def is_watching(self) -> bool:
@@ -248,6 +244,15 @@ class Ledger:
         for digest, place in filter(None, map(_noted, lines)):
             written[place] = (*written.get(place, ()), digest)
         return WatchedRun(header.run, header.since, known.digests, written)
+
+    def _load_unconfirmed(self) -> dict[str, Unconfirmed]:
+        path = self._paths.unconfirmed_records
+        if not path.exists():
+            return {}
+        from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415  # there hardly ever are any
+
+        adapter = TypeAdapter(dict[str, Unconfirmed], config=ConfigDict(strict=True))
+        return _load(adapter.validate_python, path) or {}
 
     def _save_unconfirmed(self, unconfirmed: Mapping[str, Unconfirmed]) -> None:
         listed = {place: content._asdict() for place, content in unconfirmed.items()}
