@@ -70,10 +70,7 @@ class FeedbackStore:
         write_atomic(self._paths, path, data, mode=0o600)
 
     def drop(self, task_id: TaskId) -> None:
-        """Remove the feedback for a leaf, if any.
-
-        Raises UnusableError for an id that could leave the folder or a link in its place, SaveError.
-        """
+        """Remove the feedback for a leaf, if any. Raises UnusableError, SaveError."""
         path = self._paths.feedback_file(task_id)
         if not os.path.lexists(path):
             return

@@ -1,4 +1,4 @@
-"""Find and read commits, and find those of a run."""
+"""Find and read commits, find those of a run, and read the moves of HEAD from its reflog."""
 
 import re
 from collections.abc import Iterable

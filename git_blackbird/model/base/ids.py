@@ -23,7 +23,7 @@ TASK_ID_RULE = (
     "not starting with '.'"
 )
 
-# Control, surrogate, private use and unassigned characters: their appearance is unknown.
+# Control, surrogate, private use and unassigned characters, whose appearance is unknown.
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")

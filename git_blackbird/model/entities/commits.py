@@ -69,12 +69,7 @@ class CommitProvenance(NamedTuple):
 def render_commit_message(task: "Task", run_id: RunId) -> str:
     """Return the message of an approval's commit: the title on one line, then the trailers."""
     title = " ".join(strip_controls(task.title).split()) or task.id
-    return f"{title}\n\n{TASK_TRAILER}: {task.id}\n{run_trailer(run_id)}\n"
-
-
-def run_trailer(run_id: RunId) -> str:
-    """Return the trailer that names a run."""
-    return f"{RUN_TRAILER}: {run_id}"
+    return f"{title}\n\n{TASK_TRAILER}: {task.id}\n{RUN_TRAILER}: {run_id}\n"
 
 
 # The clock of file systems is a tick behind the one of processes.

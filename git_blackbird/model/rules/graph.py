@@ -49,7 +49,8 @@ def readiness(plan: Plan, task: Task) -> Readiness:
 def _skipped_hints(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
     """Return hints for a skipped dependency, or a parent whose leaves are all skipped."""
     for parent in subtree(plan, dep):
-        if parent.is_over or not _is_all_skipped(plan, parent):
+        children = [plan.tasks[child] for child in parent.children]
+        if parent.is_over or not children or any(child.status != Status.SKIPPED for child in children):
             continue
         if parent is dep:
             without = f"done without {', '.join(parent.children)}"
@@ -60,12 +61,6 @@ def _skipped_hints(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
     if dep.status == Status.SKIPPED:
         yield task_command("set-status", dep.id, " done", remark=f"it is done, or {task.id} does not need it")
         yield task_command("set-status", dep.id, " todo", remark="it still has to be done")
-
-
-def _is_all_skipped(plan: Plan, parent: Task) -> bool:
-    return bool(parent.children) and all(
-        plan.tasks[child].status == Status.SKIPPED for child in parent.children
-    )
 
 
 def ancestors(plan: Plan, task: Task) -> Iterator[Task]:

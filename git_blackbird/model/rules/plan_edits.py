@@ -5,7 +5,7 @@ Parents' statuses follow in the same step; records of runs are not considered he
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
@@ -52,11 +52,7 @@ def fields_of(task: Task) -> TaskFields:
 
 def changed_fields(before: TaskFields, after: TaskFields) -> tuple[str, ...]:
     """Return the names of the fields that differ."""
-    return tuple(
-        field.name
-        for field in fields(TaskFields)
-        if getattr(before, field.name) != getattr(after, field.name)
-    )
+    return tuple(name for name in FIELD_NAMES if getattr(before, name) != getattr(after, name))
 
 
 def title_fault(title: str) -> str | None:
@@ -96,16 +92,13 @@ class FieldConflictError(RequestError):
 
 
 def merge_fields(base: TaskFields, mine: TaskFields, theirs: TaskFields) -> TaskFields:
-    """Merge two people's changes of ``base`` field by field.
-
-    Raises FieldConflictError for fields that both changed differently.
-    """
+    """Merge two people's changes of ``base`` field by field. Raises FieldConflictError."""
     values = {}
     conflicts = []
     for name in FIELD_NAMES:
-        old, wanted, found = (getattr(values, name) for values in (base, mine, theirs))
-        values[name] = found if wanted == old else wanted
-        if wanted not in (old, found) and found != old:
+        old, wanted, other = (getattr(fields, name) for fields in (base, mine, theirs))
+        values[name] = other if wanted == old else wanted
+        if wanted not in (old, other) and other != old:
             conflicts.append(name)
     merged = TaskFields(**values)
     if conflicts:
@@ -148,14 +141,8 @@ def edited(plan: Plan, task_id: TaskId, wanted: TaskFields, now: str) -> Plan:
     """
     task = plan.tasks[task_id]
     check_fields(fields_of(task), wanted)
-    after = replace(
-        _linked(task, wanted.deps),
-        title=wanted.title,
-        description=wanted.description,
-        prompt=wanted.prompt,
-        acceptance_criteria=wanted.acceptance_criteria,
-        notes=wanted.notes,
-    )
+    linked = _linked(task, wanted.deps)
+    after = replace(linked, **{**asdict(wanted), "deps": linked.deps})
     return plan if after == task else _valid(plan.replaced(revised(after, now)))
 
 
