@@ -79,9 +79,9 @@ def _fixed(items: Mapping[str, Any], refused: Iterable[tuple[str | int, ...]]) -
 
 
 def _checked(plan: Plan, known: Collection[str], faults: list[PlanError], path: str) -> Plan:
-    found = [*faults, *plan_faults(plan, known)]
-    if found:
-        raise InvalidPlanError(path, found)
+    all_faults = [*faults, *plan_faults(plan, known)]
+    if all_faults:
+        raise InvalidPlanError(path, all_faults)
     return plan
 
 

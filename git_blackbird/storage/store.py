@@ -174,14 +174,6 @@ class Transaction:
             if self._paths.known_plan.exists():
                 self.backup_plan()
 
-    def change_plan(self, change: Callable[[Plan], Plan]) -> Plan:
-        """Read, change and save the plan; return the new one."""
-        before = self.plan()
-        after = change(before)
-        if after is not before:
-            self.save_plan(after)
-        return after
-
     def save_run(self, run: Run) -> None:
         """Save a run's record, readable by its owner only. Raises SaveError."""
         path, data = record_path(self._paths, run), render_record(run)

@@ -40,14 +40,14 @@ class PathIndex:
         others. If there are few of these, subsequence matches follow, which take longer to find.
         """
         folded = wanted.removeprefix('"').casefold()
-        found = list(islice(dict.fromkeys(self._holding(folded)), MAX_SHOWN))
-        if found:
-            yield self._mentions(found)
-        if len(found) < _ENOUGH:
+        matches = list(islice(dict.fromkeys(self._holding(folded)), MAX_SHOWN))
+        if matches:
+            yield self._mentions(matches)
+        if len(matches) < _ENOUGH:
             letters = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in folded))
             alike = (index for index, path in enumerate(self._folded) if letters.match(path))
-            others = (index for index in alike if index not in found)
-            yield self._mentions(islice(others, MAX_SHOWN - len(found)))
+            others = (index for index in alike if index not in matches)
+            yield self._mentions(islice(others, MAX_SHOWN - len(matches)))
 
     def _mentions(self, indices: Iterable[int]) -> list[str]:
         return [mention(self._paths[index]) for index in indices]

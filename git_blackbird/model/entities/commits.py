@@ -185,11 +185,11 @@ def attribute_moves(
     commit moved HEAD before the hook read it. ``processes`` are the traced git commands of the run, None
     without a trace. A move in neither is someone else's if they could have recorded it.
     """
-    found = [_noted(move, owners, run_id) for move in moves]
-    for place in _traced(moves, found, processes or ()):
-        found[place] = Mover.RUN
+    movers = [_noted(move, owners, run_id) for move in moves]
+    for place in _traced(moves, movers, processes or ()):
+        movers[place] = Mover.RUN
     rest = Mover.UNKNOWN if processes is None else Mover.OTHER
-    return [rest if mover is None else mover for mover in found]
+    return [rest if mover is None else mover for mover in movers]
 
 
 def _noted(move: HeadMove, owners: Mapping[str, set[str]], run_id: str) -> Mover | None:
@@ -200,11 +200,11 @@ def _noted(move: HeadMove, owners: Mapping[str, set[str]], run_id: str) -> Mover
 
 
 def _traced(
-    moves: Sequence[HeadMove], found: Sequence[Mover | None], processes: Iterable[GitProcess]
+    moves: Sequence[HeadMove], movers: Sequence[Mover | None], processes: Iterable[GitProcess]
 ) -> Iterator[int]:
     """Return the indices of moves that the run's commands made."""
-    left = [place for place, mover in enumerate(found) if mover is None]
-    noted = [place for place, mover in enumerate(found) if mover is Mover.RUN]
+    left = [place for place, mover in enumerate(movers) if mover is None]
+    noted = [place for place, mover in enumerate(movers) if mover is Mover.RUN]
     # Commands that can have made only one move choose first.
     for process in sorted(processes, key=lambda process: (process.verb not in _ONCE, process.start)):
         if process.verb in _ONCE:

@@ -75,13 +75,13 @@ def ancestors(plan: Plan, task: Task) -> Iterator[Task]:
 
 def subtree(plan: Plan, task: Task) -> tuple[Task, ...]:
     """Return the task and its descendants, children in the order of their parent, each after its parent."""
-    found: list[Task] = []
+    tasks: list[Task] = []
     pending = [task]
     while pending:
         current = pending.pop()
-        found.append(current)
+        tasks.append(current)
         pending.extend(plan.tasks[child] for child in reversed(current.children))
-    return tuple(found)
+    return tuple(tasks)
 
 
 def subtree_leaves(plan: Plan, task: Task) -> tuple[Task, ...]:
@@ -98,8 +98,8 @@ def dependents(plan: Plan, task_id: TaskId) -> tuple[Task, ...]:
 def started_dependents(plan: Plan, task: Task) -> tuple[Task, ...]:
     """Return the tasks past ``todo`` that depend on this one or a parent of it, smallest id first."""
     above = [task, *ancestors(plan, task)]
-    found = {dependent.id: dependent for base in above for dependent in dependents(plan, base.id)}
-    return tuple(found[key] for key in sorted(found) if found[key].status != Status.TODO)
+    tasks = {dependent.id: dependent for base in above for dependent in dependents(plan, base.id)}
+    return tuple(tasks[key] for key in sorted(tasks) if tasks[key].status != Status.TODO)
 
 
 def find_cycle(edges: Mapping[TaskId, Sequence[TaskId]]) -> tuple[TaskId, ...] | None:

@@ -106,7 +106,7 @@ def merge_fields(base: TaskFields, mine: TaskFields, theirs: TaskFields) -> Task
     return merged
 
 
-_WAYS_OUT = {
+_HINTS = {
     "dependency cycle": "remove one of these dependencies first",
     "hierarchy cycle": "a task cannot be below itself",
 }
@@ -247,11 +247,11 @@ def deleted(plan: Plan, doomed: Collection[TaskId], moment: Transition) -> Plan:
 
 def outside_dependents(plan: Plan, doomed: Collection[TaskId]) -> Mapping[TaskId, tuple[TaskId, ...]]:
     """Return, for each of these tasks, the other tasks that depend on it; smallest id first."""
-    found = {
+    outside = {
         task_id: _less([dependent.id for dependent in dependents(plan, task_id)], doomed)
         for task_id in sorted(doomed)
     }
-    return {task_id: others for task_id, others in found.items() if others}
+    return {task_id: others for task_id, others in outside.items() if others}
 
 
 def _settled(before: Plan, after: Plan, moment: Transition) -> Plan:
@@ -262,7 +262,7 @@ def _valid(plan: Plan) -> Plan:
     faults = plan_faults(plan, plan.tasks.keys())
     if faults:
         hints = [
-            way for what, way in _WAYS_OUT.items() if any(fault.what.startswith(what) for fault in faults)
+            hint for what, hint in _HINTS.items() if any(fault.what.startswith(what) for fault in faults)
         ]
         raise RequestError(
             "; ".join(fault.what for fault in faults), hint="; ".join(["nothing was changed", *hints])
