@@ -132,17 +132,31 @@ def completed_task(run: Run) -> bool:
     return run.status == RunStatus.SUCCESS
 
 
-def runs_in_change(history: History) -> tuple[Run, ...]:
+def runs_in_change(history: History, *, commits: bool = False) -> tuple[Run, ...]:
     """Return the runs after the last one that finished the task, or with it if it is the newest that counts.
 
-    Their work is one *change*.
+    Their work is one *change*. Where an approval ``commits``, runs that finished the task without an approval
+    are part of it as long as their work is in no commit.
     """
     own = history.own
     earlier = own[:-1]
     for index in range(len(earlier), 0, -1):
-        if completed_task(earlier[index - 1]):
+        before = earlier[index - 1]
+        if completed_task(before) and not (commits and _is_left_uncommitted(before)):
             return own[index:]
     return own
+
+
+def _is_left_uncommitted(run: Run) -> bool:
+    """Whether a run finished its task without a decision, and nobody committed its work during it."""
+    return (
+        run.run_type is RunType.EXECUTE
+        and run.status is RunStatus.SUCCESS
+        and run.decision_state is None
+        and run.superseded_by != f"{SUPERSEDED_BY_STATUS}done"
+        and not run.commits
+        and run.end_commit in {None, run.head_commit}
+    )
 
 
 class RequestedChange(NamedTuple):

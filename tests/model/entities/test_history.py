@@ -72,6 +72,20 @@ def test_the_change_begins_after_the_last_run_that_finished_the_task() -> None:
     assert runs_in_change(history()) == ()
 
 
+def test_where_approvals_are_committed_a_change_has_all_finished_runs_in_no_commit() -> None:
+    approved = run(1, decision_state=DecisionState.APPROVED_CONTINUE)
+    first, second, third = run(2), run(3, RunStatus.FAILED), run(4)
+    assert runs_in_change(history(approved, first, second, third), commits=True) == (first, second, third)
+    for fields in (
+        {"commits": ("a" * 40,)},
+        {"head_commit": "a" * 40, "end_commit": "b" * 40},
+        {"run_type": "manual"},
+        {"superseded_by": f"{SUPERSEDED_BY_STATUS}done"},
+    ):
+        committed = run(2, **fields)
+        assert runs_in_change(history(approved, committed, second, third), commits=True) == (second, third)
+
+
 def test_requests_messages_and_answers_are_owed_oldest_first_and_once() -> None:
     told = history(
         run(1, RunStatus.PAUSED, message="be quick"),
