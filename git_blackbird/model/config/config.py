@@ -4,7 +4,6 @@ This model is the one definition: the keys, their validation, the output of ``gi
 JSON Schema follow from it.
 """
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,15 +12,8 @@ from pydantic.fields import FieldInfo
 
 from git_blackbird.model.config.choices import AgentName, ReviewMode
 
-
-class Stricter(StrEnum):
-    """Which of two values of a protective key is the stricter.
-
-    ``HIGHER``: true over false, the larger number, the later choice; ``LOWER``: the other way round.
-    """
-
-    HIGHER = "higher"
-    LOWER = "lower"
+Stricter = Literal["higher", "lower"]
+"""Which of two values protects more: true, the larger number, the later choice; or the other way round."""
 
 
 class KeyRules(NamedTuple):
@@ -70,7 +62,6 @@ class Section(BaseModel):
     )
 
 
-HIGHER, LOWER = Stricter
 _ModelName = Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,199})?$")]
 """A valid model name, which no agent can take for an option."""
 
@@ -114,19 +105,21 @@ class CommandConfig(Section):
 class ExecutionConfig(Section):
     """Runs of agents, and what becomes of their changes."""
 
-    stop_after_each_task: bool = key(False, "stop for a decision after each task", stricter=HIGHER)
+    stop_after_each_task: bool = key(False, "stop for a decision after each task", stricter="higher")
     accept_no_change: bool = key(
-        False, "accept a run that changed nothing without a decision", stricter=LOWER
+        False, "accept a run that changed nothing without a decision", stricter="lower"
     )
-    commit: Literal["never", "approved"] = key("never", "what an approval commits", stricter=LOWER)
-    parent_review_enabled: bool = key(True, "review a parent when all its children are done", stricter=HIGHER)
-    timeout_minutes: int = key(60, "longest run", limits=(1, 1440), stricter=LOWER)
-    idle_minutes: int = key(20, "longest time an agent may print nothing", limits=(1, 1440), stricter=LOWER)
+    commit: Literal["never", "approved"] = key("never", "what an approval commits", stricter="lower")
+    parent_review_enabled: bool = key(
+        True, "review a parent when all its children are done", stricter="higher"
+    )
+    timeout_minutes: int = key(60, "longest run", limits=(1, 1440), stricter="lower")
+    idle_minutes: int = key(20, "longest time an agent may print nothing", limits=(1, 1440), stricter="lower")
     log_megabytes: int = key(
-        256, "how much of each output stream of a run is kept", limits=(1, 4096), stricter=LOWER
+        256, "how much of each output stream of a run is kept", limits=(1, 4096), stricter="lower"
     )
     stop_grace_seconds: int = key(
-        5, "how long an agent may take to stop when asked to", limits=(0, 120), stricter=LOWER
+        5, "how long an agent may take to stop when asked to", limits=(0, 120), stricter="lower"
     )
 
 
@@ -158,14 +151,14 @@ class CodeReviewerConfig(ReviewerConfig):
 class ReviewsConfig(Section):
     """Reviews of changes."""
 
-    mode: ReviewMode = key("off", "whether each change is reviewed, by two agents at once", stricter=HIGHER)
+    mode: ReviewMode = key("off", "whether each change is reviewed, by two agents at once", stricter="higher")
     max_iterations: int = key(
-        3, "how many rounds of reviews and fixes before you are asked", limits=(1, 20), stricter=LOWER
+        3, "how many rounds of reviews and fixes before you are asked", limits=(1, 20), stricter="lower"
     )
     diff_threshold_lines: int = key(
         500, "the longest diff that reviewers are sent in full", limits=(0, 10_000)
     )
-    timeout_seconds: int = key(180, "time limit of one review attempt", limits=(1, 3600), stricter=LOWER)
+    timeout_seconds: int = key(180, "time limit of one review attempt", limits=(1, 3600), stricter="lower")
     spec: SpecReviewerConfig = Field(default_factory=SpecReviewerConfig.model_construct)
     code: CodeReviewerConfig = Field(default_factory=CodeReviewerConfig.model_construct)
 
@@ -173,9 +166,9 @@ class ReviewsConfig(Section):
 class SnapshotConfig(Section):
     """Snapshots of the worktree."""
 
-    timeout_seconds: int = key(60, "time limit of one snapshot", limits=(1, 3600), stricter=HIGHER)
+    timeout_seconds: int = key(60, "time limit of one snapshot", limits=(1, 3600), stricter="higher")
     max_untracked_bytes: int = key(
-        50_000_000, "the largest untracked file that snapshots keep", limits=(0, 2**40), stricter=HIGHER
+        50_000_000, "the largest untracked file that snapshots keep", limits=(0, 2**40), stricter="higher"
     )
 
 

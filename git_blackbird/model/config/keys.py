@@ -6,9 +6,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
-from pydantic.fields import FieldInfo
 
-from git_blackbird.model.config.config import Config, KeyRules, Section, Stricter
+from git_blackbird.model.config.config import Config, KeyRules, Section
 
 Value = bool | int | str | tuple[str, ...]
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -27,29 +26,17 @@ _VALUE_TYPES = {bool: ValueType.BOOLEAN, int: ValueType.INTEGER, tuple[str, ...]
 
 
 class Key(NamedTuple):
-    """One key: its name, the attributes that lead to its field of ``Config``, and that field."""
+    """One key: its name, the attributes of ``Config`` that lead to it, and how its field defines it.
+
+    ``default`` is None for a key that is unset, which is no value that can be given.
+    """
 
     name: str
     path: tuple[str, ...]
-    field: FieldInfo
+    annotation: Any
+    default: Value | None
+    help: str
     rules: KeyRules
-
-    @property
-    def default(self) -> Value | None:
-        """The default; None for a key that is unset."""
-        value: Value | None = self.field.default
-        return value
-
-    @property
-    def help(self) -> str:
-        """What it is."""
-        return self.field.description or ""
-
-    @property
-    def annotation(self) -> Any:
-        """The type of its values; None, for unset, is not one of them."""
-        annotation = self.field.annotation
-        return annotation if self.default is not None else get_args(annotation)[0]
 
     @property
     def type(self) -> ValueType:
@@ -66,7 +53,7 @@ class Key(NamedTuple):
         if self.rules.stricter is None or value is None or other is None:
             return False
         rank, other_rank = self._rank(value), self._rank(other)
-        return rank > other_rank if self.rules.stricter is Stricter.HIGHER else rank < other_rank
+        return rank > other_rank if self.rules.stricter == "higher" else rank < other_rank
 
     def _rank(self, value: Value) -> int:
         """Rank the values of a protective key: truth values, numbers, or choices in their order."""
@@ -75,12 +62,14 @@ class Key(NamedTuple):
 
 def _keys_of(section: type[Section], name: str = "", path: tuple[str, ...] = ()) -> Iterator[Key]:
     for attribute, field in section.model_fields.items():
+        annotation, default = field.annotation, field.default
         inner_name, inner_path = name + (field.alias or to_camel(attribute)), (*path, attribute)
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from _keys_of(field.annotation, f"{inner_name}.", inner_path)
+        if isinstance(annotation, type) and issubclass(annotation, Section):
+            yield from _keys_of(annotation, f"{inner_name}.", inner_path)
         for rules in field.metadata:
             if isinstance(rules, KeyRules):
-                yield Key(inner_name, inner_path, field, rules)
+                given = annotation if default is not None else get_args(annotation)[0]
+                yield Key(inner_name, inner_path, given, default, field.description or "", rules)
 
 
 KEYS: Mapping[str, Key] = {key.name: key for key in _keys_of(Config)}

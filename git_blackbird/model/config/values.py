@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from git_blackbird.model.base.sanitize import shell_word, short_json
 from git_blackbird.model.config.keys import KEYS, Key, Value, ValueType
@@ -53,8 +53,8 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
 @cache
 def _validator(name: str) -> TypeAdapter[Any]:
     key = KEYS[name]
-    annotation: Any = Annotated[key.annotation, *key.field.metadata]
-    return TypeAdapter(annotation)
+    low, high = key.rules.limits or (None, None)
+    return TypeAdapter(Annotated[key.annotation, Field(ge=low, le=high)])
 
 
 def _parse(key: Key, setting: RawSetting) -> object:
