@@ -16,8 +16,9 @@ from git_blackbird.model.config.keys import KEYS
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.entities.cli_hints import CallOptions
-from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.graph import subtree
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
@@ -69,6 +70,10 @@ class Workspace:
     def commits_approvals(self) -> bool:
         """Whether an approval makes a commit (DESIGN.md 10)."""
         return self.config.execution.commit == "approved"
+
+    def runs_to_decide(self, history: History) -> tuple[Run, ...]:
+        """Return the runs whose change a decision is about."""
+        return runs_in_change(history, commits=self.commits_approvals)
 
     def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> AbstractContextManager[Transaction]:
         """Hold the store lock to change something.
