@@ -22,7 +22,11 @@ def list_own_files(paths: Paths, shared: Path | None, tracked: Iterable[str]) ->
     ``tracked`` are paths relative to the top of the worktree.
     """
     # Locks, and the forms from which drafts were made, are ours.
-    drafts = [*sorted(paths.drafts.glob("*.*")), *(path for _, path in text_drafts(paths))]
+    drafts = [
+        *sorted(paths.drafts.glob("*.*")),
+        *sorted(paths.drafts.glob("[0-9]*/*.*")),
+        *(path for _, path in text_drafts(paths)),
+    ]
     if paths.state.is_symlink() or not paths.state.exists():
         return drafts
     written = {paths.state / OVERVIEW_NAME, paths.config, *(paths.state_root / name for name in tracked)}

@@ -31,6 +31,22 @@ class CommandSpec(click.Command):
         super().__init__(name, params=[*params, *common], help=help_text, callback=self._call, **settings)
         self.code = code
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse options of which only the last would count. Raises click.UsageError."""
+        options = args[: args.index("--")] if "--" in args else args
+        # Options that store different values under one name.
+        choices = {
+            param.opts[0]: param.name
+            for param in self.params
+            if isinstance(param, click.Option) and isinstance(param.flag_value, str)
+        }
+        given: dict[str | None, str] = {}
+        for option in filter(choices.__contains__, options):
+            first = given.setdefault(choices[option], option)
+            if first != option:
+                raise click.UsageError(f"{first} and {option} do not go together", ctx)
+        return super().parse_args(ctx, args)
+
     def _call(self, **values: Any) -> ExitCode:
         from git_blackbird.cli.output import command_context  # noqa: PLC0415  # loads what commands share
 
