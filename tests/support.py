@@ -40,7 +40,7 @@ def wait_until(holds: Callable[[], object], why: object = "") -> None:
         time.sleep(0.01)
 
 
-def config_with(**values: Value) -> Config:
+def config_with(**values: Value | None) -> Config:
     """Return a configuration with these values; ``claude__model`` is the key ``claude.model``."""
     config = Config()
     for name, value in values.items():
