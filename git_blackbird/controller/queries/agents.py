@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from git_blackbird.agents.protocol import Capabilities, ProbeResult
 from git_blackbird.agents.registry import AGENTS, load_agent
-from git_blackbird.controller.core.agents import agent_settings, reviewer_config, reviewer_of
+from git_blackbird.controller.core.agents import reviewer_config, reviewer_of
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.config.settings import Setting
@@ -94,7 +94,7 @@ def view_agent(workspace: Workspace, name: str) -> AgentView:
 
 
 def _view(workspace: Workspace, name: str) -> AgentView:
-    agent = load_agent(name, agent_settings(workspace))
+    agent = load_agent(name, workspace.config)
     return AgentView(
         name=name,
         is_chosen=_choice(workspace).value == name,
