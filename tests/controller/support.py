@@ -10,11 +10,10 @@ from pathlib import Path
 
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
-from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace
+from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.run_commands import execute_loop
 from git_blackbird.controller.engine.run_contexts import Consent
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.settings import Layer, RawSetting

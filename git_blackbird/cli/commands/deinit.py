@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.setup.uninstall import (
+from git_blackbird.controller.setup.install import (
     Component,
     ComponentStatus,
     UninstallRequest,

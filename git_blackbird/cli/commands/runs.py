@@ -139,7 +139,7 @@ def _show_mode(
 
 
 def _accept(call: CommandContext, workspace: Workspace, task_id: str, run_id: str | None) -> ExitCode:
-    from git_blackbird.controller.decisions.accept_record import accept_record  # noqa: PLC0415  # readers write nothing
+    from git_blackbird.controller.decisions.record import accept_record  # noqa: PLC0415  # readers write nothing
 
     if run_id is None:
         raise UsageError("--accept needs a RUN", hint=f"git blackbird runs {task_id}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.config import GitSetting, read_settings
+from git_blackbird.git.core.config import read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.git.worktree.index import clear_leftover_lock
 from git_blackbird.model.base.ids import TaskId
@@ -20,7 +20,11 @@ from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.rules.review_gate import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
-from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
+from git_blackbird.storage.locks import (
+    STORE_PATIENCE_SECONDS,
+    controller_holder,
+    controller_lock,
+)
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, Transaction
 
@@ -149,14 +153,13 @@ def read_layers(
     """
     project, project_problems = load_layer(paths.config, Layer.PROJECT, paths.state_root)
     everywhere, global_problems = load_layer(global_config_path(environment.environ), Layer.GLOBAL)
-    from_git = [_from_git(setting) for setting in read_settings(repo)]
+    from_git = [
+        RawSetting(setting.key, setting.value, _GIT_LAYERS[setting.scope], f"git config ({setting.scope})")
+        for setting in read_settings(repo)
+    ]
     go_choice = load_agent_choice(paths.agent_choice, paths.state_root)
     given = [*_from_environment(environment), *from_git, *project, *everywhere, *go_choice]
     return given, [*project_problems, *global_problems]
-
-
-def _from_git(setting: GitSetting) -> RawSetting:
-    return RawSetting(setting.key, setting.value, _GIT_LAYERS[setting.scope], f"git config ({setting.scope})")
 
 
 def _from_environment(environment: Environment) -> list[RawSetting]:
@@ -191,3 +194,13 @@ def find_task(plan: Plan, task_id: str) -> Task:
         hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
         raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
     return task
+
+
+def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:
+    """Hold the controller lock for a command. Raises LockedError, saying who holds it since when."""
+    return controller_lock(workspace.paths, command, workspace.environment.timestamp())
+
+
+def running_command(workspace: Workspace) -> str | None:
+    """Return which command holds the controller lock, and since when; None if none does."""
+    return controller_holder(workspace.paths)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.errors import (
     BlackbirdError,
     InterruptedByUserError,

@@ -1,17 +1,18 @@
-"""Recording a decision: under the store lock, from anywhere, once."""
+"""Recording a decision, or that a record counts: under the store lock, from anywhere, once."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.controller.core.drafts import drop_arrived
 from git_blackbird.controller.core.guards import (
-    find_approvable,
-    find_pending,
+    require_readable,
     require_unclaimed,
     require_undecided,
 )
-from git_blackbird.controller.core.status_sync import save_statuses, update_run
-from git_blackbird.controller.core.unreadable import require_readable
+from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRefusedError,
@@ -21,20 +22,23 @@ from git_blackbird.controller.decisions.approval_commit import (
 from git_blackbird.controller.decisions.checkpoint import (
     change_of,
     diverged_in,
+    find_approvable,
+    find_pending,
     other_branch,
     why_not_resumable,
     worktree_tree,
 )
 from git_blackbird.controller.decisions.undo import prepare_undo
 from git_blackbird.controller.runs.manual_commits import record_deferred
-from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
-from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.provenance import FEEDBACK
 from git_blackbird.model.entities.run import (
     APPROVALS,
     DecisionState,
@@ -50,6 +54,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
+from git_blackbird.storage.store import Transaction
 
 
 @dataclass(frozen=True)
@@ -240,3 +245,50 @@ def _save(
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_arrived(workspace)
     return decided, after
+
+
+class Accepted(NamedTuple):
+    """An accepted file, and the resulting status of its task; None for one that is not in the plan."""
+
+    path: Path
+    status: Status | None
+
+
+def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
+    """Accept the record whose run id begins with ``named``; "feedback" is the task's review feedback.
+
+    Raises RequestError where there is no such record, and for an agent; UnusableError, SaveError.
+    """
+    workspace.forbid_agents("accept a record")
+    with workspace.transaction() as transaction:
+        feedback = workspace.paths.feedback_file(TaskId(task_id))
+        refused = dict.fromkeys(_refused(workspace, transaction, TaskId(task_id), feedback))
+        matches = [
+            path for path in refused if (FEEDBACK if path == feedback else path.stem).startswith(named)
+        ]
+        if len(matches) != 1:
+            which = "more than one record" if matches else "no record"
+            raise RequestError(
+                f"{which} of {task_id} that was ignored begins with {named!a}",
+                hint=task_command("runs", task_id),
+            )
+        try:
+            transaction.confirm(matches[0])
+        except OSError as error:
+            raise UnusableError(f"cannot read {matches[0]}: {error.strerror}") from error
+        task = save_feedback_and_statuses(workspace, transaction).state.plan.tasks.get(TaskId(task_id))
+        return Accepted(matches[0], None if task is None else task.status)
+
+
+def _refused(
+    workspace: Workspace, transaction: Transaction, task_id: TaskId, feedback: Path
+) -> Iterator[Path]:
+    """Return the files of a task that a person may let count."""
+    saved = transaction.saved_feedback()
+    records = workspace.store.records
+    histories = records.history(task_id), records.reviews(task_id)
+    yield from (Path(record.path) for history in histories for record in history.unconfirmed)
+    yield from (Path(record.path) for history in histories for record in history.faults if record.accept)
+    rewritten = (fault.path for fault in saved.faults if fault.accept)
+    if str(feedback) in {*(record.path for record in saved.unconfirmed), *rewritten}:
+        yield feedback

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.outside_moves import changed_by_others
+from git_blackbird.controller.runs.changes import changed_by_others
 from git_blackbird.git.commit.carrier import Carrier
 from git_blackbird.git.commit.plan import tree_of
 from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo

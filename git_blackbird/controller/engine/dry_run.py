@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.engine.actions.ask_paused import paused_stop
-from git_blackbird.controller.engine.actions.parent_review_required import parent_review_stop
+from git_blackbird.controller.engine.actions.ask import paused_stop
+from git_blackbird.controller.engine.actions.stop import parent_review_stop
 from git_blackbird.controller.engine.stops import undeliverable_stop, unreadable_stop
 from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.model.base.ids import TaskId

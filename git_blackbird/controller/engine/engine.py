@@ -5,10 +5,10 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import TypeVar
 
+from git_blackbird.controller.core.notify import NotifyingUI
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import warn_uncommitted
-from git_blackbird.controller.engine.notifying_ui import NotifyingUI
 from git_blackbird.controller.engine.run_contexts import Consent, RunContexts
 from git_blackbird.controller.engine.stops import (
     agent_refused_stop,

@@ -9,12 +9,13 @@ from git_blackbird import trace
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.core.agents import find_agent_for_run
-from git_blackbird.controller.core.processes import processes_at_work
+from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
 from git_blackbird.controller.runs.agent_process import log_bytes, log_paths, remove_litter
+from git_blackbird.controller.runs.changes import forget_trace
 from git_blackbird.controller.runs.config_guard import forget_config
 from git_blackbird.controller.runs.finish import (
     not_kept,
@@ -25,7 +26,6 @@ from git_blackbird.controller.runs.finish import (
 )
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
-from git_blackbird.controller.runs.outside_moves import forget_trace
 from git_blackbird.controller.runs.plan_guard import settle_plan, settle_watch, stop_tracking
 from git_blackbird.controller.runs.task_run import require_recorded
 from git_blackbird.errors import RequestError, UnusableError

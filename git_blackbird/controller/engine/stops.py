@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
-from git_blackbird.controller.core.unreadable import stopped_text
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
 from git_blackbird.controller.engine.run_contexts import NotAgreedError

@@ -98,7 +98,8 @@ def _take_up(
 def _begin(
     workspace: Workspace, task: Task, now: TaskFields, stack: contextlib.ExitStack
 ) -> tuple[FormState, Path]:
-    form = render_form(_about(task), now, _remarks(workspace, task))
+    remarks = [f"Another draft of it is kept in {path}" for path in drafts_of(workspace.paths, task.id)]
+    form = render_form(_about(task), now, remarks)
     draft = create_draft(workspace.paths, task.id, form)
     stack.enter_context(hold_draft(workspace.paths, draft))
     return FormState(form, now), draft
@@ -107,10 +108,6 @@ def _begin(
 def _about(task: Task) -> str:
     below = "" if task.parent is None else f", below {task.parent}"
     return f"Task {task.id} ({task.status.value}{below})"
-
-
-def _remarks(workspace: Workspace, task: Task) -> list[str]:
-    return [f"Another draft of it is kept in {path}" for path in drafts_of(workspace.paths, task.id)]
 
 
 class EditSession:

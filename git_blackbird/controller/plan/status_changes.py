@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from git_blackbird.controller.core.guards import require_not_busy
+from git_blackbird.controller.core.guards import require_not_busy, require_readable
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
-from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.runs.manual_commits import record_deferred
 from git_blackbird.errors import RequestError

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
+from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, LiveRun, StatusReport
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId

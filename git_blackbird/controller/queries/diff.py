@@ -5,9 +5,9 @@ Loads pygit2: to be imported only by what shows a diff.
 
 from collections.abc import Sequence
 
-from git_blackbird.controller.core.unreadable import require_usable
+from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.outside_moves import own_legs
+from git_blackbird.controller.runs.changes import own_legs
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.repository import list_known, list_paths
 from git_blackbird.git.worktree.changes import Filter, compose_change, diff_text, show_diff

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from git_blackbird.agents.process.logs import LogReader
-from git_blackbird.controller.core.processes import is_alive
-from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
+from git_blackbird.controller.core.guards import UnreadableRecordError, is_alive, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId, task_id_fault

@@ -6,17 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from git_blackbird.controller.core.processes import processes_at_work
+from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.status_sync import derive_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.queries.interrupted_approval import (
-    InterruptedApproval,
-    find_interrupted_approval,
-)
-from git_blackbird.controller.queries.parent_reviews import BlockedParentView, blocked_parent_views
+from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.config.settings import ConfigProblem
+from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.history import History, PendingMessages, RecordError
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.provenance import UnconfirmedRecord
@@ -43,7 +40,39 @@ from git_blackbird.model.rules.state import (
     ready_tasks,
 )
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
-from git_blackbird.storage.notes import load_undo
+from git_blackbird.storage.notes import load_pending_approval, load_undo
+
+
+class InterruptedApproval(NamedTuple):
+    """An interrupted approval; ``command`` finishes it.
+
+    ``commit`` is what HEAD has of it, None where nothing was committed; the index may not follow it, and
+    with ``is_recorded`` that is all that is left to do.
+    """
+
+    task_id: TaskId
+    run_id: RunId
+    commit: str | None
+    is_recorded: bool
+    command: str
+
+
+def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | None:
+    """Return the approval that is incomplete and that no process is finishing; writes nothing."""
+    note = load_pending_approval(workspace.paths)
+    if note is None or approval_in_progress(workspace.paths) is not None:
+        return None
+    from git_blackbird.git.worktree.log import commit_of_run  # noqa: PLC0415  # hardly ever there is one
+
+    oid = commit_of_run(workspace.repo, note.run_id, note.parent)
+    run = workspace.store.records.history(note.task_id).find(note.run_id)
+    is_pending = run is not None and run.is_pending
+    if oid is None and not is_pending:
+        return None
+    again = task_command("decide", note.task_id, " --approve")
+    command = again if is_pending and workspace.commits_approvals else EXECUTE
+    return InterruptedApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)
+
 
 CHANGE_REVIEW = "its change is to be reviewed"
 APPROVING = "approved: its change is being committed"
@@ -141,7 +170,11 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         stuck=stuck_tasks(state),
         stopped={plan.tasks[task_id]: faults for task_id, faults in state.unreadable.items()},
         blocked=waits,
-        skipped=tuple(sorted({dep for deps in waits.values() for dep in deps if _is_skipped(plan, dep)})),
+        skipped=tuple(
+            sorted(
+                {dep for deps in waits.values() for dep in deps if plan.tasks[dep].status == Status.SKIPPED}
+            )
+        ),
         hints=_ways_out(plan, waits),
         drift=_drift(workspace, state),
         unreadable=(
@@ -221,10 +254,6 @@ def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[Pendi
             yield PendingReview(task, run)
 
 
-def _is_skipped(plan: Plan, task_id: TaskId) -> bool:
-    return plan.tasks[task_id].status == Status.SKIPPED
-
-
 def _drift(workspace: Workspace, state: PlanState) -> dict[TaskId, tuple[Status, Status]]:
     before, after = (
         state.plan,
@@ -252,8 +281,9 @@ def label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> 
     ``stopped`` are ready tasks that may not start: see ``stopped_tasks``.
     """
     if task.status in {Status.TODO, Status.BLOCKED}:
-        is_startable = is_ready(plan, task) and task.id not in stopped
-        return "READY" if is_startable else _waiting_label(plan, task)
+        if is_ready(plan, task) and task.id not in stopped:
+            return "READY"
+        return "TODO" if task.children and not unmet_deps(plan, task) else "BLOCKED"
     return task.status.value.upper()
 
 
@@ -284,10 +314,6 @@ def stopped_in(state: PlanState) -> frozenset[TaskId]:
         return NONE_STOPPED
     ready = (task for task in state.plan.leaves() if is_ready(state.plan, task))
     return frozenset(task.id for task in ready if is_stopped(state, task))
-
-
-def _waiting_label(plan: Plan, task: Task) -> str:
-    return "TODO" if task.children and not unmet_deps(plan, task) else "BLOCKED"
 
 
 class Filter(NamedTuple):

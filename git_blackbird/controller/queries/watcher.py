@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.config.view import TICK_NANOSECONDS, ConfigWatch, changed_at
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.core.processes import is_alive
+from git_blackbird.controller.core.guards import is_alive
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.status import StatusReport, TaskView, build_overview, view_in
 from git_blackbird.model.base.ids import TaskId

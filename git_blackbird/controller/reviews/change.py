@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
 from git_blackbird.controller.core.ui import inform
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of, escalation_reasons, why_not_resumable
 from git_blackbird.controller.reviews.reviewer import (
@@ -17,12 +17,7 @@ from git_blackbird.controller.reviews.reviewer import (
     verify_unchanged,
 )
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
-from git_blackbird.controller.runs.config_guard import (
-    ConfigCheck,
-    check_config,
-    forget_config,
-    remember_config,
-)
+from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent
 from git_blackbird.errors import RequestError
@@ -261,7 +256,15 @@ def _complete(
             noted = stored.with_fields(result)
             transaction.save_run(noted)
             return noted
-        stored = _with_config_changes(_without_escalation(stored), config)
+        if stored.escalated:
+            # That earlier reviews of the same change left it to a person counts no more.
+            stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
+        stored = stored.with_fields(
+            RunFields(
+                config_changes=(*stored.config_changes, *config.changes),
+                decision_required=stored.decision_required or config.is_loosened or None,
+            )
+        )
         if follows is ReviewFollowUp.FIX and not (
             workspace.reviews_changes and why_not_resumable(workspace, history, stored) is None
         ):
@@ -273,21 +276,6 @@ def _complete(
         save_status(workspace, transaction, run.task_id)
     forget_config(workspace)
     return ended
-
-
-def _without_escalation(run: Run) -> Run:
-    """Forget that earlier reviews of the same change left it to a person."""
-    return run.with_fields(RunFields(decision_required=None, escalated=None)) if run.escalated else run
-
-
-def _with_config_changes(run: Run, check: ConfigCheck) -> Run:
-    """Note what became another of the configuration while the change was reviewed."""
-    return run.with_fields(
-        RunFields(
-            config_changes=(*run.config_changes, *check.changes),
-            decision_required=run.decision_required or check.is_loosened or None,
-        )
-    )
 
 
 def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) -> Run:

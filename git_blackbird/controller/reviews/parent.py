@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from git_blackbird.agents.process.supervise import ProcessResult
-from git_blackbird.controller.core.blocking import run_in_thread
-from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
 from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.reviews.reviewer import (
@@ -19,6 +18,7 @@ from git_blackbird.controller.reviews.reviewer import (
     verify_unchanged,
 )
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
+from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent

@@ -9,9 +9,8 @@ from typing import TypeVar
 
 from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject
-from git_blackbird.controller.core.blocking import run_in_thread
-from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.ui import warn
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.runs.agent_process import (
     AgentStart,
     RunContext,
@@ -19,6 +18,7 @@ from git_blackbird.controller.runs.agent_process import (
     run_agent,
     scratch_dir,
 )
+from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
 from git_blackbird.git.worktree.saved_trees import checkout_tree, save_run_ref
 from git_blackbird.git.worktree.snapshot import SnapshotError

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 from git_blackbird.agents.process.logs import TAIL_BYTES
 from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
-from git_blackbird.controller.core.git_access import snapshot, submodules
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import cut_logs
+from git_blackbird.controller.runs.changes import OwnChange, own_change, own_legs, snapshot, submodules
 from git_blackbird.controller.runs.config_guard import check_config, forget_config
-from git_blackbird.controller.runs.outside_moves import OwnChange, own_change, own_legs
 from git_blackbird.controller.runs.plan_guard import check_plan, found_notices, list_tracked
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
@@ -247,7 +246,15 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         )
         closed = run.with_fields(fields).with_fields(ours)
         if stored.superseded_at is not None:
-            closed = _overtaken_meanwhile(closed, stored)
+            closed = closed.with_fields(
+                RunFields(
+                    superseded_at=stored.superseded_at,
+                    superseded_by=stored.superseded_by,
+                    decision_required=None,
+                    decision_state=None,
+                    decision_requested_at=None,
+                )
+            )
         transaction.save_run(closed)
         unconfirmed = found_notices(workspace, transaction.end_watch(), run.task_id)
         if unconfirmed:
@@ -287,19 +294,6 @@ def _due_in_any_case(fields: RunFields) -> RunFields:
     if fields.status in _GATED and fields.review_state is None:
         return fields.awaiting_decision(fields.completed_at)
     return fields.with_fields(RunFields(decision_required=True))
-
-
-def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
-    """Keep that a person set the task's status while the agent worked: then nothing is asked of this run."""
-    return closed.with_fields(
-        RunFields(
-            superseded_at=stored.superseded_at,
-            superseded_by=stored.superseded_by,
-            decision_required=None,
-            decision_state=None,
-            decision_requested_at=None,
-        )
-    )
 
 
 def _changed_nothing(workspace: Workspace, closed: Run) -> bool:

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from git_blackbird.controller.core.guards import require_unclaimed
+from git_blackbird.controller.core.guards import UnreadableRecordError, require_unclaimed, require_usable
 from git_blackbird.controller.core.status_sync import new_run, save_statuses, supersede_runs
-from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
 from git_blackbird.git.commit.plan import CommitDiff, commit_diff

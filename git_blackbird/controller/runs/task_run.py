@@ -1,16 +1,15 @@
 """One run: snapshot, gate, record, agent, closed record (DESIGN.md 5, step by step)."""
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from git_blackbird.controller.core.blocking import finish_in_thread, run_in_thread
-from git_blackbird.controller.core.git_access import snapshot, submodules
-from git_blackbird.controller.core.locks import hold_session
+from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
-from git_blackbird.controller.core.ui import inform, warn
-from git_blackbird.controller.core.unreadable import require_readable, require_usable
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import (
     AgentStart,
@@ -21,13 +20,19 @@ from git_blackbird.controller.runs.agent_process import (
     run_agent,
     scratch_dir,
 )
+from git_blackbird.controller.runs.changes import (
+    forget_trace,
+    keep_trace_short,
+    snapshot,
+    submodules,
+    trace_git,
+)
 from git_blackbird.controller.runs.config_guard import remember_config
 from git_blackbird.controller.runs.finish import close_run
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of
-from git_blackbird.controller.runs.outside_moves import forget_trace, keep_trace_short, trace_git
 from git_blackbird.controller.runs.plan_guard import NOT_WATCHED, start_tracking, stop_tracking, watch_agent
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.reflog import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
@@ -41,6 +46,8 @@ from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import RunEnded
+from git_blackbird.storage.config_files import global_config_path
+from git_blackbird.storage.locks import AgentSession, session_lock
 
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
 
@@ -61,7 +68,7 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
     before = RunFields(head_log=size, base_submodules=inside or None)
     initial_run = _initial_run(context, instruction, base).with_fields(before)
     with (
-        hold_session(context.workspace, context.ui, initial_run),
+        _hold_session(context.workspace, context.ui, initial_run),
         scratch_dir(context.workspace.paths, initial_run.id) as folder,
     ):
         return await _TaskRun(context, instruction).run(initial_run, folder, force_stop)
@@ -103,6 +110,25 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
             answers=order.answers,
         )
     )
+
+
+@contextlib.contextmanager
+def _hold_session(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
+    """Hold the session of a run that is about to begin, against copies of this worktree.
+
+    Where the user has no place for the lock, that is said and the run goes on. Raises LockedError.
+    """
+    with contextlib.ExitStack() as stack:
+        config = global_config_path(workspace.environment.environ)
+        if run.provider_session_ref is not None and config is not None:
+            session = AgentSession(run.provider, run.provider_session_ref)
+            holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
+            try:
+                stack.enter_context(session_lock(config.with_name("sessions"), session, holder))
+            except UnusableError as error:
+                text = f"{error.message}; the session is not locked against copies of this worktree"
+                warn(ui, text, run.task_id, error.hint)
+        yield
 
 
 class _TaskRun:

@@ -7,7 +7,7 @@ import pytest
 
 from git_blackbird.agents.protocol import AgentSettings
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.controller.engine.run_commands import restart_loop
+from git_blackbird.controller.engine.commands import restart_loop
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.stop import StopReason

@@ -10,14 +10,14 @@ import pytest
 
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.dry_run import forecast
-from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.run_commands import (
+from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
     restart_loop,
     resume_loop,
 )
+from git_blackbird.controller.engine.dry_run import forecast
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
 from git_blackbird.controller.plan.move import DeleteRequest, delete_task
 from git_blackbird.controller.plan.status_changes import reset_task, set_status

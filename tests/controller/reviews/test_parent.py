@@ -6,19 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.core.locks import hold_controller
+from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.dry_run import forecast
-from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.engine.review_commands import dismiss_review, review_loop
-from git_blackbird.controller.engine.run_commands import (
+from git_blackbird.controller.engine.commands import (
     ResumeRequest,
+    dismiss_review,
     execute_loop,
     restart_loop,
     resume_all_loop,
     resume_loop,
+    review_loop,
 )
+from git_blackbird.controller.engine.dry_run import forecast
+from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.plan.edit import NewTask, add_task, edit_task
 from git_blackbird.controller.plan.move import DeleteRequest, delete_task
 from git_blackbird.controller.plan.status_changes import reset_task, set_status

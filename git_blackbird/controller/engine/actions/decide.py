@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from git_blackbird.controller.core.agents import require_reviewers
-from git_blackbird.controller.core.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import ApprovalRefusedError
 from git_blackbird.controller.decisions.checkpoint import build_checkpoint, why_not_resumable
-from git_blackbird.controller.decisions.external_change import changed_elsewhere, race_external_change
 from git_blackbird.controller.decisions.record import DecisionResult, record_decision
-from git_blackbird.controller.engine.actions.restart_task import restart_task
+from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.reviews.change import reopen_reviews
 from git_blackbird.controller.runs.instructions import Restart
@@ -28,11 +27,11 @@ from git_blackbird.model.entities.decision import (
     choices_for,
 )
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change
-from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run
+from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunStatus
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Event, Level, Notice
+from git_blackbird.model.views.events import Decided, Event, Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _MAX_REFUSALS = 10
@@ -61,13 +60,27 @@ async def decide(engine: Engine, action: PendingDecision, state: PlanState) -> S
         case Run():
             # Another command has changed the record.
             state = workspace.plan_state()
-            if (event := changed_elsewhere(state, reply)) is not None:
+            if (event := _changed_elsewhere(state, reply)) is not None:
                 engine.ui.notify(event)
             return _after_decision(engine, reply, state)
         case None if not engine.is_interrupted:
             return _undecided_stop(workspace, state, run)
         case Unanswered() | None:
             return _left_open_stop(run)
+
+
+def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
+    """Say what became of a run on which a decision was asked for; None where there is nothing to say."""
+    if run.is_pending:
+        # What was shown is not what would be approved.
+        text = f"the commit of {run.task_id} was amended: its checkpoint is shown again"
+        return Notice(Level.INFO, text, task_id=run.task_id)
+    if run.task_id not in state.plan.tasks:
+        return Notice(Level.INFO, f"{run.task_id} was deleted from another terminal")
+    if run.decision_state is None:
+        return None
+    failed = run.status is RunStatus.FAILED
+    return Decided(run.task_id, run.id, run.decision_state, elsewhere=True, is_of_failure=failed)
 
 
 async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision) -> Stop | None:

@@ -1,20 +1,22 @@
-"""Taking the program out of a repository: hooks, references, state, configuration, and the plan if named."""
+"""The post-commit hook, and taking the program out of a repository: hook, references, state, configuration."""
 
 import contextlib
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird.controller.core.locks import hold_controller
-from git_blackbird.controller.core.processes import is_alive
-from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.setup.hooks import HookStatus, uninstall_hook, view_hook
-from git_blackbird.errors import BlackbirdError, LockedError, RequestError
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.guards import is_alive
+from git_blackbird.controller.core.workspace import Workspace, hold_controller
+from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
 from git_blackbird.git.core.config import list_own_keys, remove_own_sections
-from git_blackbird.git.core.repository import list_tracked
-from git_blackbird.git.hooks.install import HookState
+from git_blackbird.git.core.repository import discover, list_tracked
+from git_blackbird.git.hooks import install as hook_files
+from git_blackbird.git.hooks.install import HookAction, HookResult, HookState, HookStatus
+from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.entities.run import RunStatus
@@ -22,6 +24,48 @@ from git_blackbird.storage.cleanup import has_state, list_own_files, remove_plan
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import STATE_NAME, Paths
+
+__all__ = [
+    "HookAction",
+    "HookResult",
+    "HookState",
+    "HookStatus",
+    "install_hook",
+    "uninstall_hook",
+    "view_hook",
+]
+
+_ENTRY = Path(__file__).parents[2] / "hook.py"
+
+
+def view_hook(environment: Environment) -> HookStatus:
+    """Look at the hook that git would run here."""
+    return hook_files.view_hook(discover(environment.cwd, environment.environ), _caller())
+
+
+def install_hook(environment: Environment) -> HookResult:
+    """Put the hook in its place; one that is there is kept and run first.
+
+    Raises RequestError where something would be overwritten, UnusableError.
+    """
+    environment.forbid_agents("change the hooks")
+    return hook_files.install_hook(discover(environment.cwd, environment.environ), _caller())
+
+
+def uninstall_hook(environment: Environment) -> HookResult:
+    """Take the hook away; the one from before is back as it was.
+
+    Raises RequestError where the hook is no longer ours alone, UnusableError.
+    """
+    environment.forbid_agents("change the hooks")
+    return hook_files.uninstall_hook(discover(environment.cwd, environment.environ), _caller())
+
+
+def _caller() -> HookCommand:
+    if not sys.executable:
+        raise UnusableError("this Python does not know its own path, which the hook needs")
+    return HookCommand(Path(sys.executable), _ENTRY)
+
 
 _COMMAND = "deinit"
 _MAX_KEYS = 5
@@ -133,13 +177,10 @@ def _own_files(workspace: Workspace) -> str:
     """Name what of the state a person wrote, which nothing brings back."""
     paths = workspace.paths
     own = list_own_files(paths, _users_own(workspace), list_tracked(workspace.repo, STATE_NAME))
-    named = [str(_from(paths.state_root, path)) for path in own[:_MAX_FILES]]
+    top = paths.state_root
+    named = [str(path.relative_to(top) if path.is_relative_to(top) else path) for path in own[:_MAX_FILES]]
     more = [f"{len(own) - _MAX_FILES} more"] if len(own) > _MAX_FILES else []
     return f"; your own among them: {', '.join([*named, *more])}" if own else ""
-
-
-def _from(top: Path, path: Path) -> Path:
-    return path.relative_to(top) if path.is_relative_to(top) else path
 
 
 def _describe_config(workspace: Workspace) -> str | None:

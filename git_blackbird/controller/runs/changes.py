@@ -1,4 +1,4 @@
-"""Taking out of a run's change what HEAD gained meanwhile by commits that are not the run's (DESIGN.md 5)."""
+"""Snapshots, and the change of a run without what others committed meanwhile (DESIGN.md 5)."""
 
 import asyncio
 import contextlib
@@ -7,15 +7,47 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import UnusableError
+from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.commit.carrier import Carrier
 from git_blackbird.git.core.git_trace import drop_trace, shorten_trace, start_trace
-from git_blackbird.git.core.repository import head
+from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.git.core.repository import head, open_libgit2
 from git_blackbird.git.hooks.attribution import moves_of_others
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from git_blackbird.git.worktree.submodules import submodule_states
 from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, TreePair
 from git_blackbird.model.entities.head_moves import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.paths import HIDDEN
+
+
+def submodules(workspace: Workspace) -> dict[str, str]:
+    """Return digests of uncommitted content in submodules; empty if it cannot be read.
+
+    Raises GitStoppedError.
+    """
+    try:
+        return submodule_states(workspace.repo, float(workspace.settings.number("snapshot.timeoutSeconds")))
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # The snapshot itself does not depend on it.
+        return {}
+
+
+def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
+    """Take a snapshot of the worktree, without the program's own state.
+
+    What the tree ``since`` held and the worktree still has stays in, also when it is ignored by now.
+    Raises SnapshotError, or UnusableError for a repository that cannot be read.
+    """
+    open_libgit2(workspace.repo).free()
+    limits = SnapshotLimits(
+        timeout_seconds=float(workspace.settings.number("snapshot.timeoutSeconds")),
+        max_untracked_bytes=workspace.settings.number("snapshot.maxUntrackedBytes"),
+    )
+    return take_snapshot(workspace.repo, limits=limits, hidden=HIDDEN, since=since)
+
 
 _LOOK_SECONDS = 2.0
 _MAX_PATHS = 100
