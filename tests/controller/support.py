@@ -13,8 +13,8 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace
 from git_blackbird.controller.engine.commands import execute_loop
+from git_blackbird.controller.engine.engine import Consent
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.run_contexts import Consent
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.settings import Layer, RawSetting
 from git_blackbird.model.entities.agent_io import Question, RightsQuestion

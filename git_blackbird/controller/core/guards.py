@@ -58,10 +58,7 @@ def stopped_text(task_id: TaskId, faults: Sequence[RecordError]) -> str:
 
 
 def require_usable(task_id: TaskId, history: History) -> None:
-    """Refuse to act on the runs of a task if one of them cannot be used.
-
-    Raises UnreadableRecordError.
-    """
+    """Refuse to act on the runs of a task if one of them cannot be used. Raises UnreadableRecordError."""
     if history.faults:
         raise UnreadableRecordError(task_id, history.faults)
 

@@ -51,10 +51,11 @@ class Workspace:
     @property
     def call_options(self) -> CallOptions:
         """The options of this call that its next steps repeat."""
-        values = (
-            value for value in self.settings.told if value.given.layer is Layer.FLAG and value.key is not None
-        )
-        given = {value.key.name: value.value for value in values if value.key is not None}
+        given = {
+            value.key.name: value.value
+            for value in self.settings.told
+            if value.key is not None and value.given.layer is Layer.FLAG
+        }
         stop = given.get("execution.stopAfterEachTask")
         agent, reviews = given.get("agent"), given.get("reviews.mode")
         return CallOptions(
@@ -122,10 +123,6 @@ class Workspace:
             raise UnusableError(
                 f"the configuration is not usable:\n{listed}", hint="fix it, then repeat the command"
             )
-
-    def forbid_agents(self, what: str) -> None:
-        """Refuse what only a person may do when an agent asks for it. Raises RequestError."""
-        self.environment.forbid_agents(what)
 
 
 def open_workspace(

@@ -6,7 +6,6 @@ decides otherwise in that time is refused.
 
 import contextlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from git_blackbird.controller.core.guards import require_undecided
@@ -54,6 +53,9 @@ from git_blackbird.storage.notes import (
     load_pending_approval,
     save_pending_approval,
 )
+
+COMMITTING = ALONG
+"""The commits of this process, with the hooks and signing that may ask at its terminal."""
 
 _MAX_NAMED = 20
 _WAY_PAST_EDITS = (
@@ -271,18 +273,3 @@ def recover_interrupted_approval(workspace: Workspace) -> str | None:
         return f"the index was not updated for {what}: {error.message}"
     drop_pending_approval(workspace.paths)
     return f"the index was updated for {what}"
-
-
-def commits_without_terminal() -> AbstractContextManager[None]:
-    """Let hooks and signing do without the terminal in the block."""
-    return ALONG.without_terminal()
-
-
-def is_committing() -> bool:
-    """Whether this process commits an approved change there."""
-    return ALONG.is_apart
-
-
-def interrupt_commit() -> None:
-    """Do what Ctrl+C does at a terminal: the decision stays pending, unless git has made the commit."""
-    ALONG.interrupt()

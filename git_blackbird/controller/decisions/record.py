@@ -115,7 +115,7 @@ def record_decision(
     Raises RequestError when there is nothing to decide, when changes are requested of a session that cannot
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
-    workspace.forbid_agents("decide")
+    workspace.environment.forbid_agents("decide")
     deferred = record_deferred(workspace)
     return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
 
@@ -259,7 +259,7 @@ def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
 
     Raises RequestError where there is no such record, and for an agent; UnusableError, SaveError.
     """
-    workspace.forbid_agents("accept a record")
+    workspace.environment.forbid_agents("accept a record")
     with workspace.transaction() as transaction:
         feedback = workspace.paths.feedback_file(TaskId(task_id))
         refused = dict.fromkeys(_refused(workspace, transaction, TaskId(task_id), feedback))

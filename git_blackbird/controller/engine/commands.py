@@ -1,4 +1,4 @@
-"""What the commands begin with: execute, resume, restart, ``review run`` and ``review dismiss`` (DESIGN.md 5)."""
+"""What commands begin with: execute, resume, restart, ``review run`` and ``review dismiss`` (DESIGN.md 5)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -238,7 +238,7 @@ def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
     a child is not done or has open feedback from another review.
     """
     workspace.require_settings()
-    workspace.forbid_agents("have work reviewed")
+    workspace.environment.forbid_agents("have work reviewed")
 
     def check(state: PlanState) -> PlanState:
         task = find_task(state.plan, asked)
@@ -304,7 +304,7 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
 
     Raises RequestError when there is nothing to dismiss, without a reason, and for an agent.
     """
-    workspace.forbid_agents("dismiss a review")
+    workspace.environment.forbid_agents("dismiss a review")
     if not reason.strip():
         raise RequestError("a dismissal needs a reason", hint="--reason TEXT")
     with workspace.transaction() as transaction:

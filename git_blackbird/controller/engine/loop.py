@@ -22,8 +22,8 @@ from git_blackbird.controller.engine.actions.run_tasks import (
 from git_blackbird.controller.engine.actions.stop import idle_stop, parent_review_stop
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.engine.run_contexts import NotAgreedError
 from git_blackbird.controller.engine.stops import (
+    NotAgreedError,
     interrupted_stop,
     not_started_stop,
     notify_paused,

@@ -142,7 +142,7 @@ def edit_task(workspace: Workspace, task_id: str, change: FieldsChange) -> EditR
 
     Raises RequestError, also while an agent works on the task; what ``change`` raises changes nothing.
     """
-    workspace.forbid_agents("edit tasks")
+    workspace.environment.forbid_agents("edit tasks")
     with workspace.transaction() as transaction:
         state = transaction.state_of()
         before = state.plan

@@ -23,18 +23,6 @@ _Change = Callable[[Plan, Transition], Plan]
 
 
 @dataclass(frozen=True)
-class Destination:
-    """The destination of a move.
-
-    ``parent`` is an id, ``/`` or ``root`` for the top, ``/ID`` for a task whatever it is called; None is
-    where the task stands. ``index`` is that of ``Place``.
-    """
-
-    parent: str | None = None
-    index: int | None = None
-
-
-@dataclass(frozen=True)
 class MoveResult:
     """The outcome of a move.
 
@@ -51,23 +39,26 @@ class MoveResult:
     recreated: tuple[TaskId, ...] = ()
 
 
-def move_task(workspace: Workspace, task_id: str, destination: Destination) -> MoveResult:
+def move_task(
+    workspace: Workspace, task_id: str, parent: str | None = None, index: int | None = None
+) -> MoveResult:
     """Put a task, and all below it, below another parent or at another place among its children.
 
-    Raises RequestError, also while an agent works on the task or the parent.
+    ``parent`` is an id, ``/`` or ``root`` for the top, ``/ID`` for a task whatever it is called; None is
+    where the task stands. Raises RequestError, also while an agent works on the task or the parent.
     """
-    workspace.forbid_agents("move tasks")
+    workspace.environment.forbid_agents("move tasks")
     with workspace.transaction() as transaction:
         before = transaction.plan()
         task = find_task(before, task_id)
-        place = _place(before, task, destination)
+        place = _place(before, task, parent, index)
         require_not_busy(workspace, task)
         require_not_busy_task(workspace, before, place.parent)
         after = _save(workspace, transaction, lambda plan, moment: moved(plan, task.id, place, moment))
         followed = _followed(before, after)
         return MoveResult(
             task.id,
-            _status_of(after, task.id),
+            _place_of(after, task.id),
             after is not before,
             followed,
             _not_undone(before, followed),
@@ -76,21 +67,20 @@ def move_task(workspace: Workspace, task_id: str, destination: Destination) -> M
         )
 
 
-def _place(plan: Plan, task: Task, destination: Destination) -> TreePosition:
-    named = destination.parent
+def _place(plan: Plan, task: Task, named: str | None, index: int | None) -> TreePosition:
     if named is None:
-        return TreePosition(task.parent, destination.index)
+        return TreePosition(task.parent, index)
     if named == _TOP_WORD and _TOP_WORD in plan.tasks:
         raise RequestError(
             f'"{_TOP_WORD}" is both the top of the plan and the id of a task',
             hint=f"--parent {TOP_OF_PLAN} is the top, --parent {TOP_OF_PLAN}{_TOP_WORD} the task",
         )
     if named in (TOP_OF_PLAN, _TOP_WORD):
-        return TreePosition(None, destination.index)
-    return TreePosition(find_task(plan, named.removeprefix(TOP_OF_PLAN)).id, destination.index)
+        return TreePosition(None, index)
+    return TreePosition(find_task(plan, named.removeprefix(TOP_OF_PLAN)).id, index)
 
 
-def _status_of(plan: Plan, task_id: TaskId) -> TreePosition:
+def _place_of(plan: Plan, task_id: TaskId) -> TreePosition:
     parent = plan.tasks[task_id].parent
     beside = [root.id for root in plan.roots()] if parent is None else plan.tasks[parent].children
     return TreePosition(parent, beside.index(task_id))
@@ -123,19 +113,6 @@ def _not_undone(before: Plan, followed: Mapping[TaskId, Status]) -> tuple[TaskId
 
 
 @dataclass(frozen=True)
-class DeleteRequest:
-    """The options of ``delete``.
-
-    ``cascade_children`` takes all below the task along. ``force`` takes it out of the dependencies of
-    others, and drops a decision that is due.
-    """
-
-    task_id: str
-    cascade_children: bool = False
-    force: bool = False
-
-
-@dataclass(frozen=True)
 class DeleteResult:
     """What was deleted: the task first, then those below it.
 
@@ -150,30 +127,40 @@ class DeleteResult:
     followed: Mapping[TaskId, Status]
 
 
-def delete_task(workspace: Workspace, deletion: DeleteRequest) -> DeleteResult:
+def delete_task(
+    workspace: Workspace, task_id: str, *, cascade_children: bool = False, force: bool = False
+) -> DeleteResult:
     """Take a task out of the plan; the records of its runs stay on disk.
 
-    Raises RequestError for what would be lost or broken by it, also while an agent works on it.
+    ``cascade_children`` takes all below it along. ``force`` takes it out of the dependencies of others, and
+    drops a decision that is due. Raises RequestError for what would be lost or broken, also while an agent
+    works on it.
     """
-    workspace.forbid_agents("delete tasks")
+    workspace.environment.forbid_agents("delete tasks")
     with workspace.transaction() as transaction:
         before = transaction.plan()
-        task = find_task(before, deletion.task_id)
+        task = find_task(before, task_id)
         doomed = [below.id for below in subtree(before, task)]
         dependents = outside_dependents(before, doomed)
-        _require_deletable(workspace, before, deletion, doomed)
-        if dependents and not deletion.force:
+        if len(doomed) > 1 and not cascade_children:
+            raise RequestError(
+                f'refusing to delete "{task.id}": has children (use --cascade-children)',
+                hint=f"this also deletes {', '.join(doomed[1:])}",
+            )
+        for below in doomed:
+            _require_deletable(workspace, before.tasks[below], force=force)
+        if dependents and not force:
             raise _would_break(dependents)
         records = workspace.store.records
-        runs = {task_id: tuple(run.id for run in records.history(task_id).runs) for task_id in doomed}
+        runs = {gone: tuple(run.id for run in records.history(gone).runs) for gone in doomed}
         dropped = tuple(_dropped(workspace, transaction, doomed))
         after = _save(workspace, transaction, lambda plan, moment: deleted(plan, doomed, moment))
-        for task_id in doomed:
-            transaction.drop_feedback(task_id)
+        for gone in doomed:
+            transaction.drop_feedback(gone)
         return DeleteResult(
             tuple(doomed),
             tuple(sorted({dependent for others in dependents.values() for dependent in others})),
-            {task_id: ids for task_id, ids in runs.items() if ids},
+            {gone: ids for gone, ids in runs.items() if ids},
             dropped,
             _followed(before, after),
         )
@@ -188,22 +175,14 @@ def _dropped(workspace: Workspace, transaction: Transaction, doomed: Sequence[Ta
             yield run.id
 
 
-def _require_deletable(
-    workspace: Workspace, plan: Plan, deletion: DeleteRequest, doomed: Sequence[TaskId]
-) -> None:
-    if len(doomed) > 1 and not deletion.cascade_children:
+def _require_deletable(workspace: Workspace, task: Task, *, force: bool) -> None:
+    require_not_busy(workspace, task)
+    run = workspace.store.records.history(task.id).latest
+    if run is not None and run.is_pending and not force:
         raise RequestError(
-            f'refusing to delete "{doomed[0]}": has children (use --cascade-children)',
-            hint=f"this also deletes {', '.join(doomed[1:])}",
+            f'refusing to delete "{task.id}": a decision on it is due (run {run.id})',
+            hint=f"{decide_run_command(run)}\n--force deletes it anyway",
         )
-    for task_id in doomed:
-        require_not_busy(workspace, plan.tasks[task_id])
-        run = workspace.store.records.history(task_id).latest
-        if run is not None and run.is_pending and not deletion.force:
-            raise RequestError(
-                f'refusing to delete "{task_id}": a decision on it is due (run {run.id})',
-                hint=f"{decide_run_command(run)}\n--force deletes it anyway",
-            )
 
 
 def _would_break(dependents: Mapping[TaskId, tuple[TaskId, ...]]) -> RequestError:

@@ -29,7 +29,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
 
     Raises RequestError when it is in no state to be reset.
     """
-    workspace.forbid_agents("reset a task")
+    workspace.environment.forbid_agents("reset a task")
     commits = record_deferred(workspace)
     with workspace.transaction() as transaction:
         state = transaction.state()
@@ -55,7 +55,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
 
     Raises RequestError while an agent works on the task.
     """
-    workspace.forbid_agents("set a status")
+    workspace.environment.forbid_agents("set a status")
     commits = record_deferred(workspace)
     with workspace.transaction() as transaction:
         state = transaction.state()

@@ -86,10 +86,7 @@ def _reviewer(workspace: Workspace, source: Source) -> Reviewer:
 
 
 def view_agent(workspace: Workspace, name: str) -> AgentView:
-    """Look at one agent.
-
-    Raises RequestError naming the nearest when there is none of that name.
-    """
+    """Look at one agent. Raises RequestError naming the nearest when there is none of that name."""
     if name not in AGENTS:
         raise RequestError(f"there is no agent '{name}'", hint=_nearest(name))
     return _view(workspace, name)

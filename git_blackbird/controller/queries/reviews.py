@@ -113,10 +113,7 @@ def parent_review_status(state: PlanState, one: BlockedParent) -> ParentReviewSt
 
 
 def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
-    """Return the state of a parent's review.
-
-    Raises RequestError for what is no parent.
-    """
+    """Return the state of a parent's review. Raises RequestError for what is no parent."""
     state = workspace.plan_state()
     parent = find_parent(state, parent_id)
     tasks, history = state.plan.tasks, state.history(parent.id)
@@ -163,10 +160,7 @@ def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
 
 
 def find_parent(state: PlanState, parent_id: str) -> Task:
-    """Return the parent of that id.
-
-    Raises RequestError for what is no parent.
-    """
+    """Return the parent of that id. Raises RequestError for what is no parent."""
     parent = find_task(state.plan, parent_id)
     if not parent.children:
         raise RequestError(

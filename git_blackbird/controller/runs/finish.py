@@ -116,7 +116,9 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
 
 def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> RunFields:
     """Return what the record of any run says of how it ended."""
-    reading = ended.reading
+    reading, notes = ended.reading, ended.reading.notes
+    if ended.leftovers_stopped:
+        notes = (*notes, f"{ended.leftovers_stopped} process(es) the agent left behind were stopped")
     is_told = ended.cause is not ExitCause.EXITED or outcome.status is RunStatus.SUCCESS
     fields = RunFields(
         completed_at=now,
@@ -133,7 +135,7 @@ def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ru
         raw_totals=reading.raw_totals or None,
         not_kept=not_kept(ended.stdout_dropped, ended.stderr_dropped),
         tail_of=tail_of(ended.stdout_bytes, ended.stderr_bytes),
-        notes=(*reading.notes, *_leftovers(ended)),
+        notes=notes,
     )
     return fields if outcome.overtaken_by is None else fields.superseded(now, outcome.overtaken_by)
 
@@ -166,12 +168,6 @@ def _error(ended: ProcessResult) -> str | None:
     return f"exit status {ended.exit_code}"
 
 
-def _leftovers(ended: ProcessResult) -> tuple[str, ...]:
-    if not ended.leftovers_stopped:
-        return ()
-    return (f"{ended.leftovers_stopped} process(es) the agent left behind were stopped",)
-
-
 def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) -> RunFields:
     """Take the head snapshot and compare; return the record's fields about the change.
 
@@ -184,21 +180,20 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
         after, log_end = _last_snapshot(workspace, run)
         fields = fields.with_fields(RunFields(head_tree=after.tree))
         if run.base_tree is None:
-            return _summarized(fields, Summary(minimal="the snapshot from before the run is missing"))
-        own = _own_change(workspace, ui, run, TreePair(run.base_tree, after.tree), log_end)
-        save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
-        inside = submodule_changes(workspace.repo, own.pair, run.base_submodules or {}, submodules(workspace))
-        beside = Summary(left_out=after.left_out, outside=own.outside, submodules=inside)
-        summary = summarize(workspace.repo, own.pair).with_fields(beside)
-        return _summarized(fields.with_fields(RunFields(base_tree=own.pair.base)), summary)
+            summary = Summary(minimal="the snapshot from before the run is missing")
+        else:
+            own = _own_change(workspace, ui, run, TreePair(run.base_tree, after.tree), log_end)
+            save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
+            known, found = run.base_submodules or {}, submodules(workspace)
+            inside = submodule_changes(workspace.repo, own.pair, known, found)
+            beside = Summary(left_out=after.left_out, outside=own.outside, submodules=inside)
+            summary = summarize(workspace.repo, own.pair).with_fields(beside)
+            fields = fields.with_fields(RunFields(base_tree=own.pair.base))
     except GitStoppedError:
         raise
     except BlackbirdError as error:
         warn(ui, f"no summary of run {run.id}: {error.message}", run.task_id)
-        return _summarized(fields, Summary(minimal=error.message))
-
-
-def _summarized(fields: RunFields, summary: Summary) -> RunFields:
+        summary = Summary(minimal=error.message)
     return fields.with_fields(RunFields(review_summary=summary))
 
 

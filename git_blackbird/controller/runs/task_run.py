@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
@@ -14,7 +14,6 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import (
     AgentStart,
     RunContext,
-    build_request,
     open_run,
     remove_litter,
     run_agent,
@@ -39,7 +38,7 @@ from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
-from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.plan.graph import readiness
@@ -140,11 +139,16 @@ class _TaskRun:
     async def run(self, initial_run: Run, folder: Path, force_stop: asyncio.Event) -> Run:
         context, instruction, workspace = self._context, self._instruction, self._context.workspace
         resumed, title = instruction.resumes, instruction.task.title
-        request = replace(
-            build_request(initial_run, instruction.prompt, workspace.repo.top, folder),
-            session=initial_run.provider_session_ref,
+        request = RunRequest(
+            initial_run.task_id,
+            initial_run.id,
+            initial_run.provider_session_ref,
+            instruction.prompt,
+            initial_run.context,
             resume=resumed is not None,
             previous_totals={} if resumed is None else resumed.raw_totals or {},
+            folder=str(workspace.repo.top),
+            scratch=str(folder),
         )
         start = AgentStart(initial_run, title, request, trace_git(workspace))
         shortening = asyncio.ensure_future(keep_trace_short(workspace))
@@ -157,7 +161,7 @@ class _TaskRun:
             warn(context.ui, _RECORDS_GONE, run.task_id)
         if not workspace.store.ledger.is_watching():
             warn(context.ui, NOT_WATCHED, run.task_id)
-        gated = context.stops_after_each or instruction.gated
+        gated = workspace.settings.flag("execution.stopAfterEachTask") or instruction.gated
         closed = await finish_in_thread(
             lambda: close_run(workspace, context.ui, run, ended, gated=gated), force_stop
         )
@@ -181,7 +185,9 @@ class _TaskRun:
                 raise StaleTaskError(f"{run.task_id} was removed from the plan meanwhile")
             require_usable(task.id, state.history(task.id))
             if is_new:
-                _require_startable(workspace, plan, task)
+                if reasons := readiness(plan, task).reasons:
+                    raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
+                require_recorded(workspace, task.id)
             # No parent above a leaf that is worked on is judged by its gate.
             moment = workspace.transition({})
             transaction.save_run(run)
@@ -192,13 +198,6 @@ class _TaskRun:
         # Before the agent works: the first thing it does may be to take them away.
         self._records_folder = _folder_identity(workspace.paths.runs)
         start_tracking(workspace, self._context.ui, run)
-
-
-def _require_startable(workspace: Workspace, plan: Plan, task: Task) -> None:
-    reasons = readiness(plan, task).reasons
-    if reasons:
-        raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
-    require_recorded(workspace, task.id)
 
 
 def _folder_identity(folder: Path) -> tuple[int, int] | None:

@@ -1,12 +1,11 @@
-"""The post-commit hook, and taking the program out of a repository: hook, references, state, configuration."""
+"""The post-commit hook, and taking the program out of a repository: hook, references, state, settings."""
 
 import contextlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.guards import is_alive
@@ -86,13 +85,6 @@ class Component(StrEnum):
 
 _SHARED = frozenset({Component.HOOKS, Component.REFS, Component.CONFIG})
 _NEEDED = frozenset({Component.REFS, Component.STATE})
-
-
-class UninstallRequest(NamedTuple):
-    """What to remove, and whether a person confirmed it after seeing the list."""
-
-    parts: frozenset[Component]
-    is_agreed: bool
 
 
 @dataclass(frozen=True)
@@ -207,20 +199,22 @@ def _users_own(workspace: Workspace) -> Path | None:
     return None if config is None else config.parent
 
 
-def remove_parts(workspace: Workspace, removal: UninstallRequest) -> tuple[ComponentStatus, ...]:
-    """Remove these parts; return those that were there.
+def remove_parts(
+    workspace: Workspace, parts: Collection[Component], *, is_agreed: bool
+) -> tuple[ComponentStatus, ...]:
+    """Remove these parts; return those that were there. ``is_agreed``: a person saw the list.
 
     Raises LockedError while agents work here, or for what worktrees share, in any of them; RequestError
     where the hook is not ours alone, or where nobody agreed that what is not finished loses its trees or
     records; UnusableError where something cannot be removed. What comes after it
     stays then.
     """
-    workspace.forbid_agents("remove git-blackbird from a repository")
-    wanted = set(removal.parts)
+    workspace.environment.forbid_agents("remove git-blackbird from a repository")
+    wanted = set(parts)
     # Before the lock is taken: its file is no state to take away.
     removed = [status for status in list_installed(workspace) if status.part in wanted and status.is_there]
     with _quiet(workspace, wanted):
-        if not removal.is_agreed:
+        if not is_agreed:
             _require_finished(workspace, removed)
         for status in removed:
             _remove(workspace, status.part)

@@ -19,7 +19,7 @@ from git_blackbird.controller.engine.commands import (
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
-from git_blackbird.controller.plan.move import DeleteRequest, delete_task
+from git_blackbird.controller.plan.move import delete_task
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.entities.decision import Decision
@@ -560,9 +560,7 @@ def test_a_task_that_is_deleted_while_it_is_decided_on_is_said_to_be_that(gated:
 
     class Away(Person):
         async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
-            await asyncio.to_thread(
-                delete_task, open_at(gated), DeleteRequest(checkpoint.task.id, force=True)
-            )
+            await asyncio.to_thread(delete_task, open_at(gated), checkpoint.task.id, force=True)
             await asyncio.sleep(3600)
             raise AssertionError
 

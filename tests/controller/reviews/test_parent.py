@@ -21,7 +21,7 @@ from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.plan.edit import NewTask, add_task, edit_task
-from git_blackbird.controller.plan.move import DeleteRequest, delete_task
+from git_blackbird.controller.plan.move import delete_task
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_review
 from git_blackbird.controller.queries.status import build_overview
@@ -750,7 +750,7 @@ def test_a_child_asked_for_by_name_starts_beside_one_that_owes_something(demo: P
 
 def test_what_is_owed_to_a_deleted_task_goes_with_it(demo: Path) -> None:
     two_flagged(demo)
-    delete_task(open_at(demo), DeleteRequest("b"))
+    delete_task(open_at(demo), "b")
     assert on_disk(demo) == []
 
 
