@@ -308,13 +308,6 @@ class Transaction:
         except FileNotFoundError:
             return None
 
-    def plan_if_there(self) -> Plan | None:
-        """Return the plan; None if the file is missing.
-
-        Raises InvalidPlanError.
-        """
-        return None if self._store.plan_bytes() is None else self.plan()
-
     def restore_plan(self, data: bytes) -> None:
         """Replace the plan file.
 

@@ -37,7 +37,6 @@ from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run
-from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
@@ -143,8 +142,10 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
         except UnusableError as error:
             raise ApprovalRefusedError(approval.task, error.message) from error
         plan, moved = _plan(workspace, approval)
-        if plan.edits and approval.strayed is not None:
-            raise _on_other_branch(approval.task, approval.strayed)
+        if plan.edits and (branch := approval.strayed) is not None:
+            back = f"go back with `git switch {shell_word(branch.worked_on)}`"
+            why = f"its commit would go to another branch: {branch.text}"
+            raise ApprovalRefusedError(approval.task, why, f"{back}, or add --any-branch to commit here,")
         result = _commit(workspace, approval, plan, right) if plan.edits else None
         if result is None:
             # An approval may have been cut off after its commit.
@@ -174,19 +175,11 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
     if plan.edits and plan.obstacles:
         way = None if plan.has_moved_on else plan.way or _WAY_PAST_EDITS
-        raise ApprovalRefusedError(task, _listed(plan.obstacles), way)
+        lines = ["its change cannot be committed yet", *(f"- {why}" for why in plan.obstacles[:_MAX_NAMED])]
+        if len(plan.obstacles) > _MAX_NAMED:
+            lines.append(f"- and {len(plan.obstacles) - _MAX_NAMED} more")
+        raise ApprovalRefusedError(task, "\n".join(lines), way)
     return plan, moved
-
-
-def _on_other_branch(task: Task, branch: OtherBranch) -> ApprovalRefusedError:
-    hint = f"go back with `git switch {shell_word(branch.worked_on)}`, or add --any-branch to commit here,"
-    return ApprovalRefusedError(task, f"its commit would go to another branch: {branch.text}", hint)
-
-
-def _listed(obstacles: tuple[str, ...]) -> str:
-    named = [f"- {obstacle}" for obstacle in obstacles[:_MAX_NAMED]]
-    more = [f"- and {len(obstacles) - _MAX_NAMED} more"] if len(obstacles) > _MAX_NAMED else []
-    return "\n".join(["its change cannot be committed yet", *named, *more])
 
 
 def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, right: int) -> ApprovalCommit:
@@ -241,11 +234,11 @@ def recover_approval(workspace: Workspace) -> str | None:
 
     Raises UnusableError when it cannot be done now.
     """
-    if not workspace.paths.pending_approval.exists():
-        return None
     note = load_pending_approval(workspace.paths)
+    if note is None:
+        return None
     try:
-        with approval_lock(workspace.paths, note.run_id if note is not None else RunId("")):
+        with approval_lock(workspace.paths, note.run_id):
             return recover_interrupted_approval(workspace)
     except LockedError:
         # It is in progress, not interrupted.

@@ -120,16 +120,11 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
 
 def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
-    if not run.is_pending:
-        return ()
-    return (NO_CHANGE,) if run.no_change else _uncleared(workspace, history, run)
-
-
-def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
-    """Say why the reviews of a run's change did not clear it; nothing if they did, or there were none."""
     merged = merged_or_none(run)
     most, number = workspace.settings.number("reviews.maxIterations"), run.review_round or 1
-    if merged is None:
+    if run.is_pending and run.no_change:
+        return (NO_CHANGE,)
+    if not run.is_pending or merged is None:
         return ()
     if merged.missing:
         return missing_texts(merged, reviews_about(workspace.store.records.reviews(run.task_id).runs, run))
@@ -179,15 +174,13 @@ def _between(
     """Find paths of the change that another task's run touched after these runs began."""
     paths = changed_paths(workspace.repo, pair)
     first, last, own = runs[0].sort_key, runs[-1].sort_key, runs[0].task_id
-    for other in _others(state, own):
+    others = (
+        run for task_id in sorted(state.histories.keys() - {own}) for run in state.histories[task_id].own
+    )
+    for other in others:
         if other.tree_pair is not None and first < other.sort_key < last:
             for path in sorted(paths & changed_paths(workspace.repo, other.tree_pair)):
                 yield InterleavedEdit(path=path.decode(errors="replace"), task=other.task_id, run=other.id)
-
-
-def _others(state: PlanState, own: TaskId) -> Iterator[Run]:
-    for task_id in sorted(state.histories.keys() - {own}):
-        yield from state.histories[task_id].own
 
 
 def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:

@@ -1,6 +1,5 @@
 """Recording a decision, or that a record counts: under the store lock, from anywhere, once."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +36,6 @@ from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History, runs_in_change
-from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.provenance import FEEDBACK
 from git_blackbird.model.entities.run import (
     APPROVALS,
@@ -54,7 +52,6 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
-from git_blackbird.storage.store import Transaction
 
 
 @dataclass(frozen=True)
@@ -124,15 +121,20 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     require_readable(state, task)
-    run = _find_run(workspace, state, task, decision, run_id)
-    decision = _with_suggestion(run, decision)
+    is_approval = decision.state in APPROVALS
+    if is_approval:
+        run = find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
+    else:
+        run = find_pending(state, task.id, run_id)
     if decision.state is DecisionState.CHANGES_REQUESTED:
+        if decision.feedback is None:
+            # Then what the hook and the reviewers found is what is requested.
+            decision = replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
         if not (decision.feedback or "").strip():
             raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
         require_requestable(workspace, state.history(task.id), run)
     runs = runs_in_change(state.history(task.id))
     pair = decision.shown or change_of(workspace, state, run, runs)[0]
-    is_approval = decision.state in APPROVALS
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
     if is_approval and workspace.commits_approvals and not is_empty:
@@ -150,15 +152,6 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     except BlackbirdError as error:
         # The snapshots of the change may be gone; what is rejected does not need them.
         return DecisionResult(decided, after, moved, undo_fault=error.message)
-
-
-def _find_run(
-    workspace: Workspace, state: PlanState, task: Task, decision: Decision, run_id: RunId | None
-) -> Run:
-    """Return the run that a decision is about. Raises RequestError."""
-    if decision.state in APPROVALS:
-        return find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
-    return find_pending(state, task.id, run_id)
 
 
 def _approve(
@@ -196,13 +189,6 @@ def _keep_hook_output(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
         )
         refusal.hint = f"{refusal.hint}\nor have the agent fix it: {command}"
-
-
-def _with_suggestion(run: Run, decision: Decision) -> Decision:
-    """Request what the hook and the reviewers found wrong where changes are requested without a word."""
-    if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
-        return decision
-    return replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
 
 
 def require_requestable(workspace: Workspace, history: History, run: Run) -> None:
@@ -262,7 +248,12 @@ def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
     workspace.environment.forbid_agents("accept a record")
     with workspace.transaction() as transaction:
         feedback = workspace.paths.feedback_file(TaskId(task_id))
-        refused = dict.fromkeys(_refused(workspace, transaction, TaskId(task_id), feedback))
+        saved, records = transaction.saved_feedback(), workspace.store.records
+        histories = records.history(TaskId(task_id)), records.reviews(TaskId(task_id))
+        ignored = [record.path for kind in (*histories, saved) for record in kind.unconfirmed]
+        ignored += [fault.path for kind in (*histories, saved) for fault in kind.faults if fault.accept]
+        runs = workspace.paths.task_runs(TaskId(task_id))
+        refused = {path for path in map(Path, ignored) if path == feedback or runs in path.parents}
         matches = [
             path for path in refused if (FEEDBACK if path == feedback else path.stem).startswith(named)
         ]
@@ -278,17 +269,3 @@ def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
             raise UnusableError(f"cannot read {matches[0]}: {error.strerror}") from error
         task = save_feedback_and_statuses(workspace, transaction).state.plan.tasks.get(TaskId(task_id))
         return Accepted(matches[0], None if task is None else task.status)
-
-
-def _refused(
-    workspace: Workspace, transaction: Transaction, task_id: TaskId, feedback: Path
-) -> Iterator[Path]:
-    """Return the files of a task that a person may let count."""
-    saved = transaction.saved_feedback()
-    records = workspace.store.records
-    histories = records.history(task_id), records.reviews(task_id)
-    yield from (Path(record.path) for history in histories for record in history.unconfirmed)
-    yield from (Path(record.path) for history in histories for record in history.faults if record.accept)
-    rewritten = (fault.path for fault in saved.faults if fault.accept)
-    if str(feedback) in {*(record.path for record in saved.unconfirmed), *rewritten}:
-        yield feedback

@@ -103,8 +103,13 @@ class Consent:
 
         Where nobody can be asked, its rights are shown instead, the first time. Raises NotAgreedError.
         """
-        question = self._question(agent, as_reviewer=as_reviewer)
-        if question is None or self._is_agreed(question):
+        if agent.rights is None or (as_reviewer and agent.abilities.read_only):
+            return
+        stops = self._workspace.settings.flag("execution.stopAfterEachTask")
+        question = RightsQuestion(agent.name, agent.rights, stops)
+        agreed = load_agreements(self._workspace.paths, AgreementKind.AGREED)
+        # Also who agreed to it without a stop after each task.
+        if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
             return
         answer = await self._ui.agree(question)
         if answer is None:
@@ -113,16 +118,6 @@ class Consent:
             save_agreement(self._workspace.paths, AgreementKind.AGREED, _digest(question))
         else:
             raise NotAgreedError(f"{agent.name} was not started", hint=_CALMER.get(agent.name))
-
-    def _question(self, agent: Agent, *, as_reviewer: bool) -> RightsQuestion | None:
-        rights = None if as_reviewer and agent.abilities.read_only else agent.rights
-        stops = self._workspace.settings.flag("execution.stopAfterEachTask")
-        return None if rights is None else RightsQuestion(agent.name, rights, stops)
-
-    def _is_agreed(self, question: RightsQuestion) -> bool:
-        """Whether a person agreed to this, or to the same without a stop after each task."""
-        agreed = load_agreements(self._workspace.paths, AgreementKind.AGREED)
-        return bool(agreed & {_digest(question), _digest(question._replace(stops_after_each=False))})
 
     def _warn(self, question: RightsQuestion) -> None:
         paths, digest = self._workspace.paths, _digest(question)
@@ -207,7 +202,10 @@ class Engine:
             return interrupted_stop("", go_on_command(run), task_id=run.task_id)
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return agent_refused_stop(run)
-        if run.terminal_reason is TerminalReason.SESSION_LOST and not _is_resumed_next(resumed):
+        is_resumed_next = resumed is not None and (
+            resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
+        )
+        if run.terminal_reason is TerminalReason.SESSION_LOST and not is_resumed_next:
             self.lost_sessions.append(run)
             hint = restart_command(run.task_id).with_options(self.workspace.call_options)
             text = f"{run.task_id}: {refused_session_text(run)}"
@@ -238,10 +236,3 @@ class Engine:
             return None
         finally:
             self._step = None
-
-
-def _is_resumed_next(resumed: Run | None) -> bool:
-    """Whether the next action on this run is to resume it, even though its session is lost."""
-    return resumed is not None and (
-        resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
-    )

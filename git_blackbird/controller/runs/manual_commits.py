@@ -10,7 +10,7 @@ from git_blackbird.controller.core.status_sync import new_run, save_statuses, su
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
 from git_blackbird.git.commit.plan import CommitDiff, commit_diff
-from git_blackbird.git.core.repository import Repository, head
+from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.task_commits import (
     Verdict,
     drop,
@@ -70,11 +70,18 @@ def record_commit(
     if workspace.environment.is_agent or commit is None or commit.runs:
         return ()
     workspace.require_settings()
-    work = _inspect(workspace.repo, commit, replaced)
+    committed = commit_diff(workspace.repo, commit.oid, HIDDEN)
+    try:
+        summary = summarize(workspace.repo, committed.pair)
+    except BlackbirdError as error:
+        summary = Summary(minimal=error.message)
+    work = ManualCommit(commit, replaced, committed, summary, head(workspace.repo).branch)
     noted: list[RecordedCommit] = []
     lines: list[str] = []
     with workspace.transaction(patience) as transaction:
-        _require_unclaimed(workspace, commit)
+        for name in commit.tasks:
+            if task_id_fault(TaskId(name)) is None:
+                require_unclaimed(workspace, TaskId(name))
         save_statuses(workspace, transaction)
         for name in dict.fromkeys(commit.tasks):
             try:
@@ -88,13 +95,6 @@ def record_commit(
         lines += _left(workspace, transaction, commit, replaced)
     _call_for_decisions(workspace, noted)
     return tuple(lines)
-
-
-def _require_unclaimed(workspace: Workspace, commit: Commit) -> None:
-    """Wait with a commit whose task has a run that is being approved. Raises LockedError."""
-    for name in commit.tasks:
-        if task_id_fault(TaskId(name)) is None:
-            require_unclaimed(workspace, TaskId(name))
 
 
 def _call_for_decisions(workspace: Workspace, noted: Iterable[RecordedCommit]) -> None:
@@ -126,15 +126,6 @@ def _left(
         yield f"{text}; to take it back: {task_command(option[0], task.id, option[1])}"
 
 
-def _inspect(repo: Repository, commit: Commit, replaced: str | None) -> ManualCommit:
-    committed = commit_diff(repo, commit.oid, HIDDEN)
-    try:
-        summary = summarize(repo, committed.pair)
-    except BlackbirdError as error:
-        summary = Summary(minimal=error.message)
-    return ManualCommit(commit, replaced, committed, summary, head(repo).branch)
-
-
 def _record(
     workspace: Workspace, transaction: Transaction, name: str, work: ManualCommit
 ) -> RecordedCommit | None:
@@ -145,12 +136,8 @@ def _record(
     latest = history.latest
     if any(work.commit.oid in run.commits for run in history.own):
         return None
-    if (
-        latest is not None
-        and work.replaced
-        and work.replaced in latest.commits
-        and latest.decision_state in APPROVALS
-    ):
+    is_amended = latest is not None and work.replaced and work.replaced in latest.commits
+    if latest is not None and is_amended and latest.decision_state in APPROVALS:
         # What was judged stays; only the commit is found by its new name as well, if it is the same.
         if commit_diff(workspace.repo, work.replaced, HIDDEN).pair != work.committed.pair:
             raise RequestError(
@@ -234,7 +221,7 @@ def record_or_defer(workspace: Workspace, name: str) -> tuple[str, ...]:
 
     ``name`` is the entry of the commit, which may not have been written.
     """
-    return _record_entries(workspace, {**_parsed(workspace), **_parse([name])}, _HOOK_PATIENCE_SECONDS)
+    return _record_entries(workspace, _deferred(workspace, name), _HOOK_PATIENCE_SECONDS)
 
 
 def record_deferred(workspace: Workspace) -> tuple[str, ...]:
@@ -242,16 +229,14 @@ def record_deferred(workspace: Workspace) -> tuple[str, ...]:
 
     A command that an agent runs leaves them all.
     """
-    return (
-        ()
-        if workspace.environment.is_agent
-        else _record_entries(workspace, _parsed(workspace), STORE_PATIENCE_SECONDS)
-    )
+    if workspace.environment.is_agent:
+        return ()
+    return _record_entries(workspace, _deferred(workspace), STORE_PATIENCE_SECONDS)
 
 
 def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:
     """Return a commit that waits to be recorded and is work on this task; None when there is none."""
-    entries = _parsed(workspace)
+    entries = _deferred(workspace)
     if not entries:
         return None
     moves = load_moves(os.fspath(workspace.repo.git_dir))
@@ -262,11 +247,9 @@ def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:
     return None
 
 
-def _parsed(workspace: Workspace) -> dict[str, tuple[str, bool]]:
-    return _parse(list_names(os.fspath(workspace.paths.private)))
-
-
-def _parse(names: Iterable[str]) -> dict[str, tuple[str, bool]]:
+def _deferred(workspace: Workspace, *more: str) -> dict[str, tuple[str, bool]]:
+    """Return by name the commits that were written down, and ``more``: their ids, and whether in a bisect."""
+    names = (*list_names(os.fspath(workspace.paths.private)), *more)
     return {name: parsed for name in names if (parsed := parse_name(name)) is not None}
 
 

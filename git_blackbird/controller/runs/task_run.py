@@ -74,7 +74,7 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
 
 
 def _name_other_agent(context: RunContext, order: Instruction) -> None:
-    """Warn that another agent takes over a task: its rights and its knowledge differ."""
+    # Its rights and its knowledge differ.
     name, newest = context.agent.name, context.workspace.store.records.history(order.task.id).newest
     if order.resumes is not None or newest is None or newest.provider in {"", name}:
         return

@@ -85,7 +85,9 @@ _LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMI
 async def ask_paused(engine: Engine, action: AskPaused, state: PlanState) -> Stop | None:
     """Continue, restart or leave the run, as answered; any other answer is a message to its agent."""
     task, run = action.task, action.run
-    ask = race_external_change(engine.workspace, lambda: engine.ui.answer(task, (_question(run),)), run)
+    prompt = f"Run {run.id} of {run.task_id} reached {_limit(run)}. What next?"
+    question = Question(id=_QUESTION, prompt=prompt, options=(_CONTINUE, _RESTART, _LEAVE))
+    ask = race_external_change(engine.workspace, lambda: engine.ui.answer(task, (question,)), run)
     reply = await engine.interruptible(ask)
     if isinstance(reply, Run):
         return None
@@ -111,11 +113,6 @@ def paused_stop(run: Run) -> Stop:
     )
     text = f"{run.task_id} is paused: run {run.id} reached {_limit(run)}"
     return Stop(StopReason.WAITING_USER, text, steps, run.task_id)
-
-
-def _question(run: Run) -> Question:
-    prompt = f"Run {run.id} of {run.task_id} reached {_limit(run)}. What next?"
-    return Question(id=_QUESTION, prompt=prompt, options=(_CONTINUE, _RESTART, _LEAVE))
 
 
 def _limit(run: Run) -> str:

@@ -10,7 +10,6 @@ from git_blackbird.controller.engine.stops import agent_refused_stop, interrupte
 from git_blackbird.controller.reviews.change import (
     ChangeReviewRequest,
     change_review_request,
-    merge_sides,
     run_reviewers,
     save_reviews,
     skip_reviews,
@@ -22,12 +21,11 @@ from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.findings import MergedReview, Source
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import ReviewState, Run, TerminalReason
+from git_blackbird.model.rules.merge import merge
 from git_blackbird.model.rules.next_action import ReviewChange, ReviewParent
 from git_blackbird.model.rules.review_rounds import ReviewFollowUp, next_after
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop, StopReason
-
-Contexts = dict[Source, RunContext]
 
 
 async def review_change(engine: Engine, action: ReviewChange, state: PlanState) -> Stop | None:
@@ -44,28 +42,22 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
     )
     if request is None:
         return _save(engine, action, None, MergedReview())
-    result = await _run(engine, contexts, request)
-    if isinstance(result, Stop):
-        return result
+    work = run_reviewers(contexts, request, engine.force_stop)
+    sides = await engine.run_agent("stopping both reviews of", task.id, work)
+    if sides is None:
+        is_by_hand = task.id == engine.scope.review
+        again = task_command("review run", task.id) if is_by_hand else EXECUTE
+        return interrupted_stop("", again, task_id=task.id)
+    for side in sides.values():
+        if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+            return agent_refused_stop(side.run)
     if task_changed(workspace, request):
         text = f"{task.id} was edited while it was reviewed: its change is reviewed again"
         warn(engine.ui, text, task.id)
         return None
-    return _save(engine, action, request, result)
-
-
-async def _run(engine: Engine, contexts: Contexts, request: ChangeReviewRequest) -> MergedReview | Stop:
-    task_id = request.task.id
-    work = run_reviewers(contexts, request, engine.force_stop)
-    sides = await engine.run_agent("stopping both reviews of", task_id, work)
-    if sides is None:
-        is_by_hand = task_id == engine.scope.review
-        again = task_command("review run", task_id) if is_by_hand else EXECUTE
-        return interrupted_stop("", again, task_id=task_id)
-    for side in sides.values():
-        if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return agent_refused_stop(side.run)
-    return merge_sides(sides)
+    spec, code = sides[Source.SPEC], sides[Source.CODE]
+    merged = merge(spec.result, code.result).with_runs(spec.run.id, code.run.id)
+    return _save(engine, action, request, merged)
 
 
 def _save(

@@ -17,24 +17,20 @@ from git_blackbird.model.views.stop import Stop, StopReason
 
 def idle_stop(engine: Engine, action: Idle, state: PlanState) -> Stop:
     """Return the stop by what the call did, and what is blocked."""
-    return replace(_stop(engine, state), blocked=action.blocked)
-
-
-def _stop(engine: Engine, state: PlanState) -> Stop:
+    tasks, stop = state.plan.tasks, unreadable_stop(state, engine.scope)
+    touched = sorted(engine.touched & tasks.keys())
+    failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]
     if engine.lost_sessions:
         run = engine.lost_sessions[0]
         steps = tuple(restart_command(lost.task_id) for lost in engine.lost_sessions)
-        return Stop(StopReason.AGENT_UNAVAILABLE, refused_session_text(run), steps, run.task_id)
-    if (stop := unreadable_stop(state, engine.scope)) is not None:
-        return stop
-    tasks = state.plan.tasks
-    failed = [
-        task_id for task_id in sorted(engine.touched & tasks.keys()) if tasks[task_id].status == Status.FAILED
-    ]
-    if failed:
+        stop = Stop(StopReason.AGENT_UNAVAILABLE, refused_session_text(run), steps, run.task_id)
+    elif stop is None and failed:
         steps = tuple(task_command("runs", task_id) for task_id in failed)
-        return Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps)
-    return Stop(StopReason.COMPLETED, _completed_text(state), tuple(_next_steps(engine.scope, state)))
+        stop = Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps)
+    elif stop is None:
+        steps = tuple(_next_steps(engine.scope, state))
+        stop = Stop(StopReason.COMPLETED, _completed_text(state), steps)
+    return replace(stop, blocked=action.blocked)
 
 
 def _completed_text(state: PlanState) -> str:
