@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from git_blackbird.agents.process import signals
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
@@ -20,11 +19,15 @@ from git_blackbird.storage.records import record_path
 
 def is_alive(run: Run) -> bool:
     """Whether the very process of a record still runs."""
+    from git_blackbird.agents.process import signals  # noqa: PLC0415  # most records are closed
+
     return bool(run.pid and run.process_identity and signals.is_alive(run.pid, run.process_identity))
 
 
 def processes_at_work(paths: Paths, run: Run) -> list[int]:
     """Return the processes that still work for a run in this worktree, its agent or orphans of it."""
+    from git_blackbird.agents.process import signals  # noqa: PLC0415  # as above
+
     if is_foreign_copy(paths, run):
         return []
     return sorted({*([run.pid] if run.pid and is_alive(run) else []), *signals.marked(run.id)})

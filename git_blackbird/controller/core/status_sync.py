@@ -18,7 +18,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.review_gate import Transition
+from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import apply_gates, apply_statuses, derive_leaves
 from git_blackbird.storage.store import Transaction

@@ -1,5 +1,6 @@
 """One opened worktree: its repository, its state, its settings."""
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -8,7 +9,6 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.config import read_settings
 from git_blackbird.git.core.repository import Repository, discover
-from git_blackbird.git.worktree.index import clear_leftover_lock
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.config.keys import KEYS
@@ -16,8 +16,8 @@ from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.entities.cli_hints import CallOptions
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.plan.graph import subtree
-from git_blackbird.model.rules.review_gate import ReviewGate, Transition
+from git_blackbird.model.rules.graph import subtree
+from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.locks import (
@@ -133,7 +133,10 @@ def open_workspace(
     Raises UnusableError when there is no usable repository.
     """
     repo = discover(environment.cwd, environment.environ)
-    clear_leftover_lock(repo)
+    if os.path.lexists(repo.index_lock):
+        from git_blackbird.git.worktree.index import clear_leftover_lock  # noqa: PLC0415  # rarely there
+
+        clear_leftover_lock(repo)
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers([*given, *flags])

@@ -20,7 +20,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost
-from git_blackbird.model.rules.review_rounds import (
+from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
     merged_or_none,
     missing_texts,

@@ -28,15 +28,14 @@ from git_blackbird.controller.decisions.checkpoint import (
     worktree_tree,
 )
 from git_blackbird.controller.decisions.undo import prepare_undo
-from git_blackbird.controller.runs.manual_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.change import TreePair, Undo
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.history import History, runs_in_change
-from git_blackbird.model.entities.provenance import FEEDBACK
+from git_blackbird.model.entities.history import FEEDBACK, History, runs_in_change
 from git_blackbird.model.entities.run import (
     APPROVALS,
     DecisionState,
@@ -46,8 +45,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.entities.undo import Undo
-from git_blackbird.model.rules.review_rounds import merged_or_none
+from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
@@ -113,8 +111,8 @@ def record_decision(
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
     workspace.environment.forbid_agents("decide")
-    deferred = record_deferred(workspace)
-    return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
+    with deferred_recorded(workspace) as deferred:
+        return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
 
 
 def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunId | None) -> DecisionResult:

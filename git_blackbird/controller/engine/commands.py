@@ -43,7 +43,7 @@ from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunS
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import resume_command
 from git_blackbird.model.rules.next_action import AskQuestions, CallScope
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.reviews import (
     allows_done,
     current_review,
     is_complete,

@@ -15,10 +15,16 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.task_fields import FieldsChange, TaskFields, changed_fields, fields_of
-from git_blackbird.model.plan.graph import find_new_deadlock
-from git_blackbird.model.plan.validation import PlanError
-from git_blackbird.model.rules.plan_edits import added, edited
+from git_blackbird.model.rules.graph import find_new_deadlock
+from git_blackbird.model.rules.plan_edits import (
+    FieldsChange,
+    TaskFields,
+    added,
+    changed_fields,
+    edited,
+    fields_of,
+)
+from git_blackbird.model.rules.validation import PlanError
 from git_blackbird.storage.config_files import with_key
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.plan_file import InvalidPlanError

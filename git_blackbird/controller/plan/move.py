@@ -12,9 +12,9 @@ from git_blackbird.model.entities.cli_hints import decide_run_command
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_DELETE
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import find_new_deadlock, started_dependents, subtree
+from git_blackbird.model.rules.graph import find_new_deadlock, started_dependents, subtree
 from git_blackbird.model.rules.plan_edits import TreePosition, deleted, moved, outside_dependents
-from git_blackbird.model.rules.review_gate import Transition
+from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.storage.store import Transaction
 
 TOP_OF_PLAN = "/"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from git_blackbird.controller.core.guards import require_not_busy, require_readable
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.runs.manual_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.cli_hints import dismiss_command, task_command
 from git_blackbird.model.entities.history import pending_messages
@@ -15,9 +15,9 @@ from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_STATUS,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import ancestors, started_dependents
-from git_blackbird.model.rules.eligibility import RETRIABLE
-from git_blackbird.model.rules.review_gate import is_complete, open_children
+from git_blackbird.model.rules.attention import RETRIABLE
+from git_blackbird.model.rules.graph import ancestors, started_dependents
+from git_blackbird.model.rules.reviews import is_complete, open_children
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.stop import StatusChange
@@ -30,8 +30,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
     Raises RequestError when it is in no state to be reset.
     """
     workspace.environment.forbid_agents("reset a task")
-    commits = record_deferred(workspace)
-    with workspace.transaction() as transaction:
+    with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)
         require_not_busy(workspace, task)
@@ -56,8 +55,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
     Raises RequestError while an agent works on the task.
     """
     workspace.environment.forbid_agents("set a status")
-    commits = record_deferred(workspace)
-    with workspace.transaction() as transaction:
+    with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)
         require_not_busy(workspace, task)

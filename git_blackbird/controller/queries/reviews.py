@@ -11,15 +11,16 @@ from git_blackbird.model.entities.parent_verdict import completion_signature, ex
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import RunStatus, RunType
 from git_blackbird.model.rules.attention import is_resumable, resume_command
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.reviews import (
     GateState,
     current_review,
     is_complete,
     latest_verdict,
+    merged_or_none,
     open_children,
+    reviews_about,
     skipped_children,
 )
-from git_blackbird.model.rules.review_rounds import merged_or_none, reviews_about
 from git_blackbird.model.rules.state import (
     BlockedParent,
     ParentReviewStatus,

@@ -44,7 +44,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.rules.review_rounds import (
+from git_blackbird.model.rules.reviews import (
     BY_REVIEWERS,
     TYPES,
     ReviewFollowUp,

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import TAIL_BYTES
-from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -13,9 +13,9 @@ from git_blackbird.controller.runs.config_guard import check_config, forget_conf
 from git_blackbird.controller.runs.plan_guard import check_plan, found_notices, list_tracked
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
-from git_blackbird.git.core.reflog import log_size
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import compose_change
+from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodules import submodule_changes

@@ -1,5 +1,6 @@
 """Runs that a person makes: a commit that names tasks in its trailers (DESIGN.md 10)."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from git_blackbird.model.entities.commits import Commit
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import APPROVALS, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.rules.graph import readiness
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.paths import HIDDEN
 from git_blackbird.storage.store import Transaction
@@ -136,8 +137,8 @@ def _record(
     latest = history.latest
     if any(work.commit.oid in run.commits for run in history.own):
         return None
-    is_amended = latest is not None and work.replaced and work.replaced in latest.commits
-    if latest is not None and is_amended and latest.decision_state in APPROVALS:
+    is_approved = latest is not None and latest.decision_state in APPROVALS
+    if latest is not None and is_approved and work.replaced is not None and work.replaced in latest.commits:
         # What was judged stays; only the commit is found by its new name as well, if it is the same.
         if commit_diff(workspace.repo, work.replaced, HIDDEN).pair != work.committed.pair:
             raise RequestError(
@@ -232,6 +233,18 @@ def record_deferred(workspace: Workspace) -> tuple[str, ...]:
     if workspace.environment.is_agent:
         return ()
     return _record_entries(workspace, _deferred(workspace), STORE_PATIENCE_SECONDS)
+
+
+@contextlib.contextmanager
+def deferred_recorded(workspace: Workspace) -> Iterator[tuple[str, ...]]:
+    """Record the commits that were left; an error in the block carries their lines as notes."""
+    lines = record_deferred(workspace)
+    try:
+        yield lines
+    except BlackbirdError as error:
+        for line in lines:
+            error.add_note(line)
+        raise
 
 
 def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:

@@ -8,7 +8,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.plan.graph import describe_changes
+from git_blackbird.model.rules.graph import describe_changes
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.ledger import WatchEnd
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
@@ -119,10 +119,9 @@ def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:
 def list_tracked(workspace: Workspace, ui: UserInterface, run: Run) -> tuple[str, ...]:
     """Return the commits of a run, oldest first."""
     try:
-        return list_commits(workspace.repo, run.id, run.head_commit)
-    except (OSError, UnusableError) as error:
-        why = error.strerror if isinstance(error, OSError) else error.message
-        warn(ui, f"the commits of run {run.id} are not known: {why}", run.task_id)
+        return list_commits(workspace.repo, run.id)
+    except OSError as error:
+        warn(ui, f"the commits of run {run.id} are not known: {error.strerror}", run.task_id)
         return ()
 
 

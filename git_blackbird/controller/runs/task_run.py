@@ -32,21 +32,21 @@ from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of
 from git_blackbird.controller.runs.plan_guard import NOT_WATCHED, start_tracking, stop_tracking, watch_agent
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.reflog import log_size
+from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields
+from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.rules.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.config_files import global_config_path
-from git_blackbird.storage.locks import AgentSession, session_lock
+from git_blackbird.storage.locks import session_lock
 
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
 
@@ -120,10 +120,12 @@ def _hold_session(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator
     with contextlib.ExitStack() as stack:
         config = global_config_path(workspace.environment.environ)
         if run.provider_session_ref is not None and config is not None:
-            session = AgentSession(run.provider, run.provider_session_ref)
             holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
             try:
-                stack.enter_context(session_lock(config.with_name("sessions"), session, holder))
+                lock = session_lock(
+                    config.with_name("sessions"), run.provider, run.provider_session_ref, holder
+                )
+                stack.enter_context(lock)
             except UnusableError as error:
                 text = f"{error.message}; the session is not locked against copies of this worktree"
                 warn(ui, text, run.task_id, error.hint)
@@ -229,7 +231,7 @@ def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
 
 
 def require_ready(state: PlanState, task: Task) -> Task:
-    """Return the task when it is ready, or a change request to it waits to be carried out.
+    """Return the task when it is ready, or its change request is to be applied or its paused run continued.
 
     Raises RequestError with its reasons and the ways out, UnreadableRecordError.
     """
@@ -238,8 +240,10 @@ def require_ready(state: PlanState, task: Task) -> Task:
     if readiness.is_ready:
         return task
     run = state.latest(task.id)
-    if run is not None and run.decision_state is DecisionState.CHANGES_REQUESTED:
-        return task  # carrying it out is what is due
+    if run is not None and (
+        run.decision_state is DecisionState.CHANGES_REQUESTED or run.status is RunStatus.PAUSED
+    ):
+        return task
     hints = [*readiness.hints]
     if run is not None and run.is_pending:
         hints.append(decide_run_command(run))

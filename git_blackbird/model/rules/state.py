@@ -20,8 +20,15 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import Readiness, is_ready, readiness, subtree, subtree_leaves, unmet_deps
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.graph import (
+    Readiness,
+    is_ready,
+    readiness,
+    subtree,
+    subtree_leaves,
+    unmet_deps,
+)
+from git_blackbird.model.rules.reviews import (
     GateState,
     ReviewGate,
     current_review,

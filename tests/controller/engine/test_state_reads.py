@@ -12,7 +12,7 @@ from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.git.worktree.changes import compose_change
-from git_blackbird.model.rules.review_gate import outstanding_feedback
+from git_blackbird.model.rules.reviews import outstanding_feedback
 from git_blackbird.storage.feedback import FeedbackStore
 from git_blackbird.storage.files import write_atomic
 from tests.controller.support import (

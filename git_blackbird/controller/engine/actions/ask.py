@@ -13,10 +13,9 @@ from git_blackbird.controller.runs.instructions import Restart, order_answers, o
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.answers import match_answers, take_answer
 from git_blackbird.messages.incoming.questions import questions_of
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.cli_hints import answer_options, task_command
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run, TerminalReason
+from git_blackbird.model.entities.run import Question, Run, TerminalReason
 from git_blackbird.model.rules.next_action import AskPaused, AskQuestions
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop, StopReason

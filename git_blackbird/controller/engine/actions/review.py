@@ -18,12 +18,11 @@ from git_blackbird.controller.reviews.change import (
 from git_blackbird.controller.reviews.parent import StaleReviewError, order_review, run_review
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.findings import MergedReview, Source
+from git_blackbird.model.entities.findings import MergedReview, Source, merge
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import ReviewState, Run, TerminalReason
-from git_blackbird.model.rules.merge import merge
 from git_blackbird.model.rules.next_action import ReviewChange, ReviewParent
-from git_blackbird.model.rules.review_rounds import ReviewFollowUp, next_after
+from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop, StopReason
 

@@ -15,7 +15,7 @@ from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.entities.run import SUPERSEDED_BY_RESTART
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, ContinueRun, SendFeedback, StartTask
-from git_blackbird.model.rules.review_rounds import BY_REVIEWERS
+from git_blackbird.model.rules.reviews import BY_REVIEWERS
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop
 

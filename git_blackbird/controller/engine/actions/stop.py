@@ -28,8 +28,8 @@ def idle_stop(engine: Engine, action: Idle, state: PlanState) -> Stop:
         steps = tuple(task_command("runs", task_id) for task_id in failed)
         stop = Stop(StopReason.FAILED, f"failed: {', '.join(failed)}", steps)
     elif stop is None:
-        steps = tuple(_next_steps(engine.scope, state))
-        stop = Stop(StopReason.COMPLETED, _completed_text(state), steps)
+        next_steps = tuple(_next_steps(engine.scope, state))
+        stop = Stop(StopReason.COMPLETED, _completed_text(state), next_steps)
     return replace(stop, blocked=action.blocked)
 
 
