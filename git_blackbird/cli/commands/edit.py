@@ -10,13 +10,17 @@ import click
 from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.plan.edit import EditResult, add_deps, edit_task, remove_deps, set_deps
-from git_blackbird.controller.plan.editor import WantsAgain, edit_in_editor
-from git_blackbird.controller.plan.move import (
+from git_blackbird.controller.plan.edit import (
     DeleteResult,
+    EditResult,
+    add_deps,
     delete_task,
+    edit_task,
     move_task,
+    remove_deps,
+    set_deps,
 )
+from git_blackbird.controller.plan.editor import WantsAgain, edit_in_editor
 from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId

@@ -6,7 +6,7 @@ from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import preview_commit
-from git_blackbird.controller.runs.changes import joined_outside, joined_submodules, own_legs, snapshot
+from git_blackbird.controller.runs.changes import beside_change, own_legs, snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
@@ -162,10 +162,8 @@ def change_of(
     except BlackbirdError as error:
         return None, Summary(minimal=error.message)
     own = run.review_summary.left_out if run.review_summary is not None else ()
-    beside = Summary(
-        between=between, left_out=own, outside=joined_outside(runs), submodules=joined_submodules(runs)
-    )
-    return pair, summary.with_fields(beside)
+    here = Summary(between=between, left_out=own)
+    return pair, summary.with_fields(beside_change(runs)).with_fields(here)
 
 
 def _between(

@@ -206,7 +206,7 @@ def _nothing_to_resume(history: History, task: Task, owed: PendingMessages) -> R
 
 
 def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> PlanState:
-    """Record ``-m`` as a change request; applying it is the next action then."""
+    # Applying it is the next action then.
     if not request.message:
         raise RequestError(f"a decision is due on {task.id} (run {run.id})", hint=decide_run_command(run))
     if run.provider_session_ref is not None:
@@ -275,19 +275,15 @@ def _require_reviewable(state: PlanState, task: Task) -> None:
     require_readable(state, task)
     if task.is_leaf:
         require_change(state.history(task.id), task)
-    else:
-        require_children_done(state.plan.tasks, task)
-        _require_no_other_feedback(state, task)
-
-
-def _require_no_other_feedback(state: PlanState, parent: Task) -> None:
-    """Refuse a verdict that would replace the open feedback of another review."""
-    for task in feedback_below(state, parent):
-        feedback = state.feedback[task.id]
-        if feedback.parent_task_id != parent.id:
+        return
+    require_children_done(state.plan.tasks, task)
+    for leaf in feedback_below(state, task):
+        feedback = state.feedback[leaf.id]
+        if feedback.parent_task_id != task.id:
+            # The verdict would replace it.
             raise RequestError(
-                f"{task.id} has open feedback from the review of {feedback.parent_task_id}",
-                hint=resume_command(state, task),
+                f"{leaf.id} has open feedback from the review of {feedback.parent_task_id}",
+                hint=resume_command(state, leaf),
             )
 
 
@@ -310,7 +306,15 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
     with workspace.transaction() as transaction:
         state = transaction.state()
         parent = find_parent(state, parent_id)
-        run = _require_dismissable(state, parent) or _unreviewed(workspace, parent, state)
+        run = _require_dismissable(state, parent)
+        if run is None:
+            run = new_run(workspace, parent.id, RunStatus.FAILED).with_fields(
+                RunFields(
+                    run_type=RunType.REVIEW,
+                    error="dismissed without a verdict",
+                    parent_review_completion_signature=completion_signature(parent, state.plan.tasks),
+                )
+            )
         now = workspace.environment.timestamp()
         dismissal = Dismissal(reason=reason.strip(), at=now, by=git_identity(workspace.repo))
         fields = RunFields(parent_review_dismissed=dismissal, completed_at=run.completed_at or now)
@@ -328,7 +332,6 @@ def _require_dismissable(state: PlanState, parent: Task) -> Run | None:
     history = state.history(parent.id)
     if any(run.status is RunStatus.RUNNING for run in history.reviews):
         raise RequestError(f"a reviewer works on {parent.id} right now", hint="wait for it, or stop it")
-    has_feedback = any(owed.parent_task_id == parent.id for owed in state.feedback.values())
     verdict = latest_verdict(history)
     is_present = current_review(state.plan.tasks, parent, history) is verdict
     if not is_complete(state.plan.tasks, parent):
@@ -338,17 +341,7 @@ def _require_dismissable(state: PlanState, parent: Task) -> Run | None:
         )
     if verdict is not None and not allows_done(verdict) and is_present:
         return verdict
+    has_feedback = any(owed.parent_task_id == parent.id for owed in state.feedback.values())
     if not has_feedback and parent.status == Status.DONE:
         raise RequestError(f"there is no review of {parent.id} to dismiss: it is done")
     return None
-
-
-def _unreviewed(workspace: Workspace, parent: Task, state: PlanState) -> Run:
-    """Make the record of a review that was dismissed before it ran."""
-    return new_run(workspace, parent.id, RunStatus.FAILED).with_fields(
-        RunFields(
-            run_type=RunType.REVIEW,
-            error="dismissed without a verdict",
-            parent_review_completion_signature=completion_signature(parent, state.plan.tasks),
-        )
-    )

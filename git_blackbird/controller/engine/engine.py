@@ -57,13 +57,7 @@ class RunContexts:
         """Return the context of a run by this agent. Raises AgentUnavailableError where it cannot start."""
         if agent.name not in self._versions:
             self._versions[agent.name] = probe(self._workspace, agent)
-        return RunContext(
-            self._workspace,
-            agent,
-            self._versions[agent.name],
-            self._ui,
-            self._left_out,
-        )
+        return RunContext(self._workspace, agent, self._versions[agent.name], self._ui, self._left_out)
 
     def of_new_run(self) -> RunContext:
         """Return the context of a run in a new session. Raises AgentUnavailableError."""
@@ -91,40 +85,31 @@ _CALMER = {
 }
 
 
-class Consent:
-    """Ask at most once for each agent, its rights, and whether the call stops after each task."""
+async def require_consent(
+    workspace: Workspace, ui: UserInterface, agent: Agent, *, as_reviewer: bool = False
+) -> None:
+    """Return once the agent may start with its rights, and with a stop after each task or without.
 
-    def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
-        self._workspace = workspace
-        self._ui = ui
-
-    async def require(self, agent: Agent, *, as_reviewer: bool = False) -> None:
-        """Return once the agent may start.
-
-        Where nobody can be asked, its rights are shown instead, the first time. Raises NotAgreedError.
-        """
-        if agent.rights is None or (as_reviewer and agent.abilities.read_only):
-            return
-        stops = self._workspace.settings.flag("execution.stopAfterEachTask")
-        question = RightsQuestion(agent.name, agent.rights, stops)
-        agreed = load_agreements(self._workspace.paths, AgreementKind.AGREED)
-        # Also who agreed to it without a stop after each task.
-        if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
-            return
-        answer = await self._ui.agree(question)
-        if answer is None:
-            self._warn(question)
-        elif answer:
-            save_agreement(self._workspace.paths, AgreementKind.AGREED, _digest(question))
-        else:
-            raise NotAgreedError(f"{agent.name} was not started", hint=_CALMER.get(agent.name))
-
-    def _warn(self, question: RightsQuestion) -> None:
-        paths, digest = self._workspace.paths, _digest(question)
-        if digest in load_agreements(paths, AgreementKind.TOLD):
-            return
-        warn(self._ui, render_rights_line(question))
-        save_agreement(paths, AgreementKind.TOLD, digest)
+    Where nobody can be asked, its rights are shown instead, the first time. Raises NotAgreedError.
+    """
+    if agent.rights is None or (as_reviewer and agent.abilities.read_only):
+        return
+    paths = workspace.paths
+    question = RightsQuestion(
+        agent.name, agent.rights, workspace.settings.flag("execution.stopAfterEachTask")
+    )
+    agreed = load_agreements(paths, AgreementKind.AGREED)
+    # Also who agreed to it without a stop after each task.
+    if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
+        return
+    answer = await ui.agree(question)
+    if answer:
+        save_agreement(paths, AgreementKind.AGREED, _digest(question))
+    elif answer is not None:
+        raise NotAgreedError(f"{agent.name} was not started", hint=_CALMER.get(agent.name))
+    elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
+        warn(ui, render_rights_line(question))
+        save_agreement(paths, AgreementKind.TOLD, _digest(question))
 
 
 def _digest(question: RightsQuestion) -> str:
@@ -149,7 +134,6 @@ class Engine:
         self.touched: set[TaskId] = set()
         self.lost_sessions: list[Run] = []
         self.refused_decisions = 0
-        self._consent = Consent(workspace, self.ui)
         self._step: asyncio.Task[object] | None = None
         self._running: tuple[str, TaskId] | None = None
 
@@ -190,7 +174,8 @@ class Engine:
     async def require_consent(self, *contexts: RunContext, as_reviewer: bool = False) -> None:
         """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
         for context in contexts:
-            await self.interruptible(self._consent.require(context.agent, as_reviewer=as_reviewer))
+            asked = require_consent(self.workspace, self.ui, context.agent, as_reviewer=as_reviewer)
+            await self.interruptible(asked)
 
     def stop_after_run(self, run: Run, resumed: Run | None = None) -> Stop | None:
         """Return the stop that the end of a run means.

@@ -117,17 +117,16 @@ class SavedOutput(NamedTuple):
 
 def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
     """Open the saved streams of a run; where there is no log, what the record itself has of them."""
-    logs = log_places(workspace, run)
-    return [_saved_output(workspace, run, name, is_logged=name in logs) for name in STREAMS]
-
-
-def _saved_output(workspace: Workspace, run: Run, name: str, *, is_logged: bool) -> SavedOutput:
-    missing = 0 if run.not_kept is None else int(getattr(run.not_kept, name))
-    if not is_logged:
-        data = (getattr(run, name) or "").encode(errors="replace")
-        return SavedOutput(name, len(data), iter([data]), missing)
-    stream = LogReader(workspace.paths.log(run.task_id, run.id, name))
-    return SavedOutput(name, stream.size, stream.pieces(), missing)
+    logs, outputs = log_places(workspace, run), []
+    for name in STREAMS:
+        missing = 0 if run.not_kept is None else int(getattr(run.not_kept, name))
+        if name in logs:
+            stream = LogReader(workspace.paths.log(run.task_id, run.id, name))
+            outputs.append(SavedOutput(name, stream.size, stream.pieces(), missing))
+        else:
+            data = (getattr(run, name) or "").encode(errors="replace")
+            outputs.append(SavedOutput(name, len(data), iter([data]), missing))
+    return outputs
 
 
 class FollowedOutput:
@@ -155,17 +154,11 @@ def until_closed(workspace: Workspace, run: Run, arrived: Callable[[], Iterable[
     """Return what arrives of a run until its record is closed or nobody is left to close it."""
     over = False
     while not over:
-        over = not _is_at_work(workspace, run)
+        is_open = reread(workspace, run).status == RunStatus.RUNNING
+        over = not is_open or not (is_alive(run) or controller_holder(workspace.paths) is not None)
         yield from arrived()
         if not over:
             time.sleep(_LOOK_SECONDS)
-
-
-def _is_at_work(workspace: Workspace, run: Run) -> bool:
-    """Whether a run may print more: its record is open, and its agent or controller is alive."""
-    if reread(workspace, run).status != RunStatus.RUNNING:
-        return False
-    return is_alive(run) or controller_holder(workspace.paths) is not None
 
 
 def reread(workspace: Workspace, run: Run) -> Run:

@@ -88,7 +88,8 @@ class WorktreeWatcher:
         is_same = not self._under_review and self._shown == (state, marks)
         picture = None if is_same else self._show(state)
         self._shown = state, marks
-        self._seen = marks if marks.are_settled() else None
+        # Clocks of file systems have ticks: a further write may leave the same times.
+        self._seen = marks if time.time_ns() - max(marks.times) > TICK_NANOSECONDS else None
         return picture
 
     def _show(self, state: PlanState) -> ViewState:
@@ -143,10 +144,6 @@ class Fingerprint(NamedTuple):
     holder: str | None
     approving: str | None
     alive: tuple[bool, ...]
-
-    def are_settled(self) -> bool:
-        """Whether a further write would leave other times: clocks of file systems have ticks."""
-        return time.time_ns() - max(self.times) > TICK_NANOSECONDS
 
 
 class _RecordTimes:

@@ -198,14 +198,7 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
         )
         closed = run.with_fields(ending).with_fields(fields)
         if verdict is not None:
-            closed = closed.with_fields(
-                RunFields(
-                    parent_review_passed=verdict.passed,
-                    parent_review_resume_task_ids=verdict.resume_task_ids,
-                    parent_review_feedback=verdict.feedback or None,
-                    parent_review_results={str(child): one for child, one in verdict.results.items()},
-                )
-            )
+            closed = closed.with_fields(_verdict_fields(verdict))
         moved = parent is None or present_signature(transaction.plan(), parent) != (
             run.parent_review_completion_signature
         )
@@ -222,3 +215,12 @@ def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str 
     cut_logs(workspace, closed)
     forget_config(workspace)
     return closed
+
+
+def _verdict_fields(verdict: ParentVerdict) -> RunFields:
+    return RunFields(
+        parent_review_passed=verdict.passed,
+        parent_review_resume_task_ids=verdict.resume_task_ids,
+        parent_review_feedback=verdict.feedback or None,
+        parent_review_results={str(child): result for child, result in verdict.results.items()},
+    )

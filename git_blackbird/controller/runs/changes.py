@@ -14,7 +14,7 @@ from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, sho
 from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.submodules import submodule_states
-from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, TreePair
+from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, Summary, TreePair
 from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.paths import HIDDEN
@@ -157,20 +157,15 @@ def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, 
     return {path: move.new for move in moves for path in carrier.changed_by(move.old, move.new)}
 
 
-def joined_outside(runs: Iterable[Run]) -> tuple[OutsideMove, ...]:
-    """Return the moves of others during several runs, oldest first."""
-    moves = [move for run in runs if run.review_summary is not None for move in run.review_summary.outside]
-    return tuple(moves[-MAX_OUTSIDE:])
-
-
-def joined_submodules(runs: Iterable[Run]) -> tuple[SubmoduleChange, ...]:
-    """Return what several runs did to submodules, each once."""
+def beside_change(runs: Iterable[Run]) -> Summary:
+    """Return what others did to HEAD during several runs, oldest first, and these runs to submodules."""
+    summaries = [run.review_summary for run in runs if run.review_summary is not None]
+    moves = [move for summary in summaries for move in summary.outside]
     joined: dict[str, SubmoduleChange] = {}
-    for change in (
-        change for run in runs if run.review_summary is not None for change in run.review_summary.submodules
-    ):
+    for change in (change for summary in summaries for change in summary.submodules):
         known = joined.get(change.path, change)
         joined[change.path] = SubmoduleChange(
             path=change.path, commits=change.commits or known.commits, content=change.content or known.content
         )
-    return tuple(joined[path] for path in sorted(joined))
+    submodules = tuple(joined[path] for path in sorted(joined))
+    return Summary(outside=tuple(moves[-MAX_OUTSIDE:]), submodules=submodules)

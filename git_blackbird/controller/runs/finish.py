@@ -241,15 +241,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         )
         closed = run.with_fields(fields).with_fields(ours)
         if stored.superseded_at is not None:
-            closed = closed.with_fields(
-                RunFields(
-                    superseded_at=stored.superseded_at,
-                    superseded_by=stored.superseded_by,
-                    decision_required=None,
-                    decision_state=None,
-                    decision_requested_at=None,
-                )
-            )
+            closed = _overtaken_meanwhile(closed, stored)
         transaction.save_run(closed)
         unconfirmed = found_notices(workspace, transaction.end_watch(), run.task_id)
         if unconfirmed:
@@ -263,20 +255,29 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
     forget_config(workspace)
     cut_logs(workspace, closed)
     for folder, aside in replaced:
-        warn(
-            ui,
-            f"{folder} was replaced during the run: what is there now is kept as {aside.name}",
-            run.task_id,
-        )
+        text = f"{folder} was replaced during the run: what is there now is kept as {aside.name}"
+        warn(ui, text, run.task_id)
     for notice in unconfirmed:
         ui.notify(notice)
-    if check.warning:
-        warn(ui, check.warning, run.task_id)
-    for change in check.changes:
-        warn(ui, f"the plan changed during the run: {change}", run.task_id)
-    for change in config.changes:
-        warn(ui, f"the configuration changed during the run: {change}", run.task_id)
+    texts = [] if check.warning is None else [check.warning]
+    texts += [f"the plan changed during the run: {change}" for change in check.changes]
+    texts += [f"the configuration changed during the run: {change}" for change in config.changes]
+    for text in texts:
+        warn(ui, text, run.task_id)
     return closed
+
+
+def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
+    """Keep that a person set the task's status while the agent worked: then nothing is asked of this run."""
+    return closed.with_fields(
+        RunFields(
+            superseded_at=stored.superseded_at,
+            superseded_by=stored.superseded_by,
+            decision_required=None,
+            decision_state=None,
+            decision_requested_at=None,
+        )
+    )
 
 
 def _due_in_any_case(fields: RunFields) -> RunFields:

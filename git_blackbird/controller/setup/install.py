@@ -1,6 +1,7 @@
 """The post-commit hook, and taking the program out of a repository: hook, references, state, settings."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -108,8 +109,12 @@ _ABSENT = {
 def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
     """Say what there is of each part. Writes nothing."""
     hook = view_hook(workspace.environment)
+    is_ours = hook.state is not HookState.REPLACED and (
+        hook.state is not HookState.ABSENT or hook.backup is not None
+    )
+    back = "" if hook.backup is None else "; the one from before comes back"
     found = {
-        Component.HOOKS: _describe_hook(hook),
+        Component.HOOKS: f"the post-commit hook {hook.path}{back}" if is_ours else None,
         Component.REFS: _describe_refs(workspace),
         Component.STATE: _describe_state(workspace),
         Component.CONFIG: _describe_config(workspace),
@@ -121,13 +126,6 @@ def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
     return tuple(
         ComponentStatus(part, text or absent[part], is_there=text is not None) for part, text in found.items()
     )
-
-
-def _describe_hook(hook: HookStatus) -> str | None:
-    if hook.state is HookState.REPLACED or (hook.state is HookState.ABSENT and hook.backup is None):
-        return None
-    back = "" if hook.backup is None else "; the one from before comes back"
-    return f"the post-commit hook {hook.path}{back}"
 
 
 def _describe_refs(workspace: Workspace) -> str | None:
@@ -185,7 +183,7 @@ def _describe_config(workspace: Workspace) -> str | None:
 
 def _describe_plan(workspace: Workspace) -> str | None:
     plan = workspace.paths.plan
-    if not plan.exists() and not plan.is_symlink():
+    if not os.path.lexists(plan):
         return None
     try:
         tasks = f", {counted(len(workspace.store.plan().tasks), 'task')}"

@@ -10,8 +10,16 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.process.signals import identity
-from git_blackbird.controller.plan.edit import NewTask, add_deps, add_task, edit_task, remove_deps, set_deps
-from git_blackbird.controller.plan.move import delete_task, move_task
+from git_blackbird.controller.plan.edit import (
+    NewTask,
+    add_deps,
+    add_task,
+    delete_task,
+    edit_task,
+    move_task,
+    remove_deps,
+    set_deps,
+)
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan
