@@ -1,6 +1,5 @@
 """Recovery: finish what a crash left half done, and report each repair in one line (DESIGN.md 5)."""
 
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -52,7 +51,11 @@ def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     stop_tracking(workspace)
     forget_trace(workspace)
     forget_config(workspace)
-    _finish_approval(workspace, ui)
+    try:
+        if (text := recover_approval(workspace)) is not None:
+            inform(ui, text)
+    except UnusableError as error:
+        warn(ui, f"an interrupted approval cannot be completed yet: {error.message}", hint=error.hint)
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
             settle_plan(workspace, transaction)
@@ -80,15 +83,6 @@ def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -
         inform(ui, text)
     require_recorded(workspace, task_id)
     return True
-
-
-def _finish_approval(workspace: Workspace, ui: UserInterface) -> None:
-    try:
-        if (text := recover_approval(workspace)) is not None:
-            inform(ui, text)
-    except UnusableError as error:
-        text = f"an interrupted approval cannot be completed yet: {error.message}"
-        warn(ui, text, hint=error.hint)
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
@@ -166,7 +160,7 @@ def read_log(workspace: Workspace, run: Run) -> AgentResult:
     except RequestError:
         return AgentResult(succeeded=False)
     paths = log_paths(workspace.paths, run)
-    if not all(map(_is_log, paths)):
+    if any(path.is_symlink() or (path.exists() and not path.is_file()) for path in paths):
         # An agent put something else in its place, which might never end.
         return AgentResult(succeeded=False)
     return read_saved(agent.parser(recorded_assignment(workspace, run)), LogFiles(*paths, 0), None)
@@ -195,10 +189,3 @@ def _size(path: Path) -> int:
         return path.lstat().st_size
     except OSError:
         return 0
-
-
-def _is_log(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return True

@@ -232,12 +232,14 @@ def move_task(
         require_not_busy_task(workspace, before, place.parent)
         after = _save(workspace, transaction, lambda plan, moment: moved(plan, task.id, place, moment))
         followed = _followed(before, after)
+        reopened = [before.tasks[below] for below in followed if before.tasks[below].status == Status.DONE]
+        ran_after = {dependent.id for one in reopened for dependent in started_dependents(before, one)}
         return MoveResult(
             task.id,
             _place_of(after, task.id),
             after is not before,
             followed,
-            _not_undone(before, followed),
+            tuple(sorted(ran_after)),
             find_new_deadlock(before, after),
             tuple(root.id for root in after.roots() if root.created_at != before.tasks[root.id].created_at),
         )
@@ -279,13 +281,6 @@ def _followed(before: Plan, after: Plan) -> dict[TaskId, Status]:
         for task_id, task in sorted(after.tasks.items())
         if task_id in before.tasks and task.status != before.tasks[task_id].status
     }
-
-
-def _not_undone(before: Plan, followed: Mapping[TaskId, Status]) -> tuple[TaskId, ...]:
-    reopened = [before.tasks[task_id] for task_id in followed if before.tasks[task_id].status == Status.DONE]
-    return tuple(
-        sorted({dependent.id for task in reopened for dependent in started_dependents(before, task)})
-    )
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,13 @@ def edit_in_editor(workspace: Workspace, task_id: str, wants_again: WantsAgain) 
     with contextlib.ExitStack() as stack:
         left = _take_up(workspace, task, before, stack)
         if left is None:
-            left = _begin(workspace, task, before, stack)
+            remarks = [
+                f"Another draft of it is kept in {path}" for path in drafts_of(workspace.paths, task.id)
+            ]
+            form = render_form(_about(task), before, remarks)
+            draft = create_draft(workspace.paths, task.id, form)
+            stack.enter_context(hold_draft(workspace.paths, draft))
+            left = FormState(form, before), draft
         return EditSession(workspace, task, *left).run(wants_again)
 
 
@@ -93,16 +99,6 @@ def _take_up(
         save_draft(path, again)
         return FormState(again, base, is_left=True), path
     return None
-
-
-def _begin(
-    workspace: Workspace, task: Task, now: TaskFields, stack: contextlib.ExitStack
-) -> tuple[FormState, Path]:
-    remarks = [f"Another draft of it is kept in {path}" for path in drafts_of(workspace.paths, task.id)]
-    form = render_form(_about(task), now, remarks)
-    draft = create_draft(workspace.paths, task.id, form)
-    stack.enter_context(hold_draft(workspace.paths, draft))
-    return FormState(form, now), draft
 
 
 def _about(task: Task) -> str:

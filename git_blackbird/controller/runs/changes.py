@@ -119,19 +119,16 @@ def own_legs(workspace: Workspace, runs: Sequence[Run]) -> list[TreePair]:
     Only at paths that a run touched, so that composing them leaves out what came from elsewhere.
     """
     closed = [run for run in runs if run.tree_pair is not None]
+    pairs = [run.tree_pair for run in closed if run.tree_pair is not None]
     moves = [[*_moves_before(before, run), *_moves_in(run)] for before, run in itertools.pairwise(closed)]
     if not any(moves):
-        return [run.tree_pair for run in closed if run.tree_pair is not None]
-    carrier = Carrier(workspace.repo, HIDDEN)
-    return [_carried(carrier, run, moves[place:]) for place, run in enumerate(closed)]
-
-
-def _carried(carrier: Carrier, run: Run, later: Iterable[Iterable[HeadMove]]) -> TreePair:
-    assert run.tree_pair is not None  # noqa: S101  # only such runs are given
-    pair = run.tree_pair
-    for move in (move for moves in later for move in moves):
-        pair = carrier.carry_into(pair, move)
-    return pair
+        return pairs
+    carrier, legs = Carrier(workspace.repo, HIDDEN), []
+    for place, pair in enumerate(pairs):
+        for move in itertools.chain(*moves[place:]):
+            pair = carrier.carry_into(pair, move)  # noqa: PLW2901  # step by step
+        legs.append(pair)
+    return legs
 
 
 def _moves_before(before: Run, run: Run) -> Iterator[HeadMove]:

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -94,12 +94,7 @@ def record_commit(
                 noted.append(one)
                 lines.append(_line(one, work))
         lines += _left(workspace, transaction, commit, replaced)
-    _call_for_decisions(workspace, noted)
-    return tuple(lines)
-
-
-def _call_for_decisions(workspace: Workspace, noted: Iterable[RecordedCommit]) -> None:
-    """Notify about decisions, once for each run: whoever decides need not be the one who committed."""
+    # Whoever decides need not be the one who committed.
     for task, run, is_new in noted:
         if is_new and run.is_pending:
             from git_blackbird.controller.core.notify import (  # noqa: PLC0415  # where there is a call
@@ -108,6 +103,7 @@ def _call_for_decisions(workspace: Workspace, noted: Iterable[RecordedCommit]) -
             )
 
             send_notification(workspace, calling_for_decision(task, run.id))
+    return tuple(lines)
 
 
 def _left(
@@ -149,11 +145,14 @@ def _record(
         return None
     amended = _amended_run(history, work)
     if amended is None:
-        run = _new_run(workspace, transaction, task, work)
+        if reasons := readiness(transaction.plan(), task).reasons:
+            raise RequestError("; ".join(reasons))
+        is_pending = workspace.settings.flag("execution.stopAfterEachTask")
+        run = new_run(workspace, task.id, RunStatus.SUCCESS).with_fields(RunFields(run_type=RunType.MANUAL))
     else:
-        run = amended.with_fields(_fields(workspace, work, is_pending=amended.is_pending))
-    pair = work.committed.pair
-    save_run_ref(workspace.repo, run.id, pair.base, pair.head)
+        run, is_pending = amended, amended.is_pending
+    run = run.with_fields(_fields(workspace, work, is_pending=is_pending))
+    save_run_ref(workspace.repo, run.id, *work.committed.pair)
     transaction.save_run(run)
     if amended is None:
         supersede_runs(workspace, transaction, task.id, run.id)
@@ -167,17 +166,6 @@ def _amended_run(history: History, work: ManualCommit) -> Run | None:
     if run is None or run.run_type is not RunType.MANUAL or run.commits != (work.replaced,):
         return None
     return run if run.is_pending or run.decision_state is None else None
-
-
-def _new_run(workspace: Workspace, transaction: Transaction, task: Task, work: ManualCommit) -> Run:
-    """Make the run of a task that is ready. Raises RequestError with the reasons why it is not."""
-    reasons = readiness(transaction.plan(), task).reasons
-    if reasons:
-        raise RequestError("; ".join(reasons))
-    gated = workspace.settings.flag("execution.stopAfterEachTask")
-    fields = _fields(workspace, work, is_pending=gated)
-    run = new_run(workspace, task.id, RunStatus.SUCCESS)
-    return run.with_fields(RunFields(run_type=RunType.MANUAL)).with_fields(fields)
 
 
 def _fields(workspace: Workspace, work: ManualCommit, *, is_pending: bool) -> RunFields:

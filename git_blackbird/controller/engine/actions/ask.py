@@ -6,7 +6,6 @@ from dataclasses import replace
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
-from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.runs.instructions import Restart, order_answers, order_continue
@@ -52,7 +51,12 @@ def _without_answers(engine: Engine, action: AskQuestions, reply: Run | Unanswer
     task, options = action.task, answer_options(questions_of(action.run))
     command = task_command("resume", task.id, options)
     if action.message is not None:
-        _save_draft(engine.workspace, task, action.message)
+        draft = Drafts(engine.workspace).message(task.id)
+        if action.message not in draft.text:
+            draft.text = "\n\n".join(filter(None, [draft.text.rstrip("\n"), action.message]))
+        draft.save()
+        if draft.fault is not None:
+            raise draft.fault
         command = task_command("resume", task.id, f"{options} -e", remark="-e continues the text of -m")
         if isinstance(reply, Run):
             text = f"{task.id} was answered elsewhere meanwhile; the text of -m is kept"
@@ -63,15 +67,6 @@ def _without_answers(engine: Engine, action: AskQuestions, reply: Run | Unanswer
         raise only_answers(task, command)
     reason = StopReason.WAITING_USER if reply is None else StopReason.INTERRUPTED
     return Stop(reason, f"{task.id} waits for answers", (command,), task.id)
-
-
-def _save_draft(workspace: Workspace, task: Task, message: str) -> None:
-    draft = Drafts(workspace).message(task.id)
-    if message not in draft.text:
-        draft.text = "\n\n".join(filter(None, [draft.text.rstrip("\n"), message]))
-    draft.save()
-    if draft.fault is not None:
-        raise draft.fault
 
 
 _QUESTION = "paused"
