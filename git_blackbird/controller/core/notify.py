@@ -37,7 +37,7 @@ def calling_for_decision(task: Task, run_id: str) -> Notification:
 
 def send_notification(workspace: Workspace, calling: Notification) -> NotifyProcess | None:
     """Start the command, which nobody waits for and which outlives this process; None where there is none."""
-    command = workspace.settings.text("notify.command")
+    command = workspace.config.notify.command
     if not command:
         return None
     repo = workspace.repo
@@ -62,7 +62,7 @@ class NotifyingUI:
     def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
         self._workspace = workspace
         self._ui = ui
-        self._command = workspace.settings.text("notify.command")
+        self._command = workspace.config.notify.command
         self._started: list[NotifyProcess] = []
         self._notified: set[str] = set()
         self._is_failure_reported = False

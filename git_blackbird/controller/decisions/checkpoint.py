@@ -40,7 +40,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     What cannot be found out is left away and never stops the decision: the summary then says that it is
     minimal.
     """
-    runs = runs_in_change(state.history(task.id))
+    runs = workspace.runs_to_decide(state.history(task.id))
     pair, summary = change_of(workspace, state, run, runs)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     merged = merged_or_none(run)
@@ -58,7 +58,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         suggested_request=render_suggestion(run, merged),
         reasons=escalation_reasons(workspace, state.history(task.id), run),
         options=workspace.call_options,
-        since_request=_since_request(workspace, state, run, runs),
+        since_request=_since_request(workspace, state, run),
         other_branch=other_branch(workspace, run),
     )
 
@@ -121,7 +121,7 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
 def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
     merged = merged_or_none(run)
-    most, number = workspace.settings.number("reviews.maxIterations"), run.review_round or 1
+    most, number = workspace.config.reviews.max_iterations, run.review_round or 1
     if run.is_pending and run.no_change:
         return (NO_CHANGE,)
     if not run.is_pending or merged is None:
@@ -136,10 +136,8 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
     return () if obstacle is None else (f"cannot request fixes: {obstacle}",)
 
 
-def _since_request(
-    workspace: Workspace, state: PlanState, run: Run, runs: Sequence[Run]
-) -> SinceRequest | None:
-    requested = requested_change(runs)
+def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceRequest | None:
+    requested = requested_change(runs_in_change(state.history(run.task_id)))
     if requested is None:
         return None
     pair, summary = change_of(workspace, state, run, requested.runs)

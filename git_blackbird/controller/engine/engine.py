@@ -95,9 +95,7 @@ async def require_consent(
     if agent.rights is None or (as_reviewer and agent.abilities.read_only):
         return
     paths = workspace.paths
-    question = RightsQuestion(
-        agent.name, agent.rights, workspace.settings.flag("execution.stopAfterEachTask")
-    )
+    question = RightsQuestion(agent.name, agent.rights, workspace.config.execution.stop_after_each_task)
     agreed = load_agreements(paths, AgreementKind.AGREED)
     # Also who agreed to it without a stop after each task.
     if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:

@@ -1,5 +1,6 @@
 """Recovery: finish what a crash left half done, and report each repair in one line (DESIGN.md 5)."""
 
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -149,7 +150,7 @@ def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
         run.pid or 0,
         run.id,
         identity=run.process_identity,
-        grace_seconds=workspace.settings.number("execution.stopGraceSeconds"),
+        grace_seconds=workspace.config.execution.stop_grace_seconds,
     )
 
 
@@ -160,7 +161,7 @@ def read_log(workspace: Workspace, run: Run) -> AgentResult:
     except RequestError:
         return AgentResult(succeeded=False)
     paths = log_paths(workspace.paths, run)
-    if any(path.is_symlink() or (path.exists() and not path.is_file()) for path in paths):
+    if not all(map(_is_log, paths)):
         # An agent put something else in its place, which might never end.
         return AgentResult(succeeded=False)
     return read_saved(agent.parser(recorded_assignment(workspace, run)), LogFiles(*paths, 0), None)
@@ -189,3 +190,10 @@ def _size(path: Path) -> int:
         return path.lstat().st_size
     except OSError:
         return 0
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return True

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from git_blackbird.agents.protocol import Capabilities, ProbeResult
 from git_blackbird.agents.registry import AGENTS, load_agent
-from git_blackbird.controller.core.agents import agent_settings, reviewer_of
+from git_blackbird.controller.core.agents import agent_settings, reviewer_config, reviewer_of
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.config.settings import Setting
@@ -58,7 +58,7 @@ def view_agents(workspace: Workspace) -> AgentList:
     """Look at every agent, all at the same time: each starts programs and waits for them."""
     with ThreadPoolExecutor(max_workers=len(AGENTS)) as pool:
         views = tuple(pool.map(lambda name: _view(workspace, name), AGENTS))
-    return AgentList(views, workspace.settings.values["agent"], reviewers(workspace))
+    return AgentList(views, workspace.settings.applied["agent"], reviewers(workspace))
 
 
 def reviewers(workspace: Workspace) -> tuple[Reviewer, ...]:
@@ -72,15 +72,13 @@ def reviewers(workspace: Workspace) -> tuple[Reviewer, ...]:
 
 
 def _reviewer(workspace: Workspace, source: Source) -> Reviewer:
-    values = workspace.settings.values
-    own = values[f"reviews.{source}.agent"]
+    own = workspace.settings.applied[f"reviews.{source}.agent"]
     agent = reviewer_of(workspace, source)
-    model = workspace.settings.text(f"reviews.{source}.model")
     return Reviewer(
         source,
         agent.name,
-        values["agent"] if own.value is None else own,
-        model if agent.name in _WITH_MODEL else None,
+        workspace.settings.applied["agent"] if own.value is None else own,
+        reviewer_config(workspace.config, source).model if agent.name in _WITH_MODEL else None,
         agent.abilities.read_only,
     )
 
@@ -98,12 +96,13 @@ def view_agent(workspace: Workspace, name: str) -> AgentView:
 
 def _view(workspace: Workspace, name: str) -> AgentView:
     agent = load_agent(name, agent_settings(workspace))
-    values = workspace.settings.values.values()
     return AgentView(
         name=name,
-        is_chosen=workspace.settings.values["agent"].value == name,
+        is_chosen=workspace.settings.applied["agent"].value == name,
         abilities=agent.abilities,
         inspection=agent.inspect(workspace.environment.environ),
-        settings=tuple(setting for setting in values if setting.key.name.startswith(f"{name}.")),
+        settings=tuple(
+            setting for key, setting in workspace.settings.applied.items() if key.startswith(f"{name}.")
+        ),
         reviews=tuple(one for one in reviewers(workspace) if one.agent == name),
     )

@@ -33,9 +33,9 @@ def change_pair(
     ``since_request``: only those since a person last requested changes. Raises RequestError when there is no
     such request that was carried out, or no run with snapshots.
     """
-    runs = runs_in_change(history)
+    runs = workspace.runs_to_decide(history)
     if since_request:
-        requested = requested_change(runs)
+        requested = requested_change(runs_in_change(history))
         if requested is None:
             require_usable(TaskId(task_id), history)
             raise RequestError(

@@ -154,11 +154,17 @@ def until_closed(workspace: Workspace, run: Run, arrived: Callable[[], Iterable[
     """Return what arrives of a run until its record is closed or nobody is left to close it."""
     over = False
     while not over:
-        is_open = reread(workspace, run).status == RunStatus.RUNNING
-        over = not is_open or not (is_alive(run) or controller_holder(workspace.paths) is not None)
+        over = not is_at_work(workspace, run)
         yield from arrived()
         if not over:
             time.sleep(_LOOK_SECONDS)
+
+
+def is_at_work(workspace: Workspace, run: Run) -> bool:
+    """Whether a run may print more: its record is open, and its agent or controller is alive."""
+    if reread(workspace, run).status != RunStatus.RUNNING:
+        return False
+    return is_alive(run) or controller_holder(workspace.paths) is not None
 
 
 def reread(workspace: Workspace, run: Run) -> Run:

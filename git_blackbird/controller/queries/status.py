@@ -12,7 +12,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.config.settings import ConfigProblem
+from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.history import History, PendingMessages, RecordError, UnconfirmedRecord
@@ -182,7 +182,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
             *state.saved_feedback.unconfirmed,
         ),
         orphaned_decisions=_orphaned_decisions(state),
-        problems=workspace.problems,
+        problems=workspace.settings.problems,
         interrupted_approval=find_interrupted_approval(workspace),
         deferred=list_deferred(os.fspath(workspace.paths.private)),
     )

@@ -94,10 +94,10 @@ def change_review_request(
     ``names_worktree``: a reviewer works elsewhere and needs the path of the worktree.
     """
     runs = runs_in_change(state.history(task.id))
-    pair, summary = change_of(workspace, state, run, runs)
+    pair, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
     if pair is None:
         return None
-    threshold = workspace.settings.number("reviews.diffThresholdLines")
+    threshold = workspace.config.reviews.diff_threshold_lines
     diff = unfiltered_diff(workspace.repo, pair)
     package = build_package(task, summary.diffstat, diff, pair, threshold)
     text = render_package(package, str(workspace.repo.top) if names_worktree else None)
@@ -159,7 +159,7 @@ async def _review_side(
 ) -> ReviewerOutcome:
     """Run one reviewer; a second try, where no answer could be read, names the fault of the first."""
     workspace, fault = context.workspace, None
-    seconds = float(workspace.settings.number("reviews.timeoutSeconds"))
+    seconds = float(workspace.config.reviews.timeout_seconds)
     for _ in range(_TRIES):
         prompt = render_reviewer_prompt(source, order.package, fault)
         initial_run = open_run(context, order.task.id, order.tree).with_fields(
@@ -216,7 +216,7 @@ def save_reviews(
     """Save the result of both reviews, and what follows where they were due; return it as an event."""
     number = 1 if request is None else request.round_number
     result = RunFields(review_round=number, merged_review=merged.to_json())
-    max_rounds = workspace.settings.number("reviews.maxIterations")
+    max_rounds = workspace.config.reviews.max_iterations
     if run.review_state is ReviewState.DUE:
         follows = next_after(merged, round_number=number, max_rounds=max_rounds)
         ended = _complete(workspace, run, result, follows, merged)

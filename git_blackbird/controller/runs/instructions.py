@@ -34,7 +34,15 @@ from git_blackbird.storage.files import load_beginning
 from git_blackbird.storage.paths import OVERVIEW_NAME, STATE_NAME
 
 _OF_ONE_RUN = frozenset(
-    {"questions", "answers", "feedback", "parentReviewFeedback", "changedFiles", "changedFilesTotal"}
+    {
+        "questions",
+        "answers",
+        "feedback",
+        "repeatedFeedback",
+        "parentReviewFeedback",
+        "changedFiles",
+        "changedFilesTotal",
+    }
 )
 
 
@@ -120,7 +128,7 @@ def _earlier(owed: PendingMessages, said_now: str | None) -> str:
     """Repeat earlier requests and answers: the agent may never have got them."""
     texts = [text for text in owed.texts if text != said_now]
     answers = render_answers(owed.questions, owed.answers) if owed.answers else ""
-    review = render_review_feedback(owed.review) if owed.review else ""
+    review = render_review_feedback(owed.review, is_repeated=owed.review_sent) if owed.review else ""
     return join_messages(review, render_earlier_requests(texts), answers).strip("\n")
 
 

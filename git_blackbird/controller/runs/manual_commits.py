@@ -147,7 +147,7 @@ def _record(
     if amended is None:
         if reasons := readiness(transaction.plan(), task).reasons:
             raise RequestError("; ".join(reasons))
-        is_pending = workspace.settings.flag("execution.stopAfterEachTask")
+        is_pending = workspace.config.execution.stop_after_each_task
         run = new_run(workspace, task.id, RunStatus.SUCCESS).with_fields(RunFields(run_type=RunType.MANUAL))
     else:
         run, is_pending = amended, amended.is_pending

@@ -163,7 +163,7 @@ class _TaskRun:
             warn(context.ui, _RECORDS_GONE, run.task_id)
         if not workspace.store.ledger.is_watching():
             warn(context.ui, NOT_WATCHED, run.task_id)
-        gated = workspace.settings.flag("execution.stopAfterEachTask") or instruction.gated
+        gated = workspace.config.execution.stop_after_each_task or instruction.gated
         closed = await finish_in_thread(
             lambda: close_run(workspace, context.ui, run, ended, gated=gated), force_stop
         )

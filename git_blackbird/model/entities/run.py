@@ -105,6 +105,11 @@ class Usage(Record):
     cached_tokens: int = 0
 
 
+def superseded_text(by: str) -> str:
+    """Return the feedback of a decision that was superseded while it was pending; recorded as rejected."""
+    return f"superseded by {by}"
+
+
 class TruncatedBytes(Record):
     """Bytes of each stream: in ``not_kept`` those that its log does not contain.
 
@@ -247,6 +252,13 @@ class Run(RunFields):
     def is_pending(self) -> bool:
         """Whether a decision on this run is pending."""
         return self.decision_state == DecisionState.PENDING and self.superseded_at is None
+
+    @property
+    def was_superseded_undecided(self) -> bool:
+        """Whether a later start, or a person, superseded the run while its decision was pending."""
+        return self.superseded_at is not None and self.decision_feedback == superseded_text(
+            self.superseded_by or ""
+        )
 
     @property
     def tree_pair(self) -> TreePair | None:
