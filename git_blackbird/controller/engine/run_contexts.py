@@ -17,7 +17,7 @@ from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.errors import InterruptedByUserError
 from git_blackbird.messages.display.events import render_rights_line
-from git_blackbird.model.entities.agent_io import RightsQuestion
+from git_blackbird.model.entities.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
 
@@ -95,7 +95,7 @@ class Consent:
         elif answer:
             save_agreement(self._workspace.paths, AgreementKind.AGREED, _digest(question))
         else:
-            raise NotAgreedError(f"{agent.name} was not started", hint=_CALMER.get(agent.name))
+            raise NotAgreedError(f"{agent_in_text(agent.name)} was not started", hint=_CALMER.get(agent.name))
 
     def _question(self, agent: Agent, *, as_reviewer: bool) -> RightsQuestion | None:
         rights = None if as_reviewer and agent.abilities.read_only else agent.rights
