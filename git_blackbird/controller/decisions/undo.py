@@ -12,12 +12,12 @@ from git_blackbird.git.worktree.changes import changed_paths, diverged_paths, en
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.saved_trees import keep_undo_trees
 from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.undo import KeptPath, Undo, revert_command, script_command
 from git_blackbird.storage.notes import save_undo
 from git_blackbird.storage.paths import HIDDEN
 
-_EDITED = "edited since the run ended"
 _REPOSITORY = "is or was a git repository of its own"
 
 
@@ -64,7 +64,9 @@ def _kept(
     """Return the paths that are to stay as they are; of several reasons the last counts."""
     repo, edits = workspace.repo, plan.edits
     if worktree is not None:
-        yield from ((path, _EDITED) for path in diverged_paths(repo, worktree, edits))
+        shows = task_command("runs", runs[-1].task_id, " --diff")
+        edited = f"edited since the run ended; `{shows}` shows what to take back by hand"
+        yield from ((path, edited) for path in diverged_paths(repo, worktree, edits))
     yield from ((path, _REPOSITORY) for path in plan.repositories)
     for path, oid in _committed_over(workspace, runs, plan).items():
         yield path, f"commit {oid[:10]}, made since the run began, changed it too"
