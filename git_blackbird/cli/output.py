@@ -21,8 +21,7 @@ from git_blackbird.model.base.sanitize import strip_controls
 if TYPE_CHECKING:
     from git_blackbird.cli.schema.base import EventOutput
     from git_blackbird.controller.core.workspace import Workspace
-    from git_blackbird.model.entities.history import RecordError
-    from git_blackbird.model.entities.provenance import UnconfirmedRecord
+    from git_blackbird.model.entities.history import RecordError, UnconfirmedRecord
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
@@ -202,5 +201,5 @@ def warn_strays(output: Output, strays: Iterable[str]) -> None:
 
 def warn_problems(output: Output, workspace: "Workspace") -> None:
     """Name what is wrong in the configuration; only commands that start or decide stop at it."""
-    for problem in workspace.problems:
+    for problem in workspace.settings.problems:
         output.warn(str(problem), problem.hint)

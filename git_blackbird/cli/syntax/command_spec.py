@@ -4,6 +4,7 @@
 a command is called.
 """
 
+import gc
 from importlib import import_module
 from typing import Any
 
@@ -48,14 +49,15 @@ class CommandSpec(click.Command):
 
     def _call(self, **values: Any) -> ExitCode:
         from git_blackbird.cli.output import command_context  # noqa: PLC0415  # loads what commands share
-        from git_blackbird.model.base.system import gc_paused  # noqa: PLC0415
 
         trace.event("command", self.name)
         module, function = self.code.split(":")
-        with gc_paused():
-            body = getattr(import_module(f"git_blackbird.cli.commands.{module}"), function)
+        body = getattr(import_module(f"git_blackbird.cli.commands.{module}"), function)
         context = click.get_current_context()
         call = command_context(context, as_json=values.pop("as_json"), no_input=values.pop("no_input"))
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         code: ExitCode = body(call, **values)
         return code
 

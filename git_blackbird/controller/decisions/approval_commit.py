@@ -23,22 +23,21 @@ from git_blackbird.errors import (
 )
 from git_blackbird.git.commit.create import (
     CommitRefusedError,
+    CreatedCommit,
     HookRefusedError,
     IndexUpdateError,
     update_index,
 )
-from git_blackbird.git.commit.plan import CommitPlan, LaterEdit, plan_commit, tree_of
+from git_blackbird.git.commit.plan import CommitPlan, LaterEdit, plan_commit
 from git_blackbird.git.commit.worker import (
     CommitInterruptedError,
-    CommitRequest,
-    CommitResult,
     CommitWorkerKilled,
     commit_in_subprocess,
 )
 from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
-from git_blackbird.git.worktree.log import commit_of_run
+from git_blackbird.git.worktree.log import commit_of_run, tree_of
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
@@ -98,7 +97,7 @@ class ApprovalRequest:
 
 def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
     """Warn that a call in which nobody approves commits nothing, unless it stops for approvals."""
-    if not workspace.commits_approvals or workspace.settings.flag("execution.stopAfterEachTask"):
+    if not workspace.commits_approvals or workspace.config.execution.stop_after_each_task:
         return
     text = (
         "this call commits nothing: execution.commit commits what is approved, and it does not stop for that"
@@ -181,8 +180,8 @@ def _obstructed(workspace: Workspace, task: Task, plan: CommitPlan, pair: TreePa
     if plan.has_moved_on:
         return ApprovalRefusedError(task, why, None)
     if not plan.later_edits:
-        return ApprovalRefusedError(task, why, plan.way or "resolve that")
-    ways = [plan.way, "set the later edits aside as below"]
+        return ApprovalRefusedError(task, why, plan.hint or "resolve that")
+    ways = [plan.hint, "set the later edits aside as below"]
     return ApprovalRefusedError(
         task, why, ", ".join(filter(None, ways)), _set_aside(workspace, task, plan.later_edits, pair.head)
     )
@@ -221,8 +220,8 @@ def _listed(obstacles: tuple[str, ...]) -> str:
 
 def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, right: int) -> ApprovalCommit:
     task, run = approval.task, approval.run
-    with workspace.transaction() as transaction:
-        require_undecided(transaction, run)
+    with workspace.transaction():
+        require_undecided(workspace, run)
         save_pending_approval(
             workspace.paths,
             PendingApproval(
@@ -230,8 +229,8 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
             ),
         )
     try:
-        wanted = CommitRequest(render_commit_message(task, run.id), run.id)
-        result = commit_in_subprocess(workspace.repo, plan, wanted, right)
+        message = render_commit_message(task, run.id)
+        made = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
     except CommitWorkerKilled as error:
         why = f"the process committing its change was killed, and git may still be at work\n{error.words}"
         raise ApprovalRefusedError(task, why, "wait for git") from error
@@ -245,23 +244,21 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
         raise refusal from error
-    warnings = tuple(_finish(workspace, result))
-    return ApprovalCommit(result.made.oid, result.made.paths, warnings=warnings)
+    return ApprovalCommit(made.oid, made.paths, warnings=tuple(_finish(workspace, made)))
 
 
-def _finish(workspace: Workspace, result: CommitResult) -> Iterator[str]:
+def _finish(workspace: Workspace, made: CreatedCommit) -> Iterator[str]:
     """Say what is not as it was meant."""
-    if result.cut_short is not None:
+    if made.cut_short is not None:
         yield (
-            f"commit {result.made.oid[:12]} was made, but git did not finish what comes after it: "
-            f"{result.cut_short}"
+            f"commit {made.oid[:12]} was made, but git did not finish what comes after it: {made.cut_short}"
         )
-    if result.made.differs:
-        names = ", ".join(result.made.differs[:_MAX_NAMED])
+    if made.differs:
+        names = ", ".join(made.differs[:_MAX_NAMED])
         yield f"a hook of this repository changed what was committed: {names}"
-    if result.left_behind is not None:
-        yield f"the index was not updated for the commit: {result.left_behind}"
-    if result.left_behind is None or result.is_final:
+    if made.left_behind is not None:
+        yield f"the index was not updated for the commit: {made.left_behind}"
+    if made.left_behind is None or made.is_final:
         # Else the next command can do it.
         drop_pending_approval(workspace.paths)
 

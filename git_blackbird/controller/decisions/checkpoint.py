@@ -21,7 +21,7 @@ from git_blackbird.model.entities.history import History, requested_change, runs
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, Run
 from git_blackbird.model.rules.attention import is_session_lost
-from git_blackbird.model.rules.review_rounds import (
+from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
     merged_or_none,
     missing_texts,
@@ -91,7 +91,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
 def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     """Say why the reviews of a run's change did not clear it; nothing if they did, or there were none."""
     merged = merged_or_none(run)
-    most, number = workspace.settings.number("reviews.maxIterations"), run.review_round or 1
+    most, number = workspace.config.reviews.max_iterations, run.review_round or 1
     if merged is None:
         return ()
     if merged.missing:

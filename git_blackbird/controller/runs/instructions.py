@@ -25,11 +25,10 @@ from git_blackbird.messages.outgoing.prompts import (
     render_review_feedback,
 )
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.entities.agent_io import Answer
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Answer, Run
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.files import load_beginning
 from git_blackbird.storage.paths import OVERVIEW_NAME, STATE_NAME

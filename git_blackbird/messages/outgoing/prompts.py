@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.entities.agent_io import Answer, Question
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Answer, Question, Run
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
 _REPEATED = "repeated, since an earlier run was sent this and the task is not done yet"

@@ -1,38 +1,15 @@
-"""Values exchanged between people and agents: questions, answers, progress, usage, rights."""
+"""What agents do and report: progress, results, failures, rights."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from git_blackbird.model.base.record import Record
+from git_blackbird.model.entities.run import Question, Usage
 
 
 def agent_in_text(name: str) -> str:
     """Name an agent in a sentence, in which the bare word ``command`` would be misread."""
     return "the agent 'command'" if name == "command" else name
-
-
-class Question(Record):
-    """A question of an agent; ``options`` are the expected answers."""
-
-    id: str
-    prompt: str
-    options: tuple[str, ...] = ()
-
-
-class Answer(Record):
-    """A person's answer to the question with that id."""
-
-    id: str
-    value: str
-
-
-class Usage(Record):
-    """Tokens of one run, as differences, not session totals."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
 
 
 class ProgressKind(StrEnum):
