@@ -228,7 +228,7 @@ def test_a_parent_is_reviewed_before_it_counts_as_done_whoever_approves_its_last
     [
         (
             "review-answer I looked, and it is fine.",
-            'parse parent review response for "p": no valid JSON object found in agent output',
+            "the reviewer's answer cannot be read: no valid JSON object found in agent output",
         ),
         ("fail 3", "told to fail with status 3"),
         (
