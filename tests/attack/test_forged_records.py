@@ -217,7 +217,7 @@ def killed(trial: Trial) -> Trial:
 
 def test_after_a_kill_the_next_execute_judges_alike(killed: Trial) -> None:
     path = only_record(killed, "b")
-    said = killed.expect(1, "execute", "a", "--no-input")
+    said = killed.expect(3, "execute", "a", "--no-input")
     assert f"record ignored: .blackbird/runs/c/{LATER}.json: written while run " in said
     assert f"record blocks its task: .blackbird/runs/b/{path.name}: written while run " in said
     assert killed.statuses() == {"a": "waiting_user", "b": "waiting_user", "c": "todo"}
@@ -234,7 +234,7 @@ def test_notes_that_are_lost_with_the_program_lose_and_stop_nothing(killed: Tria
     if not broken:
         shutil.rmtree(private)
     assert unconfirmed(killed) == []
-    killed.expect(1, "execute", "a", "--no-input")
+    killed.expect(3, "execute", "a", "--no-input")
     assert killed.statuses() == {"a": "waiting_user", "b": "done", "c": "done"}
 
 
