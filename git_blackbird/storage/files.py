@@ -113,20 +113,20 @@ def _open_stepwise(top: Path, steps: tuple[str, ...], flags: int) -> int:
 def _load(descriptor: int, path: Path, known: bytes) -> bytes:
     """Read and close an open file."""
     try:
-        found = _require_file(descriptor, path)
-        if known and found.st_size == len(known) and _is_known(descriptor, known):
+        status = _require_file(descriptor, path)
+        if known and status.st_size == len(known) and _is_known(descriptor, known):
             return known
         os.lseek(descriptor, 0, os.SEEK_SET)
-        return b"".join(iter(lambda: os.read(descriptor, found.st_size + 1), b""))
+        return b"".join(iter(lambda: os.read(descriptor, status.st_size + 1), b""))
     finally:
         os.close(descriptor)
 
 
 def _require_file(descriptor: int, path: Path) -> os.stat_result:
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return found
+    return status
 
 
 def _is_known(descriptor: int, known: bytes) -> bool:
@@ -197,10 +197,12 @@ def _write_and_rename(
     temporary: Path, target: Path, data: bytes, mode: int, *, is_durable: bool = True
 ) -> None:
     try:
-        with _created(temporary, mode) as descriptor:
-            _write_all(descriptor, data)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with os.fdopen(os.open(temporary, flags, mode), "wb") as file:
+            file.write(data)
+            file.flush()
             if is_durable:
-                os.fsync(descriptor)
+                os.fsync(file.fileno())
         os.rename(temporary, target)  # noqa: PTH104  # the plain system call, as its name in traces
         if is_durable:
             fsync_folder(target.parent)
@@ -208,22 +210,6 @@ def _write_and_rename(
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-
-
-@contextlib.contextmanager
-def _created(path: Path, mode: int) -> Iterator[int]:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    descriptor = os.open(path, flags, mode)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 def fsync_folder(folder: Path) -> None:
@@ -248,10 +234,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def move_aside(paths: Paths, path: Path, aside: Path) -> None:
-    """Move whatever is at ``path`` to another name below ``.blackbird/``.
-
-    Raises SaveError.
-    """
+    """Move whatever is at ``path`` to another name below ``.blackbird/``. Raises SaveError."""
     try:
         paths.make_folder(aside.parent)
         path.rename(aside)
@@ -266,13 +249,10 @@ def sweep_temporaries(paths: Paths) -> int:
     """
     if paths.state.is_symlink() or paths.tmp.is_symlink() or not paths.tmp.is_dir():
         return 0
-    return sum(_is_removed(path) for path in paths.tmp.glob("*.tmp"))
-
-
-def _is_removed(path: Path) -> bool:
-    """Remove a file and return whether it is gone; an agent may have put something else there."""
-    try:
-        path.unlink()
-    except OSError:
-        return False
-    return True
+    count = 0
+    for path in paths.tmp.glob("*.tmp"):
+        # An agent may have put something else there.
+        with contextlib.suppress(OSError):
+            path.unlink()
+            count += 1
+    return count

@@ -17,8 +17,7 @@ P = TypeVar("P", bound=Record)
 MAX_DEPTH = 100
 
 _ESCAPED = "<>&\u2028\u2029"
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONE_SURROGATE = "[\ud800-\udfff]"
 
 
 class JsonError(ValueError):  # a fault of a file, not of the program
@@ -51,16 +50,14 @@ def load_json(data: bytes) -> Any:
 
 
 def load_bounded_json(data: bytes) -> Any:
-    """Parse one JSON value, limited to a depth that can be written again.
-
-    Raises JsonError.
-    """
+    """Parse one JSON value, limited to a depth that can be written again. Raises JsonError."""
     value = load_json(data)
     if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
         return value
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, dict | list)]
+        groups = (outer.values() if isinstance(outer, dict) else outer for outer in level)
+        level = [inner for group in groups for inner in group if isinstance(inner, dict | list)]
         if not level:
             return value
     raise JsonError("nested too deeply")
@@ -90,17 +87,11 @@ def load_note(kind: type[P], path: Path) -> P | None:
         return None
 
 
-def _inside(value: Any) -> Any:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
 def _parse(text: str) -> Any:
     value = _DECODER.decode(text)
-    if _ESCAPED_SURROGATE.search(text) is None:
+    if re.search(r"\\u[dD][89a-fA-F]", text) is None:
         return value
-    whole = _LONE_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
+    whole = re.sub(_LONE_SURROGATE, "\ufffd", json.dumps(value, ensure_ascii=False))
     return json.loads(whole, object_pairs_hook=_object)
 
 
@@ -136,7 +127,7 @@ def dump_json(value: Any) -> bytes:
 def render_json(value: Any) -> str:
     """Return the same as text, without the final newline."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    return _LONE_SURROGATE.sub("\ufffd", escaped_as_go(text))
+    return re.sub(_LONE_SURROGATE, "\ufffd", escaped_as_go(text))
 
 
 def escaped_as_go(text: str) -> str:

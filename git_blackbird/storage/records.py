@@ -3,7 +3,7 @@
 import heapq
 import os
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,9 +12,8 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.system import gc_paused, is_exhausted
-from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError
+from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.files import folder_inside, load_entry, load_inside
 from git_blackbird.storage.json_codec import dump_json, load_part
@@ -41,6 +40,8 @@ def noop() -> None:
 
 Found = Run | RecordError | UnconfirmedRecord
 """The result of reading one record file."""
+ByKind = tuple[tuple[Run, ...], tuple[RecordError, ...], tuple[UnconfirmedRecord, ...]]
+"""Usable runs, and the files that cannot be used or do not count."""
 
 
 class RunStore:
@@ -64,7 +65,7 @@ class RunStore:
                 named = [
                     (TaskId(entry.name), _changed(entry))
                     for entry in entries
-                    if entry.name in self._cached or _is_named(entry)
+                    if entry.name in self._cached or task_id_fault(entry.name) is None
                 ]
         except (FileNotFoundError, NotADirectoryError):
             return []
@@ -99,12 +100,12 @@ class RunStore:
 
     def histories(self, between: Callable[[], object] = noop) -> dict[TaskId, History]:
         """Return the runs of every task that has any; call ``between`` after each task."""
-        found: dict[TaskId, History] = {}
+        histories: dict[TaskId, History] = {}
         with gc_paused():
             for task_id, changed in self._folders():
                 between()
-                found[task_id] = self._history(task_id, changed)
-        return {task_id: history for task_id, history in found.items() if history != NO_HISTORY}
+                histories[task_id] = self._history(task_id, changed)
+        return {task_id: history for task_id, history in histories.items() if history != NO_HISTORY}
 
     def histories_of(self, plan: Plan, task_ids: Container[TaskId]) -> dict[TaskId, History]:
         """Return the runs of parents, which the reviews are among, and of these tasks; reads no others."""
@@ -125,34 +126,23 @@ class RunStore:
 
     def _read_folder(self, folder: Path, task_id: TaskId) -> History:
         """Read all records of a folder, which may lie anywhere in the worktree."""
-        top, ledger = self._paths.state_root, self._ledger
-        ledger.refresh()
-        with folder_inside(top, folder) as descriptor:
-            names = _record_names(descriptor)
-            found = [
-                _parsed(ledger, folder / name, task_id, lambda path: load_entry(top, path, descriptor))
-                for name in names
-            ]
-        runs, faults, unconfirmed = _by_kind(found)
-        return History(tuple(sorted(runs, key=lambda run: run.sort_key)), tuple(faults), tuple(unconfirmed))
+        self._ledger.refresh()
+        with folder_inside(self._paths.state_root, folder) as descriptor:
+            with os.scandir(descriptor) as listing:
+                names = sorted(
+                    entry.name for entry in listing if entry.name.endswith(_ENDING) and not entry.is_dir()
+                )
+            entries = [load_record(self._ledger, folder / name, task_id, descriptor) for name in names]
+        return History(*_by_kind(entries))
 
 
-def _by_kind(found: Iterable[Found]) -> tuple[list[Run], list[RecordError], list[UnconfirmedRecord]]:
-    runs: list[Run] = []
-    faults: list[RecordError] = []
-    unconfirmed: list[UnconfirmedRecord] = []
-    for entry in found:
-        if isinstance(entry, Run):
-            runs.append(entry)
-        elif isinstance(entry, RecordError):
-            faults.append(entry)
-        else:
-            unconfirmed.append(entry)
-    return runs, faults, unconfirmed
-
-
-def _is_named(folder: "os.DirEntry[str]") -> bool:
-    return task_id_fault(folder.name) is None
+def _by_kind(entries: list[Found]) -> ByKind:
+    runs = [entry for entry in entries if isinstance(entry, Run)]
+    return (
+        tuple(sorted(runs, key=lambda run: run.sort_key)),
+        tuple(entry for entry in entries if isinstance(entry, RecordError)),
+        tuple(entry for entry in entries if isinstance(entry, UnconfirmedRecord)),
+    )
 
 
 def _changed(place: "Path | os.DirEntry[str]") -> int:
@@ -169,19 +159,10 @@ def _is_settled(changed: int) -> bool:
     return time.time_ns() - changed > tick
 
 
-def _record_names(folder: int) -> list[str]:
-    with os.scandir(folder) as entries:
-        return sorted(entry.name for entry in entries if entry.name.endswith(".json") and not entry.is_dir())
-
-
-def load_record(ledger: Ledger, path: Path, task_id: TaskId) -> Found:
-    """Read one file of the ledger's worktree that must be a record of this task."""
-    return _parsed(ledger, path, task_id, lambda path: load_inside(ledger.top, path))
-
-
-def _parsed(ledger: Ledger, path: Path, task_id: TaskId, load: Callable[[Path], bytes]) -> Found:
+def load_record(ledger: Ledger, path: Path, task_id: TaskId, folder: int | None = None) -> Found:
+    """Read one file, possibly in an open folder, that must be a record of this task."""
     try:
-        data = load(path)
+        data = load_inside(ledger.top, path) if folder is None else load_entry(ledger.top, path, folder)
     except OSError as error:
         return ledger.judge(path, b"") or RecordError(str(path), _reason(error))
     try:
@@ -228,14 +209,6 @@ def _without_nothing(fields: dict[str, Any], part: Record) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in _NOTHING or name in shown}
 
 
-class RecentRecords(NamedTuple):
-    """The newest runs, newest first, and the files among them that cannot be used."""
-
-    runs: list[Run]
-    faults: list[RecordError]
-    unconfirmed: list[UnconfirmedRecord]
-
-
 class _Candidate(NamedTuple):
     """A record's start in milliseconds, as the hex digits that our ids begin with; its name and folder."""
 
@@ -244,7 +217,7 @@ class _Candidate(NamedTuple):
     folder: str
 
 
-def load_recent(paths: Paths, limit: int, now: int) -> RecentRecords:
+def load_recent(paths: Paths, limit: int, now: int) -> ByKind:
     """Read the ``limit`` newest records, newest first; ``now`` is in nanoseconds since 1970.
 
     Folders are read in the order of their last change, until one changed before the oldest record found so
@@ -262,13 +235,12 @@ def load_recent(paths: Paths, limit: int, now: int) -> RecentRecords:
             least = best[-1].stamp if len(best) == limit else ""
     ledger = Ledger(paths)
     ledger.refresh()
-    found = [
+    entries = [
         load_record(ledger, Path(candidate.folder, candidate.name), TaskId(Path(candidate.folder).name))
         for candidate in best
     ]
-    runs, faults, unconfirmed = _by_kind(found)
-    runs.sort(key=lambda run: run.sort_key, reverse=True)
-    return RecentRecords(runs, faults, unconfirmed)
+    runs, faults, unconfirmed = _by_kind(entries)
+    return runs[::-1], faults, unconfirmed
 
 
 def _stamp(milliseconds: int) -> str:

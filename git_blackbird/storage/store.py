@@ -9,7 +9,7 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.entities.history import History, SavedFeedback
+from git_blackbird.model.entities.history import SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
@@ -20,17 +20,11 @@ from git_blackbird.storage.files import (
     SaveError,
     load_inside,
     move_aside,
-    sweep_temporaries,
     write_atomic,
     write_private,
 )
 from git_blackbird.storage.ledger import Ledger, WatchEnd
-from git_blackbird.storage.locks import (
-    STORE_PATIENCE_SECONDS,
-    approval_in_progress,
-    controller_holder,
-    store_lock,
-)
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import parse_plan, render_plan, require_unique_keys
 from git_blackbird.storage.records import RunStore, noop, record_path, render_record
@@ -53,10 +47,7 @@ class Store:
         self._unique_keys = b""
 
     def plan_bytes(self) -> bytes | None:
-        """Return the content of the plan file; None if there is none.
-
-        Raises UnusableError if it cannot be read.
-        """
+        """Return the content of the plan file; None if there is none. Raises UnusableError."""
         try:
             known = self._parsed[0] if self._parsed is not None else b""
             return load_inside(self.paths.state_root, self.paths.plan, known)
@@ -78,10 +69,7 @@ class Store:
             raise UnusableError(f"cannot read {self.paths.plan}: {error.strerror}") from error
 
     def plan(self) -> Plan:
-        """Return the plan.
-
-        Raises UnusableError if there is none, InvalidPlanError with all errors if it is not valid.
-        """
+        """Return the plan. Raises UnusableError, InvalidPlanError."""
         return self._load_plan()[1]
 
     def editable_plan(self) -> Plan:
@@ -148,6 +136,7 @@ class Transaction:
     """Write while the store lock is held; plan and feedback are read once, and again after a write."""
 
     def __init__(self, store: Store, *, is_gated: bool) -> None:
+        self._paths = store.paths
         self._store = store
         self._is_gated = is_gated
         self._plan: Plan | None = None
@@ -169,18 +158,6 @@ class Transaction:
             self._plan = self._store.editable_plan()
         return self._plan
 
-    def history(self, task_id: TaskId) -> History:
-        """Return one task's runs as they are under the lock."""
-        return self._store.records.history(task_id)
-
-    def is_worked_on(self) -> bool:
-        """Whether a program of ours runs agents in this worktree now."""
-        return controller_holder(self._store.paths) is not None
-
-    def reviews(self, task_id: TaskId) -> History:
-        """Return the spec and code reviews of a task's changes as they are under the lock."""
-        return self._store.records.reviews(task_id)
-
     def saved_feedback(self) -> SavedFeedback:
         """Return the saved feedback as it is under the lock."""
         if self._feedback is None:
@@ -188,34 +165,20 @@ class Transaction:
         return self._feedback
 
     def save_plan(self, plan: Plan) -> None:
-        """Save the plan; leave the file alone if nothing changed.
-
-        Raises SaveError.
-        """
+        """Save the plan; leave the file alone if nothing changed. Raises SaveError."""
         self._plan = None
         data = render_plan(plan)
         if data != self._store.plan_bytes():
-            write_atomic(self._store.paths, self._store.paths.plan, data)
+            write_atomic(self._paths, self._paths.plan, data)
             self._store.remember_parsed(data, plan)
-            if self._store.paths.known_plan.exists():
+            if self._paths.known_plan.exists():
                 self.backup_plan()
 
-    def change_plan(self, change: Callable[[Plan], Plan]) -> Plan:
-        """Read, change and save the plan; return the new one."""
-        before = self.plan()
-        after = change(before)
-        if after is not before:
-            self.save_plan(after)
-        return after
-
     def save_run(self, run: Run) -> None:
-        """Save a run's record, readable by its owner only.
-
-        Raises SaveError.
-        """
-        path, data = record_path(self._store.paths, run), render_record(run)
+        """Save a run's record, readable by its owner only. Raises SaveError."""
+        path, data = record_path(self._paths, run), render_record(run)
         self._store.ledger.note(path, data)
-        write_atomic(self._store.paths, path, data, mode=0o600)
+        write_atomic(self._paths, path, data, mode=0o600)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback of a parent review for a leaf; creation time and unknown fields of the file stay.
@@ -226,10 +189,7 @@ class Transaction:
         self._store.feedback.save(task_id, feedback)
 
     def drop_feedback(self, task_id: TaskId) -> None:
-        """Remove the feedback for a leaf, if any.
-
-        Raises UnusableError, SaveError.
-        """
+        """Remove the feedback for a leaf, if any. Raises UnusableError, SaveError."""
         self._feedback = None
         self._store.feedback.drop(task_id)
 
@@ -238,7 +198,7 @@ class Transaction:
 
         Raises SaveError.
         """
-        paths = self._store.paths
+        paths = self._paths
         moved: list[tuple[Path, Path]] = []
         for folder in (paths.tmp, paths.task_runs(run.task_id)):
             try:
@@ -254,7 +214,7 @@ class Transaction:
 
         Raises SaveError.
         """
-        self._store.ledger.begin(run.id, record_path(self._store.paths, run))
+        self._store.ledger.begin(run.id, record_path(self._paths, run))
 
     def end_watch(self) -> WatchEnd | None:
         """Stop noting, and return the record files that something else wrote; None if nothing was noted.
@@ -265,10 +225,7 @@ class Transaction:
         return self._store.ledger.end()
 
     def confirm(self, path: Path) -> None:
-        """Accept a record file as it is now.
-
-        Raises SaveError, OSError.
-        """
+        """Accept a record file as it is now. Raises SaveError, OSError."""
         self._feedback = None
         self._store.ledger.confirm(path)
 
@@ -276,92 +233,59 @@ class Transaction:
         """Copy the plan to where an agent does not reach it by mistake, for as long as one works."""
         data = self._store.plan_bytes()
         if data is not None:
-            write_private(self._store.paths.known_plan, data)
-            write_private(
-                self._store.paths.known_place, os.fsencode(os.path.realpath(self._store.paths.plan))
-            )
+            write_private(self._paths.known_plan, data)
+            write_private(self._paths.known_place, os.fsencode(os.path.realpath(self._paths.plan)))
 
     def plan_backup(self) -> bytes | None:
         """Return that copy; None if no agent works."""
         try:
-            return self._store.paths.known_plan.read_bytes()
+            return self._paths.known_plan.read_bytes()
         except FileNotFoundError:
             return None
 
     def drop_plan_backup(self) -> None:
         """Remove that copy."""
-        self._store.paths.known_plan.unlink(missing_ok=True)
-        self._store.paths.known_place.unlink(missing_ok=True)
+        self._paths.known_plan.unlink(missing_ok=True)
+        self._paths.known_place.unlink(missing_ok=True)
 
     def plan_replacement(self) -> str | None:
         """Describe what has replaced the plan file, or the link in its place; None if nothing has.
 
         None also if the file is missing.
         """
-        plan = self._store.paths.plan
+        plan = self._paths.plan
         try:
             kind = plan.lstat().st_mode
         except FileNotFoundError:
             return None
         if stat.S_ISREG(kind):
-            return None if self._is_readable() else "a file that cannot be read"
+            try:
+                load_inside(self._paths.state_root, plan)
+            except OSError as error:
+                if is_exhausted(error):
+                    raise
+                return "a file that cannot be read"
+            return None
         if not stat.S_ISLNK(kind):
             return "a folder" if stat.S_ISDIR(kind) else "not a file"
-        where = os.path.realpath(plan)
-        return None if where == self._known_place() and plan.is_file() else f"a link to {where}"
-
-    def _is_readable(self) -> bool:
-        paths = self._store.paths
-        try:
-            load_inside(paths.state_root, paths.plan)
-        except OSError as error:
-            if is_exhausted(error):
-                raise
-            return False
-        return True
-
-    def _known_place(self) -> str | None:
-        try:
-            return os.fsdecode(self._store.paths.known_place.read_bytes())
-        except FileNotFoundError:
-            return None
-
-    def plan_bytes(self) -> bytes | None:
-        """Return the content of the plan file; None if there is none."""
-        return self._store.plan_bytes()
-
-    def plan_if_there(self) -> Plan | None:
-        """Return the plan; None if the file is missing.
-
-        Raises InvalidPlanError.
-        """
-        return None if self._store.plan_bytes() is None else self.plan()
+        where, known = os.path.realpath(plan), self._paths.known_place
+        is_known = known.exists() and os.fsdecode(known.read_bytes()) == where
+        return None if is_known and plan.is_file() else f"a link to {where}"
 
     def restore_plan(self, data: bytes) -> None:
-        """Replace the plan file.
-
-        Raises SaveError.
-        """
+        """Replace the plan file. Raises SaveError."""
         self._plan = None
-        write_atomic(self._store.paths, self._store.paths.plan, data)
+        write_atomic(self._paths, self._paths.plan, data)
 
     def quarantine_plan(self, run_id: RunId, replacement: bytes) -> Path:
         """Move the plan file aside and put ``replacement`` in its place; return the new path.
 
         Whatever replaced the file is moved as it is, without following an agent's link. Raises SaveError.
         """
-        aside = self._store.paths.state / f"plan-set-aside-{run_id}.json"
+        aside = self._paths.state / f"plan-set-aside-{run_id}.json"
         if self.plan_replacement() is None:
-            write_atomic(self._store.paths, aside, self._store.plan_bytes() or b"")
+            write_atomic(self._paths, aside, self._store.plan_bytes() or b"")
         else:
-            move_aside(self._store.paths, self._store.paths.plan, aside)
+            move_aside(self._paths, self._paths.plan, aside)
         self.restore_plan(replacement)
         return aside
-
-    def approval_in_progress(self) -> RunId | None:
-        """Return the run whose approval is being committed, which takes longer than this lock is held."""
-        return approval_in_progress(self._store.paths)
-
-    def sweep(self) -> int:
-        """Remove leftovers of crashed saves; return their number."""
-        return sweep_temporaries(self._store.paths)

@@ -20,7 +20,7 @@ from git_blackbird.model.entities.history import History, requested_change, runs
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, Run
 from git_blackbird.model.rules.attention import is_session_lost
-from git_blackbird.model.rules.review_rounds import (
+from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
     merged_or_none,
     missing_texts,
@@ -39,7 +39,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     What cannot be found out is left away and never stops the decision: the summary then says that it is
     minimal.
     """
-    runs = runs_in_change(state.history(task.id))
+    runs = workspace.runs_to_decide(state.history(task.id))
     pair, summary = change_of(workspace, state, run, runs)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     merged = merged_or_none(run)
@@ -57,7 +57,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         suggested_request=render_suggestion(run, merged),
         reasons=escalation_reasons(workspace, state.history(task.id), run),
         options=workspace.call_options,
-        since_request=_since_request(workspace, state, run, runs),
+        since_request=_since_request(workspace, state, run),
         other_branch=other_branch(workspace, run),
     )
 
@@ -90,7 +90,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
 def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     """Say why the reviews of a run's change did not clear it; nothing if they did, or there were none."""
     merged = merged_or_none(run)
-    most, number = workspace.settings.number("reviews.maxIterations"), run.review_round or 1
+    most, number = workspace.config.reviews.max_iterations, run.review_round or 1
     if merged is None:
         return ()
     if merged.missing:
@@ -103,10 +103,8 @@ def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, .
     return () if obstacle is None else (f"cannot request fixes: {obstacle}",)
 
 
-def _since_request(
-    workspace: Workspace, state: PlanState, run: Run, runs: Sequence[Run]
-) -> SinceRequest | None:
-    requested = requested_change(runs)
+def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceRequest | None:
+    requested = requested_change(runs_in_change(state.history(run.task_id)))
     if requested is None:
         return None
     pair, summary = change_of(workspace, state, run, requested.runs)

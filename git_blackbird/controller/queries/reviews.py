@@ -7,14 +7,15 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import RunStatus, RunType
 from git_blackbird.model.rules.attention import is_resumable, resume_command
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.reviews import (
     current_review,
     is_complete,
     latest_verdict,
+    merged_or_none,
     open_children,
+    reviews_about,
     skipped_children,
 )
-from git_blackbird.model.rules.review_rounds import merged_or_none, reviews_about
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
 
@@ -64,7 +65,7 @@ def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
         None if run is None else merged_or_none(run),
         () if run is None else reviews_about(reviews.runs, run),
         tuple(one for one in history.own if one.merged_review is not None),
-        workspace.settings.number("reviews.maxIterations"),
+        workspace.config.reviews.max_iterations,
         workspace.reviews_changes,
         tuple(dict.fromkeys((*history.faults, *reviews.faults))),
     )

@@ -16,10 +16,10 @@ from git_blackbird.model.entities.history import (
     NO_HISTORY,
     History,
     RecordError,
+    UnconfirmedRecord,
 )
-from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import Run, RunStatus
-from git_blackbird.model.rules.review_rounds import reviews_about
+from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.records import load_recent, unknown_files
 
@@ -44,8 +44,7 @@ class RunList(NamedTuple):
 
 def newest_runs(workspace: Workspace, limit: int) -> RunList:
     """Return the newest runs over all tasks; the other records are not read."""
-    newest = load_recent(workspace.paths, limit, workspace.environment.now())
-    return RunList(tuple(newest.runs), tuple(newest.faults), tuple(newest.unconfirmed))
+    return RunList(*load_recent(workspace.paths, limit, workspace.environment.now()))
 
 
 def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunList:
@@ -157,13 +156,13 @@ def until_closed(workspace: Workspace, run: Run, arrived: Callable[[], Iterable[
     """Return what arrives of a run until its record is closed or nobody is left to close it."""
     over = False
     while not over:
-        over = not _is_at_work(workspace, run)
+        over = not is_at_work(workspace, run)
         yield from arrived()
         if not over:
             time.sleep(_LOOK_SECONDS)
 
 
-def _is_at_work(workspace: Workspace, run: Run) -> bool:
+def is_at_work(workspace: Workspace, run: Run) -> bool:
     """Whether a run may print more: its record is open, and its agent or controller is alive."""
     if reread(workspace, run).status != RunStatus.RUNNING:
         return False
@@ -179,7 +178,7 @@ def reread(workspace: Workspace, run: Run) -> Run:
 
 def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:
     """Show the text in the user's pager; False when there is none, and nothing was shown."""
-    from git_blackbird.git.core.tools import page, pager_command  # noqa: PLC0415  # only long text pays for it
+    from git_blackbird.git.core.config import page, pager_command  # noqa: PLC0415  # only long text pays for it
 
     pager = pager_command(workspace.repo)
     if pager is None:

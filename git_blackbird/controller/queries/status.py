@@ -16,14 +16,12 @@ from git_blackbird.controller.queries.interrupted_approval import (
 from git_blackbird.controller.queries.parent_reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.config.settings import ConfigProblem
-from git_blackbird.model.entities.history import History, PendingMessages, RecordError
+from git_blackbird.model.config.layers import ConfigProblem
+from git_blackbird.model.entities.change import Undo
+from git_blackbird.model.entities.history import History, PendingMessages, RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.entities.undo import Undo
-from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
 from git_blackbird.model.rules.attention import (
     PendingItem,
     PendingKind,
@@ -32,7 +30,8 @@ from git_blackbird.model.rules.attention import (
     pending_items,
     stuck_tasks,
 )
-from git_blackbird.model.rules.review_gate import skipped_children
+from git_blackbird.model.rules.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
+from git_blackbird.model.rules.reviews import skipped_children
 from git_blackbird.model.rules.state import (
     PlanState,
     blocked_tasks,
@@ -153,7 +152,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
             *state.saved_feedback.unconfirmed,
         ),
         orphaned_decisions=_elsewhere(state),
-        problems=workspace.problems,
+        problems=workspace.settings.problems,
         interrupted_approval=find_interrupted_approval(workspace),
         deferred=list_deferred(os.fspath(workspace.paths.private)),
     )

@@ -37,7 +37,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_reviewer_prompt,
 )
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source
+from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source, merge
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
@@ -49,8 +49,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.rules.merge import merge
-from git_blackbird.model.rules.review_rounds import (
+from git_blackbird.model.rules.reviews import (
     BY_REVIEWERS,
     TYPES,
     ReviewFollowUp,
@@ -99,10 +98,10 @@ def change_review_request(
     ``names_worktree``: a reviewer works elsewhere and needs the path of the worktree.
     """
     runs = runs_in_change(state.history(task.id))
-    pair, summary = change_of(workspace, state, run, runs)
+    pair, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
     if pair is None:
         return None
-    threshold = workspace.settings.number("reviews.diffThresholdLines")
+    threshold = workspace.config.reviews.diff_threshold_lines
     diff = unfiltered_diff(workspace.repo, pair)
     package = build_package(task, summary.diffstat, diff, pair, threshold)
     top = str(workspace.repo.top) if names_worktree else None
@@ -185,7 +184,7 @@ async def _try(
             review_round=order.round_number,
         )
     )
-    seconds = float(context.workspace.settings.number("reviews.timeoutSeconds"))
+    seconds = float(context.workspace.config.reviews.timeout_seconds)
     request = ReviewerRequest(initial_run, order.task.title, prompt, wall_seconds=seconds)
     run, ended = await run_reviewer(context, request, lambda run: _save(context.workspace, run), force_stop)
     outcome, result = classify_answer(ended, lambda text: parse_reviewer_answer(text, source))
@@ -236,7 +235,7 @@ def save_reviews(
     """Save the result of both reviews, and what follows where they were due; return it as an event."""
     number = 1 if request is None else request.round_number
     result = RunFields(review_round=number, merged_review=merged.to_json())
-    max_rounds = workspace.settings.number("reviews.maxIterations")
+    max_rounds = workspace.config.reviews.max_iterations
     if run.review_state is ReviewState.DUE:
         follows = next_after(merged, round_number=number, max_rounds=max_rounds)
         ended = _complete(workspace, run, result, follows, merged)
@@ -252,9 +251,9 @@ def _complete(
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
     config = check_config(workspace)
     with workspace.transaction() as transaction:
-        check_plan(transaction, run.id)
+        check_plan(workspace, transaction, run.id)
         transaction.drop_plan_backup()
-        history = transaction.history(run.task_id)
+        history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
             # The result is kept, and decides nothing any more.
@@ -320,7 +319,7 @@ def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
     RequestError where there is none, SaveError.
     """
     with workspace.transaction() as transaction:
-        run = require_change(transaction.history(task.id), task)
+        run = require_change(workspace.store.records.history(task.id), task)
         transaction.save_run(run.with_fields(_begin(run)))
         return save_statuses(workspace, transaction).state
 

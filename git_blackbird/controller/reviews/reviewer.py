@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject
 from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.git_access import snapshot
@@ -85,7 +85,7 @@ def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
         return workspace.repo.top
     checkout = folder / _CHECKOUT
     checkout.mkdir()
-    seconds = workspace.settings.number("snapshot.timeoutSeconds")
+    seconds = workspace.config.snapshot.timeout_seconds
     checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
     for name in request.records:
         with suppress(OSError):  # it is gone, or is none of this worktree

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, child_environ
-from git_blackbird.agents.process.launch import GatedProcess, spawn_gated
+from git_blackbird.agents.process.launch import GatedProcess, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.process.supervise import Limits, ProcessResult
 from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
@@ -102,7 +101,7 @@ class RunContext:
 
 def log_bytes(workspace: Workspace) -> int:
     """Return how many bytes of each stream of a run are kept."""
-    return workspace.settings.number("execution.logMegabytes") * _MEGABYTE
+    return workspace.config.execution.log_megabytes * _MEGABYTE
 
 
 def cut_logs(workspace: Workspace, run: Run) -> None:
@@ -192,29 +191,24 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
 async def _supervise(
     context: RunContext, start: AgentStart, child: GatedProcess, force_stop: asyncio.Event
 ) -> ProcessResult:
-    settings, run, ui = context.workspace.settings, start.run, context.ui
+    config, run, ui = context.workspace.config.execution, start.run, context.ui
     limits = Limits(
-        wall_seconds=start.wall_seconds or 60.0 * settings.number("execution.timeoutMinutes"),
-        idle_seconds=60.0 * settings.number("execution.idleMinutes"),
-        grace_seconds=float(settings.number("execution.stopGraceSeconds")),
+        wall_seconds=start.wall_seconds or 60.0 * config.timeout_minutes,
+        idle_seconds=60.0 * config.idle_minutes,
+        grace_seconds=config.stop_grace_seconds,
     )
     is_plain = not context.agent.abilities.prints_events
 
     def show_output(data: bytes, stream: str) -> None:
         ui.notify(RunOutput(run.task_id, run.id, data, stream, is_plain=is_plain))
 
-    try:
-        return await child.follow(
-            context.agent.parser(start.request),
-            limits,
-            on_progress=lambda step: ui.notify(RunProgress(run.task_id, run.id, step)),
-            on_output=show_output if ui.wants_output else None,
-            hurry=force_stop,
-        )
-    except asyncio.CancelledError:
-        if child.ended is None:
-            raise
-        return child.ended
+    return await child.follow(
+        context.agent.parser(start.request),
+        limits,
+        on_progress=lambda step: ui.notify(RunProgress(run.task_id, run.id, step)),
+        on_output=show_output if ui.wants_output else None,
+        hurry=force_stop,
+    )
 
 
 def log_paths(paths: Paths, run: Run) -> tuple[Path, Path]:

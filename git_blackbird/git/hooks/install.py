@@ -34,7 +34,7 @@ ASIDE = f"{NAME}.before-blackbird"
 # A folder with a link to the hook under its original name, for hooks that look at that name.
 _NAMED = "before-blackbird"
 # pre-commit moves an existing hook to this name and runs it first.
-_KEPT = f"{NAME}.legacy"
+_LEGACY = f"{NAME}.legacy"
 _TARGET = Path("..", ASIDE)
 _MAX_BYTES = 64 * 1024
 _WHERE = "`git config --show-origin core.hooksPath` shows where that is set"
@@ -54,7 +54,7 @@ class HookState(StrEnum):
     REPLACED = "replaced"
 
 
-_WAYS_OUT = {
+_HINTS = {
     HookState.REPLACED: "keep one of the two: move the other away, or call it from the one that stays",
     HookState.EDITED: "move the changes into a separate hook, remove the file, and repeat the command",
 }
@@ -64,9 +64,9 @@ _WAYS_OUT = {
 class HookStatus:
     """The state of one hook file.
 
-    ``aside`` is the earlier hook, moved aside, and ``runs_aside`` whether it can be run; ``other`` says that
-    someone else's hook is in use, ``obstacle`` why ours cannot be installed. ``gone`` lists missing programs
-    that our hook would start; ``shared`` describes what else uses the folder.
+    ``backup`` is the earlier hook, moved aside, and ``runs_aside`` whether it can be run; ``other`` says that
+    someone else's hook is in use, ``blocked_reason`` why ours cannot be installed. ``missing_programs`` are
+    those that our hook would start; ``shared`` describes what else uses the folder.
     """
 
     path: Path
@@ -98,10 +98,7 @@ class HookResult:
 
 
 def view_hook(repo: Repository, caller: HookCommand) -> HookStatus:
-    """Inspect the hook that git would run here.
-
-    Raises UnusableError.
-    """
+    """Inspect the hook that git would run here. Raises UnusableError."""
     path = _hook_path(repo)
     aside = path.with_name(ASIDE)
     text = _read_ours(path)
@@ -137,7 +134,8 @@ def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
             _make_named(path.parent)
         draft.write_text(render_hook(caller, place), encoding="utf-8", errors="surrogateescape")
         if view.other:
-            _require_movable(path)
+            if view.blocked_reason is not None:
+                raise RequestError(f"{view.blocked_reason}; it is left alone", hint="move it away")
             _set_aside(path)
         draft.rename(path)
         is_update = view.state is HookState.OUTDATED
@@ -179,7 +177,7 @@ def _hook_path(repo: Repository) -> Path:
     except GitError as error:
         raise UnusableError(f"git does not say where hooks are: {error.message}", hint=_WHERE) from error
     path = Path(os.fsdecode(done.out).removesuffix("\n"), NAME)
-    moved = path.with_name(_KEPT)
+    moved = path.with_name(_LEGACY)
     return moved if _read_ours(path) is None and _read_ours(moved) is not None else path
 
 
@@ -242,7 +240,7 @@ def _shared(repo: Repository, folder: Path) -> str | None:
 def _require_ours_or_none(view: HookStatus) -> None:
     reason = _left_alone(view.path, view.state)
     if reason is not None:
-        raise RequestError(reason, hint=_WAYS_OUT[view.state])
+        raise RequestError(reason, hint=_HINTS[view.state])
 
 
 def _left_alone(path: Path, state: HookState) -> str | None:
@@ -252,12 +250,6 @@ def _left_alone(path: Path, state: HookState) -> str | None:
     if state is HookState.EDITED:
         return f"{path} is our hook, edited by someone else; it is left alone"
     return None
-
-
-def _require_movable(path: Path) -> None:
-    obstacle = _unmovable(path)
-    if obstacle is not None:
-        raise RequestError(f"{obstacle}; it is left alone", hint="move it away")
 
 
 def _unmovable(path: Path) -> str | None:

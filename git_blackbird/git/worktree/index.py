@@ -38,22 +38,9 @@ class IndexLockedError(UnusableError):
     """Another git process locks the index of this worktree, or it cannot be written."""
 
 
-def user_index(repo: Repository) -> Path:
-    """Return the path of the worktree's index, which may not exist yet."""
-    return repo.git_dir / "index"
-
-
-def lock_of(repo: Repository) -> Path:
-    """Return the path of git's lock on that index."""
-    return repo.git_dir / "index.lock"
-
-
 def require_free_index(repo: Repository) -> None:
-    """Wait until no process locks the user's index.
-
-    Raises IndexLockedError after a few seconds.
-    """
-    lock, deadline = lock_of(repo), time.monotonic() + PATIENCE_SECONDS
+    """Wait until no process locks the user's index. Raises IndexLockedError after a few seconds."""
+    lock, deadline = repo.index_lock, time.monotonic() + PATIENCE_SECONDS
     while os.path.lexists(lock):
         _wait(lock, deadline)
 
@@ -64,32 +51,31 @@ def replace_if(repo: Repository, finished: Path, is_current: Callable[[], bool])
     Raises IndexLockedError if another process locks the index for more than a few seconds, or the git
     directory cannot be written.
     """
-    lock = lock_of(repo)
+    lock = repo.index_lock
     try:
         with _lock_index(lock, finished):
             if not is_current():
                 return False
-            os.rename(lock, user_index(repo))  # noqa: PTH104  # the plain system call, as its name in traces
+            os.rename(lock, repo.index)  # noqa: PTH104  # the plain system call, as its name in traces
             return True
     except OSError as error:
-        message = f"cannot write {user_index(repo)}: {error.strerror}"
+        message = f"cannot write {repo.index}: {error.strerror}"
         raise IndexLockedError(message, hint="make room or make it writable") from error
 
 
 def clear_leftover_lock(repo: Repository) -> None:
     """Remove the index lock of a killed process of this program; leave any other."""
-    lock = lock_of(repo)
+    lock = repo.index_lock
     # Most often there is none. One that cannot be inspected is not ours.
     with contextlib.suppress(OSError), lock.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_ours(repo, lock) and is_open_file(lock, file.fileno()):
+        finished = repo.private_dir.glob(f"{NEXT}.*/index")
+        copied = repo.private_dir.glob(f"{NEXT}.*/{_COPIED}")
+        is_ours = any(map(lock.samefile, finished)) or any(
+            lock.read_bytes() == path.read_bytes() for path in copied
+        )
+        if is_ours and is_open_file(lock, file.fileno()):
             lock.unlink()
-
-
-def _is_ours(repo: Repository, lock: Path) -> bool:
-    finished = repo.private_dir.glob(f"{NEXT}.*/index")
-    copied = repo.private_dir.glob(f"{NEXT}.*/{_COPIED}")
-    return any(map(lock.samefile, finished)) or any(lock.read_bytes() == path.read_bytes() for path in copied)
 
 
 @contextlib.contextmanager
@@ -198,17 +184,12 @@ def read_index_state(repo: Repository, index: Path) -> IndexState:
     if unmerged:
         return IndexState(entries, {}, tags, tuple(unmerged), None)
     tree = repo.git("write-tree", variables=variables).out.decode().strip()
-    intended = _intended(repo, entries, tree)
+    intended = {path: entry for path, entry in entries.items() if entry.oid == _EMPTY_BLOB}
+    if intended:
+        trees = TreeStore(repo)
+        intended = {path: entry for path, entry in intended.items() if trees.entry(tree, path) is None}
     settled = {path: entry for path, entry in entries.items() if path not in intended}
     return IndexState(settled, intended, tags, (), tree)
-
-
-def _intended(repo: Repository, entries: Mapping[bytes, TreeEntry], tree: str) -> dict[bytes, TreeEntry]:
-    empty = {path: entry for path, entry in entries.items() if entry.oid == _EMPTY_BLOB}
-    if not empty:
-        return {}
-    trees = TreeStore(repo)
-    return {path: entry for path, entry in empty.items() if trees.entry(tree, path) is None}
 
 
 # Options for our own git commands on an index: the repository's programs do not run for them, except for
@@ -247,19 +228,20 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
     with private_folder(repo, purpose) as folder:
         index = folder / "index"
         with writing(index):
-            _copy_index(user_index(repo), index)
+            _copy_index(repo.index, index)
         yield index
 
 
 @contextlib.contextmanager
 def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
-    """Create an empty folder in the git directory for the duration of the block.
-
-    Raises UnusableError if it cannot be made.
-    """
+    """Create an empty folder in the git directory for the duration of the block. Raises UnusableError."""
     with writing(repo.private_dir):
         repo.private_dir.mkdir(parents=True, exist_ok=True)
-        _sweep(repo.private_dir, purpose)
+        # Remove the folders of killed processes.
+        for left in repo.private_dir.glob(f"{purpose}.*"):
+            with contextlib.suppress(FileNotFoundError):
+                if left.is_dir() and time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
         made = tempfile.TemporaryDirectory(
             prefix=f"{purpose}.", dir=repo.private_dir, ignore_cleanup_errors=True
         )
@@ -289,11 +271,11 @@ def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
         with private_folder(repo, NEXT) as folder:
             index = folder / "index"
             with writing(index):
-                copied = _copy_index(user_index(repo), index)
+                copied = _copy_index(repo.index, index)
             if not edit(index) or replace_if(repo, index, partial(_is_unchanged, repo, copied)):
                 return
     raise IndexLockedError(
-        f"other processes keep changing {user_index(repo)}", hint="repeat the command when they are done"
+        f"other processes keep changing {repo.index}", hint="repeat the command when they are done"
     )
 
 
@@ -315,7 +297,7 @@ def _copy_index(source: Path, target: Path) -> _Seen | None:
 def _is_unchanged(repo: Repository, copied: _Seen | None) -> bool:
     """Whether the user's index still is the file that was copied."""
     try:
-        with user_index(repo).open("rb") as file:
+        with repo.index.open("rb") as file:
             return _seen_in(file) == copied
     except FileNotFoundError:
         return copied is None
@@ -325,11 +307,3 @@ def _seen_in(file: BinaryIO) -> _Seen:
     status = os.fstat(file.fileno())
     file.seek(max(0, status.st_size - _CHECKSUM_BYTES))
     return _Seen(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, file.read())
-
-
-def _sweep(private_dir: Path, purpose: str) -> None:
-    """Remove the folders of killed processes."""
-    for folder in private_dir.glob(f"{purpose}.*"):
-        with contextlib.suppress(FileNotFoundError):
-            if folder.is_dir() and time.time() - folder.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)

@@ -18,8 +18,14 @@ from git_blackbird.model.entities.run import (
     RunType,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.review_gate import GateState, allows_done
-from git_blackbird.model.rules.review_rounds import BY_REVIEWERS, merged_or_none, missing_texts, result_of
+from git_blackbird.model.rules.reviews import (
+    BY_REVIEWERS,
+    GateState,
+    allows_done,
+    merged_or_none,
+    missing_texts,
+    result_of,
+)
 from git_blackbird.model.views.reviews import ChangeReviewView, ReviewView
 
 if TYPE_CHECKING:
@@ -234,7 +240,9 @@ def _state_without(view: ChangeReviewView, run: Run) -> str:
 def _after(run: Run) -> str:
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         return f"; changes requested by {'its reviewers' if run.requested_by == BY_REVIEWERS else 'a person'}"
-    return f"; decision: {run.decision_state.value}" if run.decision_state is not None else ""
+    if run.decision_state is None:
+        return ""
+    return f"; decision: {'none' if run.was_superseded_undecided else run.decision_state.value}"
 
 
 def change_missing(view: ChangeReviewView) -> tuple[str, ...]:

@@ -4,27 +4,116 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.agent_io import Answer, Question
-from git_blackbird.model.entities.cli_hints import ShellLine
+from git_blackbird.model.base.timestamps import seconds_between
+from git_blackbird.model.entities.cli_hints import ShellLine, TaskCommand, task_command
 from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import (
     APPROVALS,
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_STATUS,
     SUPERSEDED_BY_UNAVAILABLE,
+    Answer,
     DecisionState,
+    Question,
     ReviewState,
     Run,
     RunStatus,
     RunType,
 )
+
+_RUNS = "runs"
+FEEDBACK = "feedback"
+
+
+class Content(NamedTuple):
+    """The content of a file by digest, and when the file system last saw it change."""
+
+    digest: str
+    changed: int
+
+
+class Unconfirmed(NamedTuple):
+    """Content that something other than our commands wrote while a run was at work.
+
+    ``is_new`` says that there was no record in its place before.
+    """
+
+    digest: str
+    run_id: RunId
+    is_new: bool
+
+
+class WatchedRun(NamedTuple):
+    """What is known about record files since a run began.
+
+    ``written`` has, for each place, the digests that our commands noted before they wrote them, in order; ""
+    stands for a file that they removed.
+    """
+
+    run_id: RunId
+    since: int
+    before: Mapping[str, str] = MappingProxyType({})
+    written: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+    def is_untouched(self, place: str, changed: int) -> bool:
+        """Whether a file with that time of change existed before."""
+        return place in self.before and changed < self.since
+
+    def judge(self, place: str, content: Content) -> Unconfirmed | None:
+        """Return content that our commands did not write and that was not there before; else None.
+
+        The last two noted digests are valid: after a crash the file may still have the older one.
+        """
+        if self.is_untouched(place, content.changed):
+            return None
+        known_before = self.before.get(place)
+        valid = (*filter(None, (known_before,)), *self.written.get(place, ()))
+        if content.digest in valid[-2:]:
+            return None
+        return Unconfirmed(content.digest, self.run_id, is_new=not valid)
+
+    def removed(self, places: frozenset[str]) -> tuple[str, ...]:
+        """Return the run records that our commands wrote or found, and that are missing in ``places``."""
+        known = self.before.keys() | self.written.keys()
+        return tuple(sorted(place for place in known - places if place.startswith(f"{_RUNS}/")))
+
+
+class UnconfirmedRecord(NamedTuple):
+    """A record file that is ignored until a person confirms it."""
+
+    path: str
+    place: str
+    run_id: RunId
+
+    @property
+    def what(self) -> str:
+        """The reason."""
+        return written_during(self.run_id)
+
+    @property
+    def command(self) -> ShellLine:
+        """The command that confirms it."""
+        return accept_command(self.place).with_remark("accepts it; or remove it")
+
+
+def written_during(run_id: RunId) -> str:
+    """Describe that something else wrote a file while a run was at work."""
+    return f"written while run {run_id} was working, but not by git-blackbird"
+
+
+def accept_command(place: str) -> TaskCommand:
+    """Format the command that confirms the file at a place."""
+    path = PurePosixPath(place)
+    if path.parts[0] == _RUNS:
+        return task_command("runs", path.parts[1], f" {shell_word(path.stem)} --accept")
+    return task_command("runs", path.stem, f" {FEEDBACK} --accept")
+
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 _UNDELIVERED = frozenset({SUPERSEDED_BY_LOST_SESSION, SUPERSEDED_BY_UNAVAILABLE})
@@ -132,17 +221,31 @@ def completed_task(run: Run) -> bool:
     return run.status == RunStatus.SUCCESS
 
 
-def runs_in_change(history: History) -> tuple[Run, ...]:
+def runs_in_change(history: History, *, commits: bool = False) -> tuple[Run, ...]:
     """Return the runs after the last one that finished the task, or with it if it is the newest that counts.
 
-    Their work is one *change*.
+    Their work is one *change*. Where an approval ``commits``, runs that finished the task without an approval
+    are part of it as long as their work is in no commit.
     """
     own = history.own
     earlier = own[:-1]
     for index in range(len(earlier), 0, -1):
-        if completed_task(earlier[index - 1]):
+        before = earlier[index - 1]
+        if completed_task(before) and not (commits and _is_left_uncommitted(before)):
             return own[index:]
     return own
+
+
+def _is_left_uncommitted(run: Run) -> bool:
+    """Whether a run finished its task without a decision, and nobody committed its work during it."""
+    return (
+        run.run_type is RunType.EXECUTE
+        and run.status is RunStatus.SUCCESS
+        and run.decision_state is None
+        and run.superseded_by != f"{SUPERSEDED_BY_STATUS}done"
+        and not run.commits
+        and run.end_commit in {None, run.head_commit}
+    )
 
 
 class RequestedChange(NamedTuple):
@@ -168,18 +271,31 @@ def requested_change(runs: Sequence[Run]) -> RequestedChange | None:
 
 
 class PendingMessages(NamedTuple):
-    """Undelivered messages for a task: change requests and messages, oldest first, and answered questions.
+    """Messages for a task that is not done: change requests and messages, oldest first, answered questions.
 
-    ``review`` is the feedback of the parent's review.
+    ``review`` is the feedback of the parent's review. An earlier run was already sent ``sent_texts``,
+    ``sent_answers``, the answers of these ids, and with ``review_sent`` that feedback.
     """
 
     texts: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     answers: tuple[Answer, ...] = ()
     review: Feedback | None = None
+    sent_texts: frozenset[str] = frozenset()
+    sent_answers: frozenset[str] = frozenset()
+    review_sent: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.texts or self.answers or self.review)
+
+    def select(self, *, sent: bool) -> "PendingMessages":
+        """Return only what an earlier run was sent, or only what none was."""
+        return PendingMessages(
+            tuple(text for text in self.texts if (text in self.sent_texts) == sent),
+            self.questions,
+            tuple(answer for answer in self.answers if (answer.id in self.sent_answers) == sent),
+            self.review if self.review_sent == sent else None,
+        )
 
 
 def pending_messages(history: History, review: Feedback | None = None) -> PendingMessages:
@@ -188,16 +304,42 @@ def pending_messages(history: History, review: Feedback | None = None) -> Pendin
     They are sent with every start and resume until the task is ``done``, including those of superseded and
     interrupted runs: sending a message twice is harmless, losing one is not.
     """
+    review_sent = review is not None and any(_was_sent(run, review) for run in history.own)
     if history.own and completed_task(history.own[-1]):
-        return PendingMessages(review=review)
+        return PendingMessages(review=review, review_sent=review_sent)
     texts: list[str] = []
-    for run in runs_in_change(history):
+    sent: set[str] = set()
+    runs = runs_in_change(history)
+    for run in runs:
         if run.message:
             texts.append(run.message)
+        if _reached_agent(run):
+            sent.update(texts)
         if run.decision_state == DecisionState.CHANGES_REQUESTED and run.decision_feedback:
             texts.append(run.decision_feedback)
-    questions, answers = _answered(runs_in_change(history))
-    return PendingMessages(tuple(dict.fromkeys(texts)), questions, answers, review)
+            sent.discard(run.decision_feedback)
+    questions, answers = _answered(runs)
+    # An answer is recorded with the run that it was sent to.
+    lost = {answer.value for run in runs if not _reached_agent(run) for answer in run.answers}
+    return PendingMessages(
+        tuple(dict.fromkeys(texts)),
+        questions,
+        answers,
+        review,
+        frozenset(sent),
+        frozenset(answer.id for answer in answers if answer.value not in lost),
+        review_sent,
+    )
+
+
+def _reached_agent(run: Run) -> bool:
+    return run.run_type is RunType.EXECUTE and run.superseded_by not in _UNDELIVERED
+
+
+def _was_sent(run: Run, review: Feedback) -> bool:
+    """Whether an agent began to work after this feedback was written."""
+    later = seconds_between(review.updated_at, run.started_at)
+    return _reached_agent(run) and later is not None and later > 0
 
 
 def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, ...]]:

@@ -192,15 +192,22 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
         Notice(
             "error",  # type: ignore[arg-type]
             f"a is not approved: its change cannot be committed yet\n- {obstacle}",
-            "commit your own edits from before the run by themselves first (`git commit -p`),\n"
-            "stash later edits to these files, unstage what is staged there, "
-            "and approve again; what HEAD already has is not committed again\n"
+            "set the later edits aside as below and approve again; "
+            "what HEAD already has is not committed again\n"
+            "  mv -i -- x.txt x.txt.later && "
+            f"git restore --source={head_tree(gated)} --worktree -- x.txt\n"
+            "  git blackbird decide a --approve\n"
+            "  mv -- x.txt.later x.txt\n"
             "or commit by hand, and approve without a commit: "
             "git -c blackbird.execution.commit=never blackbird decide a --approve",
             leaf("a").id,
         )
     ]
     assert (subjects(gated), clean(gated)) == (["Task a", "a commit"], True)
+
+
+def head_tree(repo: Path) -> str:
+    return git(repo, "rev-parse", f"refs/blackbird/runs/{only_run(repo).id}:head")
 
 
 def test_who_approves_for_ever_what_is_refused_is_nobody(gated: Path) -> None:
@@ -734,6 +741,63 @@ def test_approving_what_is_done_and_uncommitted_commits_it(waiting: Path) -> Non
     assert git(waiting, "show", "--format=%s", "--name-only", "HEAD").splitlines() == ["Task z", "", "z.out"]
     with pytest.raises(RequestError, match=r"no decision is pending on z .* commit [0-9a-f]{12}"):
         record_decision(open_at(waiting), "z", APPROVE)
+
+
+def rerun(repo: Path, prompt: str) -> None:
+    """Let z be done once more with another prompt, by a new session."""
+    put_plan(repo, leaf("z", prompt))
+    set_status(open_at(repo), "z", Status.TODO)
+    execute(repo, None, "z")
+
+
+def test_all_finished_runs_that_nobody_committed_are_in_the_commit_of_the_approval(waiting: Path) -> None:
+    configure(waiting, execution__stopAfterEachTask="false")
+    put_plan(waiting, leaf("z", "write one.out 1\nwrite two.out 1"))
+    execute(waiting, None, "z")
+    rerun(waiting, "append two.out 2")
+    rerun(waiting, "write three.out 3")
+    assert record_decision(open_at(waiting), "z", APPROVE).commit is not None
+    assert git(waiting, "show", "--format=%s", "--name-only", "HEAD").splitlines() == [
+        "Task z",
+        "",
+        "one.out",
+        "three.out",
+        "two.out",
+    ]
+    assert git(waiting, "show", "HEAD:two.out") == "1\n2"
+
+
+def test_finished_work_that_was_committed_by_hand_is_not_committed_again(waiting: Path) -> None:
+    configure(waiting, execution__stopAfterEachTask="false")
+    put_plan(waiting, leaf("z", "write one.out 1\nwrite two.out 1"))
+    execute(waiting, None, "z")
+    write(waiting, {"two.out": "1 by hand\n"})
+    git(waiting, "add", "one.out", "two.out")
+    git(waiting, "commit", "-q", "-m", "by hand")
+    rerun(waiting, "append two.out 2")
+    assert record_decision(open_at(waiting), "z", APPROVE).commit is not None
+    assert git(waiting, "show", "--format=%s", "--name-only", "HEAD").splitlines() == [
+        "Task z",
+        "",
+        "two.out",
+    ]
+    assert git(waiting, "show", "HEAD:two.out") == "1 by hand\n2"
+
+
+def test_finished_work_that_its_agent_committed_is_not_committed_again(waiting: Path) -> None:
+    configure(waiting, execution__stopAfterEachTask="false")
+    put_plan(waiting, leaf("z"))
+    script = "cat >/dev/null; echo 1 >one.out; git add one.out; git commit -q -m theirs"
+    configure(waiting, agent="command", command__run=script)
+    execute(waiting, None, "z")
+    configure(waiting, agent="demo")
+    rerun(waiting, "append one.out 2")
+    assert record_decision(open_at(waiting), "z", APPROVE).commit is not None
+    assert git(waiting, "show", "--format=%s", "--name-only", "HEAD").splitlines() == [
+        "Task z",
+        "",
+        "one.out",
+    ]
 
 
 def test_a_refusal_of_what_is_done_names_no_decision(waiting: Path) -> None:
