@@ -97,7 +97,8 @@ class CheckpointScreen(ScrollingModal[Reply]):
 
     async def on_choice_list_typed(self, event: ChoiceList.Typed) -> None:
         """Begin a change request with the text, or continue it."""
-        if self.is_current:
+        # In Textual, a screen behind a modal one is current too.
+        if self.app.screen is self:
             await self._compose_request()
             self.query_one(ChoiceList).end_text()
         if isinstance(self.app.screen, RequestScreen):
