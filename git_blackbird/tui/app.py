@@ -22,7 +22,7 @@ from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.decisions.approval_commit import commits_without_terminal, interrupt_commit
+from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
 from git_blackbird.messages.display.events import render_next_steps
@@ -234,7 +234,7 @@ class BlackbirdApp(AppContext):
         if not self.is_busy:
             self.log_and_notify("interrupting the commit", is_good=True)
             self.is_commit_interrupted = True
-            interrupt_commit()
+            COMMITTING.interrupt()
             return
         is_first = not self.runner.is_pausing
         self.runner.interrupt()
@@ -328,7 +328,7 @@ class BlackbirdApp(AppContext):
     async def run_async(self, *args: Any, **kwargs: Any) -> None:
         """Run, and pause what runs while there is still an event loop, even if the shutdown itself fails."""
         try:
-            with commits_without_terminal():
+            with COMMITTING.without_terminal():
                 await super().run_async(*args, **kwargs)
         finally:
             await self.runner.finish()
