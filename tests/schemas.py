@@ -12,7 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_jso
 from pydantic_core.core_schema import NullableSchema
 
 from git_blackbird.cli.output import JSON_SCHEMA_VERSION
-from git_blackbird.cli.schema.base import DataOutput, EventOutput
+from git_blackbird.cli.schema.base import DataOutput, ErrorOutput, EventOutput
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.plan import PlanFile
 from git_blackbird.model.entities.run import Run
@@ -70,6 +70,7 @@ def schemas() -> Mapping[str, str]:
         "plan": _text("The plan file, blackbird.plan.json", PlanFile.model_json_schema()),
         "config": _text("A configuration file, .blackbird/config.json", _config_file()),
         "run": _text("The record of a run", Run.model_json_schema()),
+        "error": _text("An error, with --json", _line(ErrorOutput, "error")),
         "events": _text("A line of a command that runs agents, with --json", _event_lines()),
         **{name: _text(_doc(model), _line(model)) for name, model in outputs().items()},
     }
@@ -98,11 +99,12 @@ def _without_titles(schema: Any) -> Any:
     }
 
 
-def _line(model: type[DataOutput]) -> Schema:
-    """The whole line that a command prints."""
+def _line(model: type[BaseModel], place: str = "data") -> Schema:
+    """The whole line that a command prints, with the model's fields at ``place``."""
     data = model.model_json_schema()
     parts = data.pop("$defs", {})
-    fields = {"schemaVersion": {"const": JSON_SCHEMA_VERSION}, "command": {"type": "string"}, "data": data}
+    command = {"command": {"type": "string"}} if place == "data" else {}
+    fields = {"schemaVersion": {"const": JSON_SCHEMA_VERSION}, **command, place: data}
     line = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     return {**line, "$defs": parts}
 
@@ -145,6 +147,8 @@ def page_tables() -> str:
         if call != name:
             lines.insert(len(lines), f"Schema: `{name}`.")
             lines.append("")
+    lines += ["## Errors", ""]
+    lines += _section("`error`", _doc(ErrorOutput), ErrorOutput.model_json_schema(), parts)
     lines += ["## Events", "", *_page_intro()]
     for name, event in events().items():
         lines += _section(f"`{name}`", _doc(event), event.model_json_schema(), parts)

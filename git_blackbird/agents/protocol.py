@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.entities.agent_io import AgentResult, Progress, Rights
+from git_blackbird.model.entities.agent_io import AgentResult, Progress, Rights, agent_in_text
 
 JsonObject = dict[str, Any]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -156,7 +156,7 @@ def render_schema(agent: Agent, assignment: RunRequest) -> str | None:
         return None
     if not agent.abilities.schema:
         hint = _SCHEMA_HINTS.get(agent.name, _OTHER_AGENTS)
-        raise AgentUnavailableError(f"{agent.name} cannot enforce a JSON schema", hint=hint)
+        raise AgentUnavailableError(f"{agent_in_text(agent.name)} cannot enforce a JSON schema", hint=hint)
     return json.dumps(assignment.schema, separators=(",", ":"))
 
 

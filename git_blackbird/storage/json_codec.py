@@ -100,7 +100,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         uses = Counter(name for name, _ in pairs)
         twice = next(name for name, count in uses.items() if count > 1)
-        raise JsonError(f"the key {json.dumps(twice)} stands twice in one object", "keep one of the two")
+        raise JsonError(f"the key {json.dumps(twice)} appears twice in one object", "keep one of the two")
     return made
 
 

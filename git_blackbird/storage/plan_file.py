@@ -1,6 +1,7 @@
 """Read and write the plan file as the Go program does (PEER.md 1.1), reporting every error at once."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.plan import Plan, PlanFile
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.validation import PlanError, plan_faults
+from git_blackbird.model.rules.validation import PlanError, item_place, plan_faults
 from git_blackbird.storage.json_codec import JsonError, dump_json, escaped_as_go, load_bounded_json, load_json
 
 
@@ -48,7 +49,7 @@ def _parse_faulty(data: bytes, path: str) -> Plan:
     try:
         items, known, faults = PlanFile.model_validate_json(json.dumps(raw)).items, raw["items"], []
     except ValidationError as error:
-        details = sorted(error.errors(include_url=False), key=_sort_key)
+        details = error.errors(include_url=False)
         faults = [_fault(detail) for detail in details]
         known = raw.get("items") if isinstance(raw, dict) else None
         if not isinstance(known, dict):
@@ -81,8 +82,21 @@ def _fixed(items: Mapping[str, Any], refused: Iterable[tuple[str | int, ...]]) -
 def _checked(plan: Plan, known: Collection[str], faults: list[PlanError], path: str) -> Plan:
     all_faults = [*faults, *plan_faults(plan, known)]
     if all_faults:
-        raise InvalidPlanError(path, all_faults)
+        places = {item_place(task_id): index for index, task_id in enumerate(known)}
+        raise InvalidPlanError(path, sorted(all_faults, key=lambda fault: _causes_first(fault, places)))
     return plan
+
+
+_ITEM = re.compile(r'\$\.items\["(?:[^"\\]|\\.)*"\]')
+_CAUSES = ("unknown field", "unknown dep id", "unknown parent id", "unknown child id")
+_CONSEQUENCE = "is missing"
+
+
+def _causes_first(fault: PlanError, places: Mapping[str, int]) -> tuple[int, int]:
+    """Sort by the items' order in the file; in each, misspelt names come before what they lead to."""
+    item = _ITEM.match(fault.place)
+    rank = 0 if fault.what.startswith(_CAUSES) else 2 if fault.what == _CONSEQUENCE else 1
+    return -1 if item is None else places.get(item[0], -1), rank
 
 
 _IS_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
@@ -101,13 +115,6 @@ _FIXES_OF_FIELDS = {
     "parentId": "make it a string or null",
     "notes": "make it a string or null",
 }
-
-
-def _sort_key(details: ErrorDetails) -> tuple[str, str]:
-    """Sort by task; the fields of a task are in order already, except unknown ones."""
-    place = details["loc"]
-    item = str(place[1]) if len(place) > 1 else ""
-    return item, str(place[-1]) if details["type"] in _IS_UNKNOWN else ""
 
 
 def _fault(details: ErrorDetails) -> PlanError:
@@ -147,7 +154,26 @@ def _load(data: bytes, path: str, load: Callable[[bytes], Any]) -> Any:
     try:
         return load(data)
     except JsonError as fault:
-        raise InvalidPlanError(path, [PlanError("$", str(fault), fault.fix)]) from None
+        error = _conflict(data) or PlanError("$", str(fault), fault.fix)
+        raise InvalidPlanError(path, [error]) from None
+
+
+_MARKER = re.compile(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
+
+
+def _conflict(data: bytes) -> PlanError | None:
+    """Return the error of a file that git could not merge; None without its markers."""
+    marker = _MARKER.search(data)
+    if marker is None:
+        return None
+    line = data.count(b"\n", 0, marker.start()) + 1
+    return PlanError(
+        "$",
+        f"line {line}: git could not merge the file and left conflict markers in it",
+        "edit it, or take one side with `git checkout --ours :/blackbird.plan.json` or "
+        "`git checkout --theirs :/blackbird.plan.json`; "
+        "`git checkout --merge :/blackbird.plan.json` brings the markers back",
+    )
 
 
 def render_plan(plan: Plan) -> bytes:

@@ -23,6 +23,9 @@ def trial(repo: Path) -> Trial:
     return trial
 
 
+EDITED = "edited since the run ended; `git blackbird runs a --diff` shows what to take back by hand"
+
+
 def commands(said: str) -> list[str]:
     return [
         line.partition(": ")[2] for line in said.splitlines() if line.startswith("to take the change back: ")
@@ -44,8 +47,8 @@ def test_a_later_edit_of_mine_is_named_and_left_alone(trial: Trial) -> None:
     work(trial, "echo agent >>old.txt; echo agent >new.txt; echo agent >other.txt")
     write(trial.repo, {"old.txt": f"mine\n{LINES}agent\n", "new.txt": "agent\nmine\n"})
     said = trial.expect(0, "decide", "a", "--reject")
-    assert "  it leaves new.txt as it is: edited since the run ended\n" in said
-    assert "  it leaves old.txt as it is: edited since the run ended\n" in said
+    assert f"  it leaves new.txt as it is: {EDITED}\n" in said
+    assert f"  it leaves old.txt as it is: {EDITED}\n" in said
     take_back(trial, said)
     assert git(trial.repo, "status", "--porcelain", "-uall").splitlines() == [" M old.txt", "?? new.txt"]
     assert (trial.repo / "old.txt").read_text() == f"mine\n{LINES}agent\n"
@@ -101,7 +104,7 @@ def test_show_names_it_for_scripts_until_the_task_is_started_again(trial: Trial)
     work(trial, "echo agent >new.txt; echo agent >mine.txt")
     write(trial.repo, {"mine.txt": "mine\n"})
     said = json.loads(trial.expect(0, "decide", "a", "--reject", "--json"))["data"]
-    kept = [{"path": "mine.txt", "reason": "edited since the run ended"}]
+    kept = [{"path": "mine.txt", "reason": EDITED}]
     assert (len(said["undo"]), said["undoLeaves"]) == (1, kept)
     shown = json.loads(trial.expect(0, "show", "a", "--json"))["data"]["undo"]
     assert shown == {"commands": said["undo"], "kept": kept}

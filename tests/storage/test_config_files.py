@@ -63,7 +63,7 @@ def test_each_dot_of_a_key_may_be_a_level_or_not(path: Path) -> None:
     [
         (b"", "the file", "Expecting value at line 1, column 1"),
         (b'{"a": 1', "the file", "Expecting ',' delimiter at line 1, column 8"),
-        (b'{"a": 1, "a": 2}', "the file", 'the key "a" stands twice in one object'),
+        (b'{"a": 1, "a": 2}', "the file", 'the key "a" appears twice in one object'),
         (b"[]", "the file", "is not an object"),
         (b"\xff", "the file", "not UTF-8 at byte 0"),
         (b"[" * 9999, "the file", "nested too deeply"),

@@ -177,7 +177,7 @@ def test_broken_and_stray_files_are_named_and_the_others_read(paths: Paths, tmp_
     whats = {
         "1": "the record: is a list, not an object",
         "2": "feedback: is 1, not a text",
-        "3": 'the key "feedback" stands twice in one object',
+        "3": 'the key "feedback" appears twice in one object',
         "4": "not UTF-8 at byte 0",
         "5": """parentTaskId: is "../p", not a task id, it starts with '.'""",
         "6": """reviewRunId: is "../r", not a run id (letters, digits, '_' and '-', at most 64)""",

@@ -22,8 +22,8 @@ from tests.support import examples
         (b'"\xff"', "not UTF-8 at byte 1"),
         ('"ä"'.encode("utf-16"), "not UTF-8 at byte 0"),
         (b'"\xed\xa0\x80"', "not UTF-8 at byte 1"),
-        (b'{"a": 1, "b": 2, "a": 1}', 'the key "a" stands twice in one object'),
-        (b'[{"x": {"\\u0061": 1, "a": 2}}]', 'the key "a" stands twice in one object'),
+        (b'{"a": 1, "b": 2, "a": 1}', 'the key "a" appears twice in one object'),
+        (b'[{"x": {"\\u0061": 1, "a": 2}}]', 'the key "a" appears twice in one object'),
         (b"NaN", "NaN is not JSON"),
         (b"[-Infinity]", "-Infinity is not JSON"),
         (b"1e999", "1e999 is too large a number"),
@@ -44,7 +44,7 @@ def test_what_is_no_json_is_refused_with_the_place(data: bytes, fault: str | Non
 
 def test_a_key_among_thousands_that_stands_twice_is_found() -> None:
     pairs = ",".join(f'"k{number}": 1' for number in [*range(50_000), 49_999])
-    with pytest.raises(JsonError, match='the key "k49999" stands twice'):
+    with pytest.raises(JsonError, match='the key "k49999" appears twice'):
         load_json(f"{{{pairs}}}".encode())
 
 

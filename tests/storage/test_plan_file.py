@@ -2,7 +2,10 @@
 
 import json
 import random
+import re
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +18,7 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.storage.json_codec import dump_json
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan, render_plan
 from tests.storage.building import STAMP, broken
-from tests.support import examples
+from tests.support import commit, examples, git
 
 GO_PLAN = b"""{
   "schemaVersion": 1,
@@ -168,8 +171,8 @@ def test_what_the_go_program_lets_be_absent_may_be() -> None:
         (
             b'{"schemaVersion": 1, "items": {}, "x y": 1, "more": 2}',
             [
-                "$.more: unknown field (remove it: the plan's schema has no such field)",
                 '$["x y"]: unknown field (remove it: the plan\'s schema has no such field)',
+                "$.more: unknown field (remove it: the plan's schema has no such field)",
             ],
         ),
         (b'{"schemaVersion": 1,}', None),
@@ -243,12 +246,12 @@ def test_items_that_are_none_and_hostile_keys() -> None:
     hostile = ITEM | {"id": "../../x"}
     found = faults(plan_bytes(**{"a": None, "../../x": hostile, "n\nl": 5, "": []}))
     assert [text.split(" (")[0] for text in found] == [
-        '$.items[""]: is a list',
         '$.items["a"]: is null',
-        '$.items["n\\nl"]: is 5',
-        '$.items[""]: the task id is empty',
         "$.items[\"../../x\"]: the task id starts with '.'",
+        '$.items["n\\nl"]: is 5',
         "$.items[\"n\\nl\"]: the task id contains '\\n'",
+        '$.items[""]: is a list',
+        '$.items[""]: the task id is empty',
     ]
 
 
@@ -259,15 +262,49 @@ def test_faults_of_shape_and_between_items_come_in_one_go() -> None:
         "c": ITEM | {"id": "c", "deps": ["c2"]},
         "c2": ITEM | {"id": "c2", "deps": ["c"]},
     }
-    expected = [
-        '$.items["a"].title: is 5',
-        '$.items["a"].extra: unknown field',
-        '$.items["b"].deps[1]: unknown dep id "gone"',
-        '$.items["c"].deps: dependency cycle detected: c -> c2 -> c',
-    ]
+    expected = {
+        "a": ['$.items["a"].extra: unknown field', '$.items["a"].title: is 5'],
+        "b": ['$.items["b"].deps[1]: unknown dep id "gone"'],
+        "c": ['$.items["c"].deps: dependency cycle detected: c -> c2 -> c'],
+        "c2": [],
+    }
     for order in (sorted(wrong), sorted(wrong, reverse=True)):
         found = faults(plan_bytes(**{key: wrong[key] for key in order}))
-        assert [text.split(" (")[0] for text in found] == expected
+        assert [text.split(" (")[0] for text in found] == [text for key in order for text in expected[key]]
+
+
+def test_a_misspelt_name_comes_before_what_follows_from_it() -> None:
+    item = {name: value for name, value in ITEM.items() if name != "title"}
+    found = faults(plan_bytes(a=item | {"status": "Todo", "titel": "T", "deps": ["gone"]}))
+    assert [text.split(" (")[0] for text in found] == [
+        '$.items["a"].titel: unknown field',
+        '$.items["a"].deps[0]: unknown dep id "gone"',
+        '$.items["a"].status: unknown status "Todo"',
+        '$.items["a"].title: is missing',
+    ]
+
+
+def test_a_file_that_git_could_not_merge_is_named_with_the_ways_out(repo: Path) -> None:
+    name = "blackbird.plan.json"
+    commit(repo, {name: plan_bytes(a=ITEM).decode()})
+    git(repo, "checkout", "-q", "-b", "theirs")
+    theirs = plan_bytes(a=ITEM | {"title": "Theirs"})
+    commit(repo, {name: theirs.decode()})
+    git(repo, "checkout", "-q", "-")
+    commit(repo, {name: plan_bytes(a=ITEM | {"title": "Ours"}).decode()})
+    subprocess.run(["git", "merge", "-q", "theirs"], cwd=repo, capture_output=True, check=False)
+    (told,) = faults((repo / name).read_bytes())
+    place = (repo / name).read_text().splitlines().index("<<<<<<< HEAD") + 1
+    assert told == (
+        f"$: line {place}: git could not merge the file and left conflict markers in it (edit it, or take "
+        f"one side with `git checkout --ours :/{name}` or `git checkout --theirs :/{name}`; "
+        f"`git checkout --merge :/{name}` brings the markers back)"
+    )
+    for command in re.findall("`git ([^`]*)`", told):
+        git(repo, *command.split())
+    assert "<<<<<<< ours" in (repo / name).read_text()
+    git(repo, "checkout", "--theirs", f":/{name}")
+    assert parse_plan((repo / name).read_bytes(), name).tasks[TaskId("a")].title == "Theirs"
 
 
 def test_half_a_surrogate_pair_is_read_and_written_as_the_go_program_reads_it() -> None:

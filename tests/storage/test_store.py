@@ -217,7 +217,7 @@ def test_a_key_that_stands_twice_is_read_but_not_written_over(store: Store) -> N
     with store.transaction() as transaction, pytest.raises(InvalidPlanError) as raised:
         transaction.save_plan(transaction.plan().replaced(task("b")))
     assert [str(fault) for fault in raised.value.faults] == [
-        '$: the key "title" stands twice in one object (keep one of the two)'
+        '$: the key "title" appears twice in one object (keep one of the two)'
     ]
     assert store.paths.plan.read_bytes() == twice
     store.paths.plan.write_bytes(twice.replace(b'"title": "b",\n      ', b""))

@@ -417,13 +417,13 @@ def test_an_agent_with_more_rights_starts_only_when_that_is_agreed_to(planned: P
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
-        await see(app, pilot, "Start the agent command?", "This call stops for a decision after each task.")
+        await see(app, pilot, "Start the agent 'command'?", "This call stops for a decision after each task.")
         await pilot.press("enter")
-        await see(app, pilot, "command was not started")
+        await see(app, pilot, "the agent 'command' was not started")
         assert runs_of(planned, "alpha") == ()
         await wait_for(pilot, lambda: is_over(app))
         await pilot.press("e")
-        await see(app, pilot, "Start the agent command?")
+        await see(app, pilot, "Start the agent 'command'?")
         await pilot.press("2", "enter")
         await see(app, pilot, "Task: alpha")
         await pilot.press("2", "enter")

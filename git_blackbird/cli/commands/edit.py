@@ -154,9 +154,9 @@ def delete(call: CommandContext, *, task_id: str, cascade_children: bool, force:
 
 
 def _deleted_lines(deleted: DeleteResult) -> list[str]:
-    lines = [f"deleted {len(deleted.task_ids)} item(s)"]
+    lines = [f"deleted {counted(len(deleted.task_ids), 'task')}"]
     if deleted.detached:
-        lines.append(f"detached deps from: {', '.join(deleted.detached)}")
+        lines.append(f"removed from the dependencies of: {', '.join(deleted.detached)}")
     lines += [f"  the decision due on run {run_id} is dropped" for run_id in deleted.dropped]
     for task_id, runs in deleted.runs.items():
         lines.append(f"  kept: {counted(len(runs), 'run')} of {task_id} ({task_command('runs', task_id)})")

@@ -122,6 +122,15 @@ class EventOutput(View):
         cls.event = event
 
 
+# Written in `cli.output` by hand: an error waits for no model to be loaded.
+class ErrorOutput(View):
+    """What an error prints."""
+
+    message: str = field("What is wrong.")
+    hint: str | None = field("What to do about it, in lines.")
+    exit_code: int = field("The exit code of the command.")
+
+
 def is_none(value: object) -> bool:
     """Leave out a field that is None, rather than print null."""
     return value is None

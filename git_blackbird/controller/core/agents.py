@@ -6,6 +6,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.config.config import Config, ReviewerConfig
 from git_blackbird.model.config.keys import with_value
+from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import Run
@@ -16,8 +17,8 @@ _KEEPS_TO_SCHEMA = (
     "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"
 )
 _OTHER_REVIEWERS = (
-    "choose another agent: --agent claude, or --agent codex\n"
-    "git config blackbird.execution.parentReviewEnabled false    # no parent is reviewed"
+    "git config blackbird.execution.parentReviewEnabled false    # no parent is reviewed\n"
+    "git blackbird execute --agent claude    # another agent for this call: claude, codex or demo"
 )
 
 
@@ -49,7 +50,7 @@ def require_reviewer(workspace: Workspace) -> Agent:
     agent = chosen_agent(workspace)
     if not agent.abilities.schema:
         raise AgentUnavailableError(
-            f"{agent.name} cannot enforce the schema of a parent review",
+            f"{agent_in_text(agent.name)} cannot enforce the schema of a parent review",
             hint=_OTHER_REVIEWERS if agent.name != "command" else f"{_KEEPS_TO_SCHEMA}\n{_OTHER_REVIEWERS}",
         )
     return agent
@@ -93,7 +94,8 @@ def probe(workspace: Workspace, agent: Agent) -> str:
     version = agent.probe(workspace.environment.environ)
     if not agent.abilities.resume:
         raise AgentUnavailableError(
-            f"{agent.name} cannot continue a session", hint="choose another agent: --agent NAME"
+            f"{agent_in_text(agent.name)} cannot continue a session",
+            hint="choose another agent: --agent NAME",
         )
     return version
 
@@ -103,6 +105,6 @@ def require_session_name(agent: Agent, run: Run) -> None:
     session = run.provider_session_ref or ""
     if not agent.accepts_session(session):
         raise AgentUnavailableError(
-            f"{run.task_id}: {session!a} of run {run.id} is not a session of {agent.name}",
+            f"{run.task_id}: {session!a} of run {run.id} is not a session of {agent_in_text(agent.name)}",
             hint=restart_command(run.task_id),
         )

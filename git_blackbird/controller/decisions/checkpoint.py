@@ -14,6 +14,7 @@ from git_blackbird.git.worktree.changes import changed_paths, compose_change, pa
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.outgoing.prompts import render_suggestion
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
 from git_blackbird.model.entities.plan import Task
@@ -205,12 +206,13 @@ def why_not_resumable(workspace: Workspace, history: History, run: Run) -> str |
     """Say why changes cannot be requested of this run's session; None when they can, as far as is known."""
     if run.provider_session_ref is None:
         return f"run {run.id} ({run.provider or 'no agent'}) has no session to continue"
+    provider = agent_in_text(run.provider)
     if is_session_lost(history, run):
-        return f"{run.provider} no longer knows session {run.provider_session_ref} of run {run.id}"
+        return f"{provider} no longer knows session {run.provider_session_ref} of run {run.id}"
     try:
         agent = find_agent_for_run(workspace, run)
     except RequestError as error:
         return error.message
     if not agent.accepts_session(run.provider_session_ref):
-        return f"{run.provider_session_ref!a} of run {run.id} is not a session of {run.provider}"
+        return f"{run.provider_session_ref!a} of run {run.id} is not a session of {provider}"
     return None

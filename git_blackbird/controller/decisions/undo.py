@@ -10,11 +10,11 @@ from git_blackbird.git.worktree.changes import Carrier, changed_paths, diverged_
 from git_blackbird.git.worktree.log import commits_between, tree_of
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.model.entities.change import KeptPath, TreePair, Undo, revert_command, script_command
+from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.notes import save_undo
 from git_blackbird.storage.paths import HIDDEN
 
-_EDITED = "edited since the run ended"
 _REPOSITORY = "is or was a git repository of its own"
 
 
@@ -61,7 +61,9 @@ def _kept(
     """Return the paths that are to stay as they are; of several reasons the last counts."""
     repo, edits = workspace.repo, plan.edits
     if worktree is not None:
-        yield from ((path, _EDITED) for path in diverged_paths(repo, worktree, edits))
+        shows = task_command("runs", runs[-1].task_id, " --diff")
+        edited = f"edited since the run ended; `{shows}` shows what to take back by hand"
+        yield from ((path, edited) for path in diverged_paths(repo, worktree, edits))
     yield from ((path, _REPOSITORY) for path in plan.repositories)
     for path, oid in _committed_over(workspace, runs, plan).items():
         yield path, f"commit {oid[:10]}, made since the run began, changed it too"

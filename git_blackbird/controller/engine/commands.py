@@ -129,7 +129,8 @@ def restart_loop(workspace: Workspace, ui: UserInterface, task_id: str, message:
         require_readable(state, task)
         if not task.is_leaf or waits_for(state, task):
             reasons = full_readiness(state, task).reasons
-            raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}")
+            hint = "\n".join(full_readiness(state, task).hints) or task_command("show", task.id)
+            raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}", hint=hint)
         return Restart(task, message)
 
     return Loop(workspace, ui, _only(task_id), first)
@@ -147,7 +148,7 @@ def _resume(
     history, owed = state.history(task.id), state.pending_messages(task.id)
     run = history.latest
     if run is None:
-        raise _nothing_to_resume(history, task, owed)
+        raise _nothing_to_resume(state, history, task, owed)
     if run.is_pending:
         return _request_changes(workspace, task, run, request)
     _require_session(workspace, history, task, run)
@@ -177,7 +178,7 @@ def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool
     history = state.history(task.id)
     run = history.latest
     if run is None:
-        raise _nothing_to_resume(history, task, state.pending_messages(task.id))
+        raise _nothing_to_resume(state, history, task, state.pending_messages(task.id))
     if run.is_pending:
         require_requestable(workspace, history, run)
     else:
@@ -187,7 +188,7 @@ def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool
     return run
 
 
-def _nothing_to_resume(history: History, task: Task, owed: PendingMessages) -> RequestError:
+def _nothing_to_resume(state: PlanState, history: History, task: Task, owed: PendingMessages) -> RequestError:
     if owed.review is not None:
         return RequestError(
             f"{task.id} cannot be resumed: it has no current run", hint=restart_command(task.id)
@@ -197,12 +198,17 @@ def _nothing_to_resume(history: History, task: Task, owed: PendingMessages) -> R
             f"{task.id} has children; only leaves are resumed",
             hint=task_command("resume --all", task.id, remark="sends the review feedback pending below it"),
         )
+    unready = full_readiness(state, task)
+    if task.is_over:
+        way: str = task_command("set-status", task.id, " todo")
+    elif waits_for(state, task):
+        way = "\n".join(unready.hints) or task_command("show", task.id, remark="says what it waits for")
+    else:
+        way = task_command("execute", task.id) if unready.is_ready else restart_command(task.id)
     if not history.own:
-        return RequestError(f"no runs found for {task.id}", hint=task_command("execute", task.id))
-    return RequestError(
-        f"nothing to resume: {task.id} has no current run; its status was set to {task.status}",
-        hint=task_command("set-status", task.id, " todo") if task.is_over else restart_command(task.id),
-    )
+        return RequestError(f"no runs found for {task.id}", hint=way)
+    what = f"nothing to resume: {task.id} has no current run; its status was set to {task.status}"
+    return RequestError(what, hint=way)
 
 
 def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> PlanState:

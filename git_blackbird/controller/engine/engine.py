@@ -34,7 +34,7 @@ from git_blackbird.controller.runs.task_run import run_task
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.display.events import render_rights_line
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.agent_io import RightsQuestion
+from git_blackbird.model.entities.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
@@ -104,7 +104,7 @@ async def require_consent(
     if answer:
         save_agreement(paths, AgreementKind.AGREED, _digest(question))
     elif answer is not None:
-        raise NotAgreedError(f"{agent.name} was not started", hint=_CALMER.get(agent.name))
+        raise NotAgreedError(f"{agent_in_text(agent.name)} was not started", hint=_CALMER.get(agent.name))
     elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
         warn(ui, render_rights_line(question))
         save_agreement(paths, AgreementKind.TOLD, _digest(question))

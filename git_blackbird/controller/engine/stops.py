@@ -9,6 +9,7 @@ from git_blackbird.controller.decisions.checkpoint import why_not_resumable
 from git_blackbird.errors import AgentUnavailableError, InterruptedByUserError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.cli_hints import (
     EXECUTE,
     ShellLine,
@@ -67,7 +68,8 @@ def not_started_stop(error: AgentUnavailableError | NotAgreedError) -> Stop:
     """Return the stop where an agent cannot start, or a person did not agree to its start."""
     is_refused = isinstance(error, NotAgreedError)
     reason = StopReason.INTERRUPTED if is_refused else StopReason.AGENT_UNAVAILABLE
-    return Stop(reason, error.message, tuple(steps_in(error.hint or "")))
+    steps = tuple(steps_in(error.hint or ""))
+    return Stop(reason, error.message, steps, is_choice=len(steps) > 1)
 
 
 def steps_in(hint: str) -> Iterable[str]:
@@ -109,7 +111,7 @@ def go_on_command(run: Run) -> str:
 
 def refused_session_text(run: Run) -> str:
     """Say that a session cannot be continued."""
-    return f"{run.provider} refused session {run.provider_session_ref} of run {run.resumes}"
+    return f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.resumes}"
 
 
 def undeliverable_stop(

@@ -36,6 +36,7 @@ from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.agent_io import agent_in_text
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
 from git_blackbird.model.entities.plan import Task
@@ -78,7 +79,8 @@ def _name_other_agent(context: RunContext, order: Instruction) -> None:
     name, newest = context.agent.name, context.workspace.store.records.history(order.task.id).newest
     if order.resumes is not None or newest is None or newest.provider in {"", name}:
         return
-    text = f"{order.task.id} was started with {newest.provider}; {name} starts a new session"
+    before, now = agent_in_text(newest.provider), agent_in_text(name)
+    text = f"{order.task.id} was started with {before}; {now} starts a new session"
     hint = f"--agent {newest.provider} keeps its agent"
     inform(context.ui, text, order.task.id, hint)
 

@@ -7,7 +7,7 @@ from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import render_review_end
 from git_blackbird.messages.display.runs import review_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
 from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.views.checkpoint import ApprovalCommit
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, ReviewsEnded, RunEnded, RunStarted
@@ -161,7 +161,7 @@ _LONGEST = 500
 
 def render_rights(question: RightsQuestion) -> tuple[str, str]:
     """Describe what the agent may do, and whether the command stops after each task."""
-    may = f"{question.agent} may {clean_line(question.rights.description, _LONGEST)}."
+    may = f"{agent_in_text(question.agent)} may {clean_line(question.rights.description, _LONGEST)}."
     if question.stops_after_each:
         return may, "This call stops for a decision after each task."
     return may, "This call does not stop after each task (--stop-after-each stops it)."
@@ -174,4 +174,5 @@ def render_rights_line(question: RightsQuestion) -> str:
 
 def render_ask(question: RightsQuestion) -> str:
     """Ask whether to start it."""
-    return f"Start the agent {question.agent}?"
+    name = agent_in_text(question.agent).removeprefix("the agent ")
+    return f"Start the agent {name}?"

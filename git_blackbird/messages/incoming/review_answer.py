@@ -166,18 +166,17 @@ def parse_review_answer(text: str, parent: Task) -> ParentVerdict:
     JSON. No text raises anything else or takes long.
     """
     children = frozenset(parent.children)
-    step = "parse"
+    what = "cannot be read"
     try:
         answer = _read_answer(_one_answer(text))
         results = _read_results(answer, children)
-        step = "validate"
+        what = "is not valid"
         _check_passed(answer)
         _check_ids(answer, children)
         _check_results(answer, results)
         _check_beside(answer, text)
     except _Fault as fault:
-        message = f'{step} parent review response for "{parent.id}": {fault}{_not_read(text)}'
-        raise ReviewAnswerError(message) from None
+        raise ReviewAnswerError(f"the reviewer's answer {what}: {fault}{_not_read(text)}") from None
     return _verdict(answer, results, children)
 
 
@@ -237,7 +236,7 @@ def _read_answer(answer: Mapping[str, Any]) -> ReviewAnswer:
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
     wrong = first["msg"].partition(" or instance of")[0]
     if first["input"] is TWICE:
-        wrong = "stands twice in one object"
+        wrong = "appears twice in one object"
     raise _Fault(f'field "{place[1:]}": {wrong}')
 
 

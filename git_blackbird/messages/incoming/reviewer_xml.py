@@ -159,7 +159,7 @@ def _check(element: "Element") -> None:
         if name not in known:
             raise XmlError(f"<{name}> stands in <{element.tag}>, where it does not belong")
         if name not in _REPEATED and names.count(name) > 1:
-            raise XmlError(f"<{name}> stands twice in one <{element.tag}>")
+            raise XmlError(f"<{name}> appears twice in one <{element.tag}>")
     stray = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
     if element.tag not in _TEXTS and stray:
         raise XmlError(f'<{element.tag}> holds "{clean_line(stray, 60)}", which is no element of the form')

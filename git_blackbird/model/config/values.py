@@ -29,7 +29,7 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
     article = "an" if key.type is ValueType.INTEGER else "a"
     limits = key.rules.limits
     bounds = "" if limits is None else f" from {limits[0]} to {limits[1]}"
-    takes = f"it takes {article} {key.type}{bounds}"
+    takes = "use true or false" if key.type is ValueType.BOOLEAN else f"use {article} {key.type}{bounds}"
     try:
         parsed = _parse(key, setting)
         return _validator(key.name).validate_python(parsed, strict=True), None
@@ -42,11 +42,11 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
         low, high = limits
         nearest = min(max(value, low), high)
         what = f"{value} is out of range; {nearest} is used"
-        return nearest, problem(what, f"it takes {low} to {high}", fatal=False)
+        return nearest, problem(what, f"use {low} to {high}", fatal=False)
     if kind == "string_pattern_mismatch":
         return None, problem(f"{short_json(value)} is not the name of a model", "fix or remove it")
     if key.choices and isinstance(value, str):
-        return None, problem(f"unknown value {value!r}", f"it takes one of: {', '.join(key.choices)}")
+        return None, problem(f"unknown value {value!r}", f"use one of: {', '.join(key.choices)}")
     return None, problem(f"{short_json(setting.raw)} is not {article} {key.type}", takes)
 
 

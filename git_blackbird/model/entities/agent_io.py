@@ -7,6 +7,11 @@ from typing import NamedTuple
 from git_blackbird.model.entities.run import Question, Usage
 
 
+def agent_in_text(name: str) -> str:
+    """Name an agent in a sentence, in which the bare word ``command`` would be misread."""
+    return "the agent 'command'" if name == "command" else name
+
+
 class ProgressKind(StrEnum):
     """What an agent is doing, according to its output.
 

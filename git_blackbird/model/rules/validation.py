@@ -85,7 +85,7 @@ def _dep_faults(task: Task, known: Collection[str]) -> Iterator[PlanError]:
             what = f"unknown dep id {quoted(dep)}"
             yield _fault(task, f"deps[{index}]", what, "name a task of this plan or remove it")
         elif dep in seen:
-            yield _fault(task, f"deps[{index}]", f"dep id {quoted(dep)} stands twice", "keep one")
+            yield _fault(task, f"deps[{index}]", f"dep id {quoted(dep)} appears twice", "keep one")
         seen.add(dep)
     for dep in task.dep_rationale:
         if dep not in seen:
@@ -115,7 +115,7 @@ def _child_faults(task: Task, plan: Plan, known: Collection[str]) -> Iterator[Pl
         elif child in plan.tasks and plan.tasks[child].parent != task.id:
             yield _fault(task, field, f"child {quoted(child)} has another parentId", _AGREE)
         elif child in seen:
-            yield _fault(task, field, f"child id {quoted(child)} stands twice", "keep one")
+            yield _fault(task, field, f"child id {quoted(child)} appears twice", "keep one")
         seen.add(child)
 
 

@@ -38,6 +38,14 @@ def test_a_schema_is_printed_for_programs(program: Program) -> None:
     assert data == {"names": ["config"], "schema": json.loads((SCHEMAS / "config.json").read_text())}
 
 
+def test_an_error_fits_its_schema(program: Program) -> None:
+    assert program.run("show", "--json") == 2
+    line = json.loads(program.transcript[-3])
+    schema = json.loads((SCHEMAS / "error.json").read_text())
+    assert line.keys() == schema["properties"].keys()
+    assert list(line["error"]) == list(schema["properties"]["error"]["properties"])
+
+
 def test_a_schema_that_is_none_is_refused(program: Program) -> None:
     assert program.run("schema", "../model") == 2
     assert "no schema" in program.transcript[-2]

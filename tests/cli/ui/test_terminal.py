@@ -481,11 +481,11 @@ def test_enter_starts_no_agent_that_may_do_more_than_edit(repo: Path) -> None:
     configure(repo, agent="command", command__run="cat >/dev/null; echo x >$BLACKBIRD_TASK_ID")
     put_plan(repo, leaf("a"))
     with Terminal(repo, "execute") as terminal:
-        terminal.wait_for("Start the agent command?")
+        terminal.wait_for("Start the agent 'command'?")
         terminal.wait_for("2) Yes, start it")
         terminal.type(ENTER)
         assert terminal.end() == 130
-        assert terminal.text.endswith("command was not started")
+        assert terminal.text.endswith("the agent 'command' was not started")
     assert runs_of(repo, "a") == ()
     with Terminal(repo, "execute") as terminal:
         terminal.wait_for("2) Yes, start it")
@@ -494,7 +494,7 @@ def test_enter_starts_no_agent_that_may_do_more_than_edit(repo: Path) -> None:
     put_plan(repo, leaf("b"))
     with Terminal(repo, "execute") as terminal:
         assert terminal.end() == 0
-        assert "Start the agent command?" not in terminal.plain
+        assert "Start the agent 'command'?" not in terminal.plain
 
 
 def test_enter_at_a_failed_run_retries_it(repo: Path) -> None:

@@ -42,7 +42,7 @@ def test_it_is_asked_once_and_remembered(planned: Path) -> None:
     assert execute(planned, person, limit=1).reason is StopReason.COMPLETED
     (question,) = person.agreements
     assert render_rights(question) == (
-        f"command may do anything you can do yourself: it runs '{SCRIPT}'.",
+        f"the agent 'command' may do anything you can do yourself: it runs '{SCRIPT}'.",
         NO_STOP,
     )
     again = Person(decisions=[APPROVE])
@@ -74,7 +74,7 @@ def test_no_starts_and_touches_nothing(planned: Path) -> None:
     stop = execute(planned, Person(agrees=False))
     assert (stop.reason, stop.text, int(stop.exit_code)) == (
         StopReason.INTERRUPTED,
-        "command was not started",
+        "the agent 'command' was not started",
         130,
     )
     assert [status(planned, task) for task in "ab"] == [Status.TODO, Status.TODO]
@@ -98,7 +98,7 @@ def test_no_to_a_restart_gives_up_no_run(planned: Path) -> None:
 def test_who_cannot_be_asked_is_told_the_first_time(planned: Path) -> None:
     nobody = Person(agrees=None)
     execute(planned, nobody, limit=1)
-    told = f"command may do anything you can do yourself: it runs '{SCRIPT}'."
+    told = f"the agent 'command' may do anything you can do yourself: it runs '{SCRIPT}'."
     assert nobody.notices() == [f"{told} {NO_STOP}"]
     later = Person(agrees=None)
     execute(planned, later)

@@ -315,7 +315,7 @@ def test_another_agent_that_begins_anew_is_named(gated: Path) -> None:
     configure(gated, agent="command", command__run="cat >/dev/null; echo y > y")
     person = Person([APPROVE])
     restart(gated, "a", person=person)
-    assert "a was started with demo; command starts a new session" in person.notices()
+    assert "a was started with demo; the agent 'command' starts a new session" in person.notices()
 
 
 BLOCKED_CLAUDE = """#!/bin/sh

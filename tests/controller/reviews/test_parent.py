@@ -228,7 +228,7 @@ def test_a_parent_is_reviewed_before_it_counts_as_done_whoever_approves_its_last
     [
         (
             "review-answer I looked, and it is fine.",
-            'parse parent review response for "p": no valid JSON object found in agent output',
+            "the reviewer's answer cannot be read: no valid JSON object found in agent output",
         ),
         ("fail 3", "told to fail with status 3"),
         (
@@ -507,7 +507,7 @@ def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_before_the_first_ta
     configure(demo, agent="command", command__run="true")
     stop = execute(demo)
     assert stop.reason is StopReason.AGENT_UNAVAILABLE
-    assert stop.text == "command cannot enforce the schema of a parent review"
+    assert stop.text == "the agent 'command' cannot enforce the schema of a parent review"
     assert "git config blackbird.command.schema true" in stop.next_steps[0]
     assert runs_of(demo, "a") == ()
     configure(demo, execution__parentReviewEnabled="false")
@@ -706,7 +706,7 @@ def test_what_is_ready_elsewhere_is_started_by_name_while_a_review_stops_the_flo
 def test_a_dry_run_is_refused_as_the_execute_is(demo: Path) -> None:
     family(demo)
     configure(demo, agent="command", command__run="true")
-    with pytest.raises(AgentUnavailableError, match="command cannot enforce the schema of a parent review"):
+    with pytest.raises(AgentUnavailableError, match="cannot enforce the schema of a parent review"):
         forecast(open_at(demo), [], None)
 
 

@@ -15,6 +15,7 @@ from git_blackbird.controller.engine.commands import (
 )
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.queries.status import build_overview
+from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Question, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
@@ -131,6 +132,19 @@ def test_an_interrupted_run_goes_on_in_its_session_before_anything_starts(
     first, second = runs_of(repo, "a")
     assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert (repo / "a.txt").read_text() == "half\nhalf\nrest\n"
+
+
+def test_what_cannot_be_resumed_or_started_names_a_command_that_works(repo: Path) -> None:
+    put_plan(repo, leaf("a"), leaf("b", deps=["a"]))
+    with pytest.raises(RequestError, match="no runs found for b") as refused:
+        resume(repo, "b", Person())
+    assert refused.value.hint == "git blackbird show b    # says what it waits for"
+    with pytest.raises(RequestError, match="b cannot be started: its dependency a is todo") as refused:
+        restart(repo, "b", Person())
+    assert refused.value.hint == "git blackbird show b"
+    with pytest.raises(RequestError, match="no runs found for a") as refused:
+        resume(repo, "a", Person())
+    assert refused.value.hint == "git blackbird execute a"
 
 
 def test_execute_of_a_paused_task_continues_it_and_starts_no_other(repo: Path) -> None:

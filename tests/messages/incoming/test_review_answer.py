@@ -51,11 +51,11 @@ def _fault(answer: Mapping[str, Any] | str) -> str:
 
 
 def _parse_fault(answer: Mapping[str, Any] | str) -> str:
-    return _fault(answer).removeprefix('parse parent review response for "P": ')
+    return _fault(answer).removeprefix("the reviewer's answer cannot be read: ")
 
 
 def _validate_fault(answer: Mapping[str, Any]) -> str:
-    return _fault(answer).removeprefix('validate parent review response for "P": ')
+    return _fault(answer).removeprefix("the reviewer's answer is not valid: ")
 
 
 def test_passing_needs_no_more_than_a_word_of_it_and_every_child_passed() -> None:
@@ -107,7 +107,7 @@ def test_a_bare_status_takes_the_feedback_of_all() -> None:
         ('{"passed": null}', 'field "passed": Field required'),
         ('{"passed": "false"}', 'field "passed": Input should be a valid boolean'),
         ('{"passed": 1}', 'field "passed": Input should be a valid boolean'),
-        ('{"passed": true, "passed": false}', 'field "passed": stands twice in one object'),
+        ('{"passed": true, "passed": false}', 'field "passed": appears twice in one object'),
         (
             '{"passed": true} {"passed": false}',
             'found 2 JSON objects with field "passed"; expected exactly one',
@@ -119,7 +119,7 @@ def test_a_bare_status_takes_the_feedback_of_all() -> None:
         ),
         (
             '{"passed": true, "resumeTaskIds": ["a"], "resumeTaskIds": []}',
-            'field "resumeTaskIds": stands twice in one object',
+            'field "resumeTaskIds": appears twice in one object',
         ),
         (
             '{"passed": true, "feedbackForResume": {}}',
@@ -134,7 +134,7 @@ def test_a_bare_status_takes_the_feedback_of_all() -> None:
         ),
         (
             '{"passed": true, "reviewResults": {"a": "passed", "a": "failed"}}',
-            'field "reviewResults[0]": stands twice in one object',
+            'field "reviewResults[0]": appears twice in one object',
         ),
         (
             '{"passed": true, "reviewResults": [{"taskId": "a"}, {"taskId": "a "}]}',
@@ -148,7 +148,7 @@ def test_a_bare_status_takes_the_feedback_of_all() -> None:
 )
 def test_an_answer_without_one_verdict_is_none(answer: str, fault: str) -> None:
     assert _parse_fault(answer) == fault
-    assert _fault(answer).startswith("parse parent review")
+    assert _fault(answer).startswith("the reviewer's answer cannot be read: ")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_an_answer_without_one_verdict_is_none(answer: str, fault: str) -> None:
 )
 def test_a_verdict_that_is_none_for_this_parent_is_refused(answer: dict[str, Any], fault: str) -> None:
     assert _validate_fault(answer) == fault
-    assert _fault(answer).startswith("validate parent review")
+    assert _fault(answer).startswith("the reviewer's answer is not valid: ")
 
 
 def test_an_id_that_is_no_child_is_told_harmlessly() -> None:

@@ -254,8 +254,8 @@ CLOSE = "</spec-review>"
             SPEC.replace(">ISSUES<", ">APPROVED | ISSUES<"),
             'the verdict is "APPROVED | ISSUES"; expected one of: APPROVED, ISSUES',
         ),
-        (f"{OPEN}<verdict>ISSUES</verdict>{CLOSE}", "<verdict> stands twice in one <spec-review>"),
-        (f"{OPEN}<issues/><issues/>{CLOSE}", "<issues> stands twice in one <spec-review>"),
+        (f"{OPEN}<verdict>ISSUES</verdict>{CLOSE}", "<verdict> appears twice in one <spec-review>"),
+        (f"{OPEN}<issues/><issues/>{CLOSE}", "<issues> appears twice in one <spec-review>"),
         (f"{OPEN}<issue/>{CLOSE}", "<issue> stands in <spec-review>, where it does not belong"),
         (
             f"{OPEN}<summary>see <issue/></summary>{CLOSE}",

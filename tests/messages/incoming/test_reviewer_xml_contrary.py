@@ -199,7 +199,7 @@ def _verdict_fault(text: str) -> str:
 @pytest.mark.parametrize("sign", [*CONTRARY, *DENIED])
 def test_a_parent_that_passes_and_does_not_has_no_verdict(sign: str) -> None:
     for answer in (f"{sign}\n{PASSING}", f"{PASSING}\n{sign}"):
-        expected = 'validate parent review response for "P": the answer says passed=true, and otherwise in "'
+        expected = "the reviewer's answer is not valid: the answer says passed=true, and otherwise in \""
         assert _verdict_fault(answer).startswith(expected)
 
 

@@ -87,7 +87,7 @@ def test_booleans_are_read_as_git_reads_them(text: str, value: bool) -> None:
 def test_what_git_takes_for_no_boolean(text: str) -> None:
     problem = the_problem(told(STOP, text))
     assert (problem.what, problem.fatal) == (f'"{text}" is not a boolean', True)
-    assert problem.hint == "it takes a boolean"
+    assert problem.hint == "use true or false"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_gigabytes() -> None:
 def test_what_git_takes_for_no_integer(text: str) -> None:
     problem = the_problem(told(MINUTES, text))
     assert (problem.what, problem.fatal) == (f'"{text}" is not an integer', True)
-    assert problem.hint == "it takes an integer from 1 to 1440"
+    assert problem.hint == "use an integer from 1 to 1440"
 
 
 @pytest.mark.parametrize(("text", "value"), [("0", 1), ("-5", 1), ("99999", 1440), ("9" * 40, 1440)])
@@ -120,7 +120,7 @@ def test_what_is_out_of_range_is_clamped_with_a_warning(text: str, value: int) -
     problem = the_problem(found)
     assert found.config.execution.timeout_minutes == value
     assert problem.what == f"{int(text)} is out of range; {value} is used"
-    assert (problem.hint, problem.fatal) == ("it takes 1 to 1440", False)
+    assert (problem.hint, problem.fatal) == ("use 1 to 1440", False)
 
 
 def test_a_clamped_value_still_wins_over_weaker_layers() -> None:
@@ -225,7 +225,7 @@ def test_the_command_that_trusts_a_value_keeps_it_as_it_is() -> None:
 def test_an_unknown_choice_is_named_with_the_choices() -> None:
     problem = the_problem(told("agent", "gpt"))
     assert problem.what == "unknown value 'gpt'"
-    assert problem.hint == "it takes one of: claude, codex, command, demo"
+    assert problem.hint == "use one of: claude, codex, command, demo"
     assert str(problem) == "somewhere: agent: unknown value 'gpt'"
 
 

@@ -35,7 +35,7 @@ AGREE = "make parentId and childIds agree"
         ([task("a", deps=["a"])], ['$.items["a"].deps[0]: cannot add self-dependency: "a" (remove it)']),
         (
             [task("a"), task("b", deps=["a", "a"])],
-            ['$.items["b"].deps[1]: dep id "a" stands twice (keep one)'],
+            ['$.items["b"].deps[1]: dep id "a" appears twice (keep one)'],
         ),
         (
             [task("a", parent="y")],
@@ -52,7 +52,7 @@ AGREE = "make parentId and childIds agree"
         ),
         (
             [task("p", children=["a", "a"]), task("a", parent="p")],
-            ['$.items["p"].childIds[1]: child id "a" stands twice (keep one)'],
+            ['$.items["p"].childIds[1]: child id "a" appears twice (keep one)'],
         ),
         (
             [task("a", deps=["b"]), task("b", deps=["c"]), task("c", deps=["a"])],

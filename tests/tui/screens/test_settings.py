@@ -145,7 +145,7 @@ def test_a_wrong_value_is_refused_in_place_in_the_words_of_the_command(planned: 
         box = app.screen.query_one(Input)
         assert box.value == "60"
         await pilot.press("ctrl+u", "0", "enter")
-        await wait_for(pilot, shows(app, f"{MINUTES}: 0 is out of range", "it takes 1 to 1440"))
+        await wait_for(pilot, shows(app, f"{MINUTES}: 0 is out of range", "use 1 to 1440"))
         await pilot.press("x", "enter")
         await wait_for(pilot, shows(app, f'{MINUTES}: "0x" is not an integer'))
         assert box.value == "0x"
