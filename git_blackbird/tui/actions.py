@@ -13,54 +13,44 @@ from git_blackbird.tui.context import AppContext
 
 
 class KeyAction(NamedTuple):
-    """One action of the application.
-
-    ``verb`` is the command that does the same, "" if there is none; with ``is_of_task`` it takes a task.
-    ``rest`` are its options. ``is_shown``: whether the footer shows the key.
-    """
+    """One action of the application; ``example`` is the command that does the same, "" if there is none."""
 
     key: str
     action: str
     label: str
     description: str
-    verb: str = ""
-    rest: str = ""
-    is_of_task: bool = True
+    example: str = ""
     is_shown: bool = True
+    """Whether the footer shows the key."""
 
     def command(self, task_id: str | None) -> str:
-        """Return the command line that does the same; "" if there is none."""
-        if not self.verb:
-            return ""
-        if not self.is_of_task:
-            return f"git blackbird {self.verb}{self.rest}"
-        return task_command(self.verb, task_id or "TASK", self.rest)
+        """Return the example with a task in the place of TASK."""
+        verb, takes_task, rest = self.example.partition(" TASK")
+        if takes_task:
+            return task_command(verb, task_id or "TASK", rest)
+        return self.example and f"git blackbird {self.example}"
 
 
 ACTIONS = (
+    KeyAction("e", "execute", "Execute", "do what is due, until someone must decide", "execute"),
+    KeyAction("x", "execute_task", "Run", "run this task alone", "execute TASK"),
+    KeyAction("d", "decide", "Decide", "decide on the task's run", "decide TASK --approve"),
     KeyAction(
-        "e", "execute", "Execute", "do what is due, until someone must decide", "execute", is_of_task=False
+        "p", "review", "Review", "what reviews of the task found, and what to do about it", "review show TASK"
     ),
-    KeyAction("x", "execute_task", "Run", "run this task alone", "execute"),
-    KeyAction("d", "decide", "Decide", "decide on the task's run", "decide", " --approve"),
+    KeyAction("u", "resume", "Resume", "continue the task in its session", "resume TASK"),
+    KeyAction("m", "tell", "Tell", "send the task's agent a message, in its session", "resume TASK -m TEXT"),
+    KeyAction("y", "retry", "Retry", "set the task back to todo; start nothing", "retry TASK"),
     KeyAction(
-        "p", "review", "Review", "what reviews of the task found, and what to do about it", "review show"
+        "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart TASK"
     ),
-    KeyAction("u", "resume", "Resume", "continue the task in its session", "resume"),
-    KeyAction("m", "tell", "Tell", "send the task's agent a message, in its session", "resume", " -m TEXT"),
-    KeyAction("y", "retry", "Retry", "set the task back to todo; start nothing", "retry"),
-    KeyAction(
-        "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart"
-    ),
-    KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status", " STATUS"),
+    KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status TASK STATUS"),
     KeyAction(
         "n",
         "choose_agent",
         "Agent",
         "choose the agent for new runs, until you quit",
-        "execute",
-        " --agent NAME",
-        is_of_task=False,
+        "execute --agent NAME",
         is_shown=False,
     ),
     KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
@@ -69,37 +59,21 @@ ACTIONS = (
         "suspend_process",
         "Suspend",
         "go back to the shell, `fg` returns; in a text, undo",
+        "",
         is_shown=False,
     ),
-    KeyAction("h", "runs", "Runs", "the task's runs, and what their agents did", "runs", is_shown=False),
-    KeyAction(
-        "a",
-        "answer",
-        "Action",
-        "open the next decision, or go to what waits for you",
-        "status",
-        is_of_task=False,
-    ),
+    KeyAction("h", "runs", "Runs", "the task's runs, and what their agents did", "runs TASK", is_shown=False),
+    KeyAction("a", "answer", "Action", "open the next decision, or go to what waits for you", "status"),
     KeyAction(
         "c",
         "settings",
         "Settings",
         "show, set and remove settings, and see which layer sets each",
         "config",
-        is_of_task=False,
         is_shown=False,
     ),
-    KeyAction("t", "switch", "Live", "show the task, or what agents do", is_shown=False),
-    KeyAction(
-        "slash",
-        "search",
-        "Search",
-        "search in ids and titles",
-        "list",
-        " --all",
-        is_of_task=False,
-        is_shown=False,
-    ),
+    KeyAction("t", "switch", "Live", "show the task, or what agents do", "", is_shown=False),
+    KeyAction("slash", "search", "Search", "search in ids and titles", "list --all", is_shown=False),
     KeyAction("question_mark", "help", "Help", "list all keys"),
     KeyAction("q", "quit", "Quit", "quit; what runs is paused first"),
 )
@@ -134,12 +108,10 @@ class ActionProvider(Provider):
     """The command palette: finds the actions that are possible now."""
 
     async def discover(self) -> Hits:
-        """Yield all of them."""
         for action, perform in self._possible():
             yield DiscoveryHit(_title(action), perform, help=self._help(action))
 
     async def search(self, query: str) -> Hits:
-        """Yield those that match."""
         matcher = self.matcher(query)
         for action, perform in self._possible():
             # A match in the label outranks one in the description.

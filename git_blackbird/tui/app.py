@@ -1,36 +1,48 @@
-"""The application: it watches the worktree, and acts on it through the controller."""
+"""The application: it watches the worktree, and acts on it through the controller.
 
+However it ends, on request, on a signal, with its terminal or because of a bug, what runs is paused first:
+no agent is left running, and every record says so.
+"""
+
+import asyncio
+import signal
 import sys
+import time
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.console import RenderableType
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input, TextArea
+from textual.worker import WorkerFailed
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
-from git_blackbird.errors import BlackbirdError
+from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ACTIONS, BY_KEY, ActionProvider
-from git_blackbird.tui.context import Prepare
+from git_blackbird.tui.context import AppContext, Prepare
+from git_blackbird.tui.driver import ResilientDriver, is_terminal
 from git_blackbird.tui.input_guard import PAUSE_KEY
 from git_blackbird.tui.loop_thread import Runner
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
-from git_blackbird.tui.shutdown import GracefulShutdown
 
 if TYPE_CHECKING:
     from git_blackbird.tui.commands import Commands
 
+_EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 _WARNING_SECONDS = 10.0
@@ -40,8 +52,11 @@ _SUSPEND = "suspend_process"
 _GOOD_STOPS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
 
-class BlackbirdApp(GracefulShutdown):
-    """Shows one worktree, and runs one loop of the controller at a time."""
+class BlackbirdApp(AppContext):
+    """Shows one worktree, and runs one loop of the controller at a time.
+
+    ``fault`` is the error that ended the application; whoever started it reports it.
+    """
 
     TITLE = "git blackbird"
     CSS_PATH = Path(__file__).with_name("app.tcss")
@@ -64,9 +79,13 @@ class BlackbirdApp(GracefulShutdown):
     ]
 
     def __init__(self, environment: Environment, watcher: WorktreeWatcher) -> None:
-        super().__init__(environment, watcher)
+        super().__init__(environment, watcher, ResilientDriver)
+        self.fault: Exception | None = None
         self.runner = Runner(self)
         self._poller = Poller(self)
+        self._is_exiting = False
+        self._has_terminal = is_terminal()
+        self._debouncer = Debouncer(time.monotonic)
         self.apply_theme(watcher.workspace)
 
     @cached_property
@@ -78,7 +97,6 @@ class BlackbirdApp(GracefulShutdown):
 
     @property
     def is_busy(self) -> bool:
-        """Whether this application runs a loop of the controller, or is about to."""
         return self.runner.is_busy
 
     def get_default_screen(self) -> MainScreen:
@@ -90,8 +108,9 @@ class BlackbirdApp(GracefulShutdown):
         return self.main
 
     async def on_unmount(self) -> None:
-        """Save the drafts; Textual calls the handlers of the base classes as well."""
+        """Save the drafts, and pause what runs, also after an error that ended everything else at once."""
         self.drafts.save()
+        await self.runner.finish()
 
     def on_mount(self) -> None:
         # Polling shares the interpreter with the screen and must not delay a key.
@@ -122,7 +141,6 @@ class BlackbirdApp(GracefulShutdown):
         await super().on_event(event)
 
     def poll(self) -> None:
-        """Look for changes in the worktree, unless that is being done."""
         self._poller.poll()
 
     def handle_event(self, event: Event) -> None:
@@ -134,14 +152,11 @@ class BlackbirdApp(GracefulShutdown):
             self.call_later(self.drafts.settle, event)
         if isinstance(event, Notice) and event.weight is not Level.INFO:
             # A screen may come up next that the notice is about, and hide the log.
-            self.call_later(self._warn, "\n".join(filter(None, (event.text, event.hint))))
+            text = strip_controls("\n".join(filter(None, (event.text, event.hint))))
+            self.call_later(self.notify, text, severity="warning", timeout=_WARNING_SECONDS, markup=False)
         self.main.live.handle_event(event)
 
-    def _warn(self, text: str) -> None:
-        self.notify(strip_controls(text), severity="warning", timeout=_WARNING_SECONDS, markup=False)
-
     def show_stop(self, stop: Stop) -> None:
-        """Show why the loop stopped and what to do next."""
         text = "\n".join((stop.text, *render_next_steps(stop)))
         self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
@@ -149,7 +164,6 @@ class BlackbirdApp(GracefulShutdown):
             self.run_worker(self.commands.show_review(stop.held[0].task_id))
 
     def when_idle(self) -> None:
-        """Show that the loop has ended."""
         self.main.live.when_idle()
         if self.is_running:
             self.refresh_bindings()
@@ -175,7 +189,6 @@ class BlackbirdApp(GracefulShutdown):
         return keys | BY_KEY.keys() if self._is_at_plan else keys
 
     def start(self, command: str, prepare: Prepare) -> None:
-        """Start the loop of a command."""
         self.runner.start(command, prepare)
         self.refresh_bindings()
 
@@ -271,3 +284,69 @@ class BlackbirdApp(GracefulShutdown):
 
     async def action_help(self) -> None:
         await self.commands.help(self.current)
+
+    def on_load(self) -> None:
+        """Install signal handlers before the terminal is changed."""
+        for number in _EXIT_SIGNALS:
+            # Only the main thread of a process can handle its signals.
+            with suppress(ValueError, RuntimeError):
+                asyncio.get_running_loop().add_signal_handler(number, self._handle_signal)
+        self.set_interval(_POLL_SECONDS, self._check_terminal)
+
+    def _handle_signal(self) -> None:
+        """Exit; a signal that git forwards although the terminal sent it already counts once."""
+        if self._debouncer.is_new():
+            self.exit_gracefully(ExitCode.INTERRUPTED)
+
+    def _check_terminal(self) -> None:
+        """Exit when the terminal is gone, which need not cause a signal."""
+        if self._has_terminal and not is_terminal() and not self._is_exiting:
+            self.exit_gracefully(ExitCode.INTERRUPTED)
+
+    def exit_gracefully(self, code: ExitCode = ExitCode.OK) -> None:
+        """Exit once what runs is paused and recorded; the second call kills what runs."""
+        if self._is_exiting:
+            self.runner.interrupt()
+        else:
+            self._begin_exit(code)
+
+    def exit_with_error(self, error: Exception) -> None:
+        """Exit because of a bug; the first error is kept, as later ones may follow from it."""
+        if self.fault is None:
+            self.fault = error
+        if not self._is_exiting:
+            self._begin_exit(ExitCode.BUG)
+
+    def _begin_exit(self, code: ExitCode) -> None:
+        self._is_exiting = True
+        self.run_worker(self._finish_and_exit(code))
+
+    async def _finish_and_exit(self, code: ExitCode) -> None:
+        await self.runner.finish()
+        self.exit(return_code=int(code))
+
+    async def run_async(self, *args: Any, **kwargs: Any) -> None:
+        """Run, and pause what runs while there is still an event loop, even if the shutdown itself fails."""
+        try:
+            with COMMITTING.without_terminal():
+                await super().run_async(*args, **kwargs)
+        finally:
+            await self.runner.finish()
+
+    def panic(self, *renderables: RenderableType) -> None:
+        """Exit because keys can no longer be read: Textual's driver calls this for nothing else."""
+        del renderables
+        self.exit_with_error(UnusableError("the terminal cannot be read any more"))
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Show the BlackbirdError of a worker; any other exception is a bug and ends the application.
+
+        Textual has no public way to do this: https://github.com/Textualize/textual/issues/2818
+        """
+        if not isinstance(error, WorkerFailed):
+            self.exit_with_error(error)
+        elif isinstance(error.error, BlackbirdError):
+            self.show_error(error.error)
+        elif self.is_running and isinstance(error.error, Exception):
+            # After that, workers fail because the application has ended.
+            self.exit_with_error(error.error)

@@ -38,9 +38,8 @@ from git_blackbird.model.views.events import Decided
 from git_blackbird.model.views.stop import StatusChange
 from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, HelpScreen
-from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review import (
     ChangeReviewScreen,
     Obstacles,
@@ -88,12 +87,10 @@ class Commands:
             self._restart(task.id)
 
     async def retry(self, task: Task) -> None:
-        """Set a task back to todo, if a person confirms to give up a waiting run."""
         if await self._confirm(task, "Retry"):
             await self._change(lambda workspace: reset_task(workspace, task.id))
 
     async def set_status(self, task: Task) -> None:
-        """Set a status by hand."""
         items = [ChoiceItem(status, status.value) for status in Status]
         title = f"Status of {clean_line(task.id)}"
         status = await self._app.ask(ChoiceModal(title, items, list(Status).index(task.status)))
@@ -202,7 +199,6 @@ class Commands:
                 await self.decide(request.task_id)
 
     async def _dismiss(self, parent_id: TaskId) -> None:
-        """Ask for a reason, and dismiss the review of a parent."""
         workspace = await self._open()
         draft = self._app.drafts.reason(parent_id)
         title = f"Why is the review of {parent_id} dismissed?"
@@ -217,13 +213,11 @@ class Commands:
         self._app.poll()
 
     async def runs(self, task: Task) -> None:
-        """Show the runs of a task."""
         workspace = await asyncio.to_thread(self._app.open_workspace)
         runs = await asyncio.to_thread(runs_of_task, workspace, task.id, None)
         await self._app.ask(RunsScreen(workspace, task.id, runs))
 
     async def choose_agent(self) -> None:
-        """Choose the agent for new runs."""
         setting = (await asyncio.to_thread(self._app.open_workspace)).settings.applied["agent"]
         items = [
             ChoiceItem(name, name, setting.origin if name == setting.value else "") for name in AGENT_NAMES
@@ -235,13 +229,11 @@ class Commands:
             self._app.log_and_notify(f"new runs use {name} until you leave", is_good=True)
 
     async def settings(self) -> None:
-        """Show and change the configuration."""
         app = self._app
         screen = SettingsScreen(app.open_workspace, lambda: app.watcher.workspace)
         await app.push_screen(screen, lambda _: app.poll())
 
     async def help(self, task: Task | None) -> None:
-        """List all keys."""
         await self._app.push_screen(HelpScreen(help_lines(None if task is None else task.id)))
 
     async def _open(self) -> Workspace:

@@ -72,7 +72,6 @@ class AppContext(ThemedApp, InputGuard):
 
     @property
     def current(self) -> Task | None:
-        """The task under the cursor."""
         return self.main.current
 
     @cached_property
@@ -147,7 +146,6 @@ class AppContext(ThemedApp, InputGuard):
                 screen.dismiss_once(None)
 
     def show_error(self, error: BlackbirdError) -> None:
-        """Show why something could not be done."""
         self.log_and_notify(
             "\n".join(filter(None, (*error_notes(error), error.message, error.hint))), is_good=False
         )

@@ -25,17 +25,14 @@ class ResilientFile:
         self._file = file
 
     def fileno(self) -> int:
-        """Return the file descriptor."""
         return self._file.fileno()
 
     def write(self, text: str) -> int:
-        """Write if there is a terminal."""
         with suppress(OSError):
             self._file.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush if there is a terminal."""
         with suppress(OSError):
             self._file.flush()
 

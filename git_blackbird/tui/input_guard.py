@@ -72,10 +72,9 @@ class InputGuard(App[None]):
             return False
         if isinstance(event, events.Key) and event.key in _ALWAYS_ACCEPTED:
             return False
-        return self._is_opening or (self._pause is not None and self._chooses(event))
-
-    def _chooses(self, event: events.Event) -> bool:
+        if self._is_opening or self._pause is None or isinstance(event, events.Paste):
+            return self._is_opening
         if isinstance(event, events.Key):
             begins_text = event.is_printable and isinstance(self.focused, OptionList)
             return begins_text or event.key in self.choosing_keys
-        return not isinstance(event, events.Paste)
+        return True

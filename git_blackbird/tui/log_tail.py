@@ -78,7 +78,6 @@ class LogTailer:
             self._live.add_step(run_id, step)
 
     def stop(self) -> None:
-        """Stop following all runs."""
         for run_id in self._followed:
             self._live.remove_run(run_id)
         self._followed.clear()

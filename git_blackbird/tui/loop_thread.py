@@ -18,31 +18,26 @@ if TYPE_CHECKING:
 class Runner:
     """Runs a loop of the controller, and holds the controller lock exactly as long.
 
-    The loop has a thread of its own: what it reads and writes must not delay a key.
+    The loop has a thread of its own: what it reads and writes must not delay a key. ``is_busy``: one runs, or
+    is about to.
     """
 
     def __init__(self, app: AppContext) -> None:
         self._app = app
         self._thread: LoopThread | None = None
-        self._is_busy = False
+        self.is_busy = False
         self._ended = asyncio.Event()
         self._interrupts = 0
 
     @property
-    def is_busy(self) -> bool:
-        """Whether a loop runs, or is about to."""
-        return self._is_busy
-
-    @property
     def is_pausing(self) -> bool:
-        """Whether the loop was told to pause."""
-        return self._is_busy and self._interrupts > 0
+        return self.is_busy and self._interrupts > 0
 
     def start(self, command: str, prepare: Prepare) -> None:
         """Start the loop of a command, unless one runs; what prevents it is shown."""
-        if self._is_busy:
+        if self.is_busy:
             return
-        self._is_busy, self._interrupts = True, 0
+        self.is_busy, self._interrupts = True, 0
         self._ended.clear()
         self._app.run_worker(self._shield(self._run(command, prepare)), group="loop")
 
@@ -55,7 +50,7 @@ class Runner:
 
     async def finish(self) -> None:
         """Pause what runs and wait until that is recorded; interrupt a commit that is being made."""
-        if not self._is_busy:
+        if not self.is_busy:
             COMMITTING.interrupt()
             return
         if not self._interrupts:
@@ -77,7 +72,7 @@ class Runner:
         else:
             self._app.show_stop(stop)
         finally:
-            self._thread, self._is_busy = None, False
+            self._thread, self.is_busy = None, False
             self._ended.set()
             self._app.when_idle()
 

@@ -68,7 +68,6 @@ class MonochromeFilter(LineFilter):
     """Removes colours; a coloured background becomes reverse video."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without colours."""
         del background
         return [Segment(text, style and _plain(style), control) for text, style, control in segments]
 

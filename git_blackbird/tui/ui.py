@@ -30,7 +30,6 @@ class TuiUI:
         self._workspace = workspace
 
     def notify(self, event: Event) -> None:
-        """Show an event."""
         self._app.handle_event(event)
 
     async def answer(
@@ -82,15 +81,12 @@ class ThreadsafeUI:
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        """Ask in the UI thread."""
         return await self._run(self._ui.answer(task, questions))
 
     async def agree(self, question: RightsQuestion) -> bool | None:
-        """Ask in the UI thread."""
         return await self._run(self._ui.agree(question))
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
-        """Ask in the UI thread."""
         return await self._run(self._ui.decide(checkpoint))
 
     async def _run(self, question: Coroutine[Any, Any, T]) -> T:

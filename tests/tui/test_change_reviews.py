@@ -10,8 +10,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
 from git_blackbird.tui.screens.runs import RunsScreen
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.support import commit

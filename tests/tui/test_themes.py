@@ -124,6 +124,11 @@ def reversed_text(app: BlackbirdApp) -> str:
     return "".join(one.text for one in painted(app) if one.style is not None and one.style.reverse)
 
 
+def fits(app: BlackbirdApp, width: int, height: int) -> bool:
+    strips = app.screen._compositor.render_strips()
+    return [strip.cell_length for strip in strips] == [width] * height
+
+
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (200, 60)])
 def test_every_screen_fits_and_follows_the_terminal(planned: Path, size: tuple[int, int]) -> None:
     configure(planned, execution__stopAfterEachTask="true")
@@ -137,9 +142,7 @@ def test_every_screen_fits_and_follows_the_terminal(planned: Path, size: tuple[i
             await pilot.press(*keys.split())
             for width, height in (size, (size[0] - 7, size[1] - 2), size):
                 await pilot.resize_terminal(width, height)
-                await pilot.pause()
-                strips = app.screen._compositor.render_strips()
-                assert [strip.cell_length for strip in strips] == [width] * height
+                await wait_for(pilot, lambda size=(width, height): fits(app, *size))  # type: ignore[misc]
         await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: app.screen is app.main)
         await wait_for(pilot, lambda: screen_text(app).splitlines()[-1].endswith("? Help q Quit"))

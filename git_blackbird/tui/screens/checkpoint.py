@@ -1,4 +1,4 @@
-"""The checkpoint: what a run did, and the decision on it."""
+"""The checkpoint: what a run did, the decision on it, and the text of a change request or message."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -7,7 +7,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import ContentSwitcher, OptionList, Static
+from textual.widgets import ContentSwitcher, OptionList, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.workspace import Workspace
@@ -27,10 +27,9 @@ from git_blackbird.model.entities.decision import (
 )
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch
-from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ChoiceModal, ScrollingModal
-from git_blackbird.tui.screens.request import RequestScreen
-from git_blackbird.tui.widgets.line_view import LineView, diff_lines, to_content
-from git_blackbird.tui.widgets.mention_editor import PathLister
+from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceList, ChoiceModal, Modal, ScrollingModal
+from git_blackbird.tui.widgets.line_view import DiffLines, LineView, diff_lines, to_content
+from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 _KEYS = "enter chooses, pgup/pgdn scroll, v shows the diff, esc leaves it open"
 _KEYS_AFTER_REQUEST = "enter chooses, v shows the diff, s that since the request, esc leaves it open"
@@ -98,14 +97,14 @@ class CheckpointScreen(ScrollingModal[Reply]):
 
     async def on_choice_list_typed(self, event: ChoiceList.Typed) -> None:
         """Begin a change request with the text, or continue it."""
-        if self.is_current:
+        # In Textual, a screen behind a modal one is current too.
+        if self.app.screen is self:
             await self._compose_request()
             self.query_one(ChoiceList).end_text()
         if isinstance(self.app.screen, RequestScreen):
             self.app.screen.insert(event.text)
 
     async def _ask_branch(self, choice: Choice, other: OtherBranch) -> None:
-        """Ask whether to approve on another branch than the run's."""
 
         def close(reply: Reply | None) -> None:
             if reply is not None:
@@ -128,7 +127,6 @@ class CheckpointScreen(ScrollingModal[Reply]):
         await self.app.push_screen(screen, send)
 
     def action_view(self, choice: str) -> None:
-        """Show the whole diff, that since the change request, or the summary again."""
         pair = self.checkpoint.pair_of(Choice(choice))
         if pair is None:
             return
@@ -147,14 +145,14 @@ class CheckpointScreen(ScrollingModal[Reply]):
         try:
             text = full_diff(self._workspace, pair)
         except BlackbirdError as error:
-            lines: Sequence[StyledLine] = [
+            lines: Sequence[StyledLine] | DiffLines = [
                 StyledLine(f"no diff can be shown: {clean_line(error.message)}", Style.WARNING)
             ]
         else:
             lines = diff_lines(text)
         self.app.call_from_thread(self._show_lines, pair, lines)
 
-    def _show_lines(self, pair: TreePair, lines: Sequence[StyledLine]) -> None:
+    def _show_lines(self, pair: TreePair, lines: Sequence[StyledLine] | DiffLines) -> None:
         # The other diff may have been requested since.
         if pair == self._viewed:
             self.query_one(LineView).show(lines)
@@ -165,6 +163,45 @@ class CheckpointScreen(ScrollingModal[Reply]):
 
     @property
     def read_widget(self) -> VerticalScroll | LineView:
-        """The summary or the diff."""
         is_diff = self.query_one("#view", ContentSwitcher).current == "diff"
         return self.query_one(LineView) if is_diff else self.query_one("#summary-view", VerticalScroll)
+
+
+class RequestScreen(Modal[str]):
+    """Asks for a text, starting with the draft or else ``suggestion``; an empty text cannot be sent."""
+
+    def __init__(
+        self, title: str, path_lister: PathLister, draft: Draft, suggestion: str | None = None
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._path_lister = path_lister
+        self._draft = draft
+        self._first_text = draft.text or suggestion or ""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box wide"):
+            yield Static(self._title, classes="title", markup=False)
+            yield MentionEditor(self._path_lister, self._first_text)
+            yield Static(
+                "ctrl+s sends, @ names a file, esc goes back and keeps the text", classes="keys", markup=False
+            )
+
+    def insert(self, text: str) -> None:
+        self.query_one(MentionEditor).insert(text)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Keep every keystroke in the draft: a decision from another terminal closes this screen."""
+        if self._draft.text or event.text_area.text != self._first_text:
+            self._draft.text = event.text_area.text
+
+    def on_unmount(self) -> None:
+        """Save the draft at once, however this screen is closed."""
+        self._draft.save()
+
+    def on_mention_editor_sent(self) -> None:
+        """Return the text, unless it is empty."""
+        text = self.query_one(MentionEditor).text
+        if text.strip():
+            self._draft.text = text
+            self.dismiss_once(text)

@@ -65,7 +65,6 @@ class MainScreen(Screen[None]):
 
     @property
     def current(self) -> Task | None:
-        """The task under the cursor."""
         return self.plan_tree.current
 
     @property
@@ -76,7 +75,6 @@ class MainScreen(Screen[None]):
         return next_item(decisions or self.required, here)
 
     def is_decision(self, item: AttentionItem) -> bool:
-        """Whether an item is a decision that can be made now."""
         return self.view_state is not None and self.view_state.inputs("decide", item.task_id)
 
     def on_mount(self) -> None:
@@ -88,11 +86,9 @@ class MainScreen(Screen[None]):
             self.plan_tree.show(plan, frozenset())
 
     def show_error(self, text: str) -> None:
-        """Show what cannot be read, above the last state."""
         self._show_line(clean_line(text))
 
     def show_state(self, view_state: ViewState, now: str) -> None:
-        """Show the state at the time ``now``."""
         self.view_state, self._now = view_state, now
         overview = view_state.overview
         active = frozenset(live.run.task_id for live in overview.running if live.alive)
@@ -102,7 +98,6 @@ class MainScreen(Screen[None]):
         self._show_all()
 
     def show_live(self) -> None:
-        """Show the live log."""
         self.query_one(ContentSwitcher).current = "live"
 
     def _show_summary(self) -> None:
@@ -122,7 +117,6 @@ class MainScreen(Screen[None]):
         self._show_line(clean_line("  |  ".join(filter(None, parts))))
 
     def _show_line(self, text: str) -> None:
-        """Show the line at the top."""
         self.query_one("#summary", StatusBar).show_text(text, layout=False)
 
     def on_plan_tree_moved(self) -> None:
@@ -158,7 +152,6 @@ class MainScreen(Screen[None]):
         return self.live.log_view if is_live else self.details
 
     def toggle_pane(self) -> None:
-        """Switch between the task and the live log."""
         switcher = self.query_one(ContentSwitcher)
         was_right = self.focused is not None and not self.plan_tree.has_focus
         switcher.current = "details" if switcher.current == "live" else "live"
@@ -166,7 +159,6 @@ class MainScreen(Screen[None]):
             self._right_pane().focus()
 
     def search(self) -> None:
-        """Open the search."""
         box = self.query_one("#search", Input)
         box.display = True
         box.value = self.plan_tree.searched

@@ -64,7 +64,6 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
 
     @property
     def read_widget(self) -> VerticalScroll:
-        """The question."""
         return self.query_one(VerticalScroll)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

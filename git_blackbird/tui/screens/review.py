@@ -80,7 +80,6 @@ class ReviewScreen(ScrollingModal[Request]):
 
     @property
     def read_widget(self) -> WrappedView:
-        """The findings."""
         return self.query_one(WrappedView)
 
 

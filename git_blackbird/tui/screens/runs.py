@@ -55,7 +55,6 @@ class RunsScreen(ScrollingModal[None]):
 
     @property
     def read_widget(self) -> WrappedView:
-        """The log."""
         return self.query_one(WrappedView)
 
     def on_mount(self) -> None:
@@ -79,8 +78,10 @@ class RunsScreen(ScrollingModal[None]):
             return
         if (run_list.runs, run_list.faults) != (self._runs, self._faults):
             self.app.call_from_thread(self._show_runs, run_list)
-        elif any(run.id == self._read_id and run.status is RunStatus.RUNNING for run in run_list.runs):
-            self.app.call_from_thread(self._read_again)
+            return
+        for run in run_list.runs:
+            if run.id == self._read_id and run.status is RunStatus.RUNNING:
+                self.app.call_from_thread(self._read, run)
 
     def _show_runs(self, run_list: RunList) -> None:
         """Show changed runs, with the cursor on the same run."""
@@ -90,11 +91,6 @@ class RunsScreen(ScrollingModal[None]):
         self.query_one(StatusBar).show_text(_unreadable(self._faults))
         chosen = next((index for index, run in enumerate(self._runs) if run.id == self._read_id), 0)
         self.query_one(ChoiceList).replace_items(self._items(), chosen)
-
-    def _read_again(self) -> None:
-        for run in self._runs:
-            if run.id == self._read_id:
-                self._read(run)
 
     def _items(self) -> list[ChoiceItem[RunId]]:
         return [ChoiceItem(run.id, _title(run)) for run in self._runs]

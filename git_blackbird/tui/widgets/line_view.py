@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import ClassVar, overload
+from typing import ClassVar
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
@@ -79,9 +79,9 @@ class LineView(ScrollView, can_focus=False):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
         super().__init__(id=id)
-        self._rows: Sequence[StyledLine] = (StyledLine("reading...", Style.FAINT),)
+        self._rows: Sequence[StyledLine] | DiffLines = (StyledLine("reading...", Style.FAINT),)
 
-    def show(self, lines: Sequence[StyledLine]) -> None:
+    def show(self, lines: "Sequence[StyledLine] | DiffLines") -> None:
         """Show lines, scrolled to the first one."""
         self._rows = lines
         columns = lines.columns if isinstance(lines, DiffLines) else _columns(line.text for line in lines)
@@ -158,12 +158,12 @@ def _fitting(text: str, width: int) -> int:
     return max(1, sum(1 for columns in used if columns <= width))
 
 
-def diff_lines(text: str) -> Sequence[StyledLine]:
+def diff_lines(text: str) -> "Sequence[StyledLine] | DiffLines":
     """Return the lines of a diff."""
     return DiffLines(text) if text else [StyledLine("nothing was changed", Style.FAINT)]
 
 
-class DiffLines(Sequence[StyledLine]):
+class DiffLines:
     """The lines of git's diff, each styled only when it is drawn: there may be a million.
 
     Control characters are escaped. ``columns`` is the width of the widest line.
@@ -179,22 +179,14 @@ class DiffLines(Sequence[StyledLine]):
     def __len__(self) -> int:
         return len(self._lines)
 
-    @overload
-    def __getitem__(self, index: int) -> StyledLine: ...
+    def __iter__(self) -> Iterator[StyledLine]:
+        return map(self.__getitem__, range(len(self)))
 
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[StyledLine]: ...
-
-    def __getitem__(self, index: int | slice) -> StyledLine | Sequence[StyledLine]:
-        if isinstance(index, slice):
-            return [_line(text) for text in self._lines[index]]
-        return _line(self._lines[index])
+    def __getitem__(self, index: int) -> StyledLine:
+        text = self._lines[index]
+        tone = next((tone for mark, tone in _MARKS if text.startswith(mark)), Style.PLAIN)
+        return StyledLine(escape_controls(text[:_LONGEST]), tone)
 
 
 def _columns(texts: Iterable[str]) -> int:
     return max((cell_len(text.expandtabs()) for text in texts), default=0)
-
-
-def _line(text: str) -> StyledLine:
-    tone = next((tone for mark, tone in _MARKS if text.startswith(mark)), Style.PLAIN)
-    return StyledLine(escape_controls(text[:_LONGEST]), tone)

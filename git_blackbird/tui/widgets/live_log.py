@@ -58,7 +58,6 @@ class OutputTail:
         del self._buffer[:excess]
 
     def lines(self) -> list[str]:
-        """Return the lines completed since the last call, and how many bytes were dropped."""
         lines: list[str] = []
         if self._dropped:
             lines = self._take_partial()
@@ -155,7 +154,6 @@ class LiveEntry:
 
     @classmethod
     def of(cls, run_type: RunType, task_id: TaskId, title: str, seconds: float = 0.0) -> Self:
-        """Return a run that has been at work for ``seconds``."""
         review = review_word(run_type)
         about = f"{review} of {task_id}" if review else task_id
         return cls(f"{about}  {clean_line(title)}", review, time.monotonic() - seconds)
@@ -165,7 +163,6 @@ class LiveEntry:
         return replace(self, spent=self.spent.updated(step.usage, step.cost_usd))
 
     def line(self) -> str:
-        """Return the run in one line."""
         elapsed = render_duration(time.monotonic() - self.since)
         # What changes comes first: on a narrow screen the line is cut.
         return "  ".join(filter(None, (elapsed, render_spent(self.spent), self.title)))
@@ -187,11 +184,9 @@ class LiveLog(WrappedView, can_focus=True):
 
     @property
     def lines(self) -> Sequence[StyledLine]:
-        """All lines in the log."""
         return tuple(self._lines)
 
     def add(self, lines: Sequence[StyledLine]) -> None:
-        """Add lines at the end."""
         follows = self._follows
         self._lines.extend(StyledLine(line.text[:LONGEST], line.tone) for line in lines)
         rows = [row for line in lines for row in wrapped(line, self._width)] if self._width else []
@@ -259,7 +254,11 @@ class LivePane(Vertical):
                 self.remove_run(event.run.id)
             case _:
                 pass
-        text = _event_text(event)
+        # Only the verdicts of reviews that the checkpoint shows next.
+        if isinstance(event, ReviewsEnded) and event.run.is_pending:
+            text: str | None = render_verdicts(event)
+        else:
+            text = render_event(event)
         if text is not None:
             self._queue.put(text, _event_style(event))
 
@@ -286,7 +285,6 @@ class LivePane(Vertical):
             self._active[run_id] = run
 
     def remove_run(self, run_id: RunId) -> None:
-        """Remove a run that has ended, and show the rest of its output."""
         with self._lock:
             self._active.pop(run_id, None)
             output = self._outputs.pop(run_id, None)
@@ -294,7 +292,6 @@ class LivePane(Vertical):
                 self._queue.put_lines(output.finish())
 
     def when_idle(self) -> None:
-        """Remove all active runs."""
         with self._lock:
             self._active.clear()
 
@@ -304,29 +301,19 @@ class LivePane(Vertical):
             self._queue.put(strip_controls(text), Style.HEADING)
 
     def _draw(self) -> None:
-        self._draw_head()
-        if lines := self._take():
-            self.log_view.add(lines)
-
-    def _take(self) -> list[StyledLine]:
-        with self._lock:
-            for output in self._outputs.values():
-                self._queue.put_lines(output.lines())
-            return self._queue.take()
-
-    def _draw_head(self) -> None:
-        head = self._head()
-        if head == self._drawn_head:
-            return
-        # With the same height, nothing else has to move.
-        has_new_height = head.count("\n") != self._drawn_head.count("\n")
-        self._drawn_head = head
-        self.query_one("#work", Static).update(head, layout=has_new_height)
-
-    def _head(self) -> str:
         with self._lock:
             runs = tuple(self._active.values())
-        return "\n".join(run.line() for run in runs) or "no agent is at work"
+            for output in self._outputs.values():
+                self._queue.put_lines(output.lines())
+            lines = self._queue.take()
+        head = "\n".join(run.line() for run in runs) or "no agent is at work"
+        if head != self._drawn_head:
+            # With the same height, nothing else has to move.
+            has_new_height = head.count("\n") != self._drawn_head.count("\n")
+            self._drawn_head = head
+            self.query_one("#work", Static).update(head, layout=has_new_height)
+        if lines:
+            self.log_view.add(lines)
 
 
 def _step_lines(prefix: str, step: Progress) -> list[StyledLine]:
@@ -334,13 +321,6 @@ def _step_lines(prefix: str, step: Progress) -> list[StyledLine]:
         return [StyledLine(prefix + render_step(step), Style.FAINT)]
     text = strip_controls(step.text[:_LONGEST_STEP]).strip()
     return [StyledLine(line) for line in f"{prefix}{text}".split("\n")]
-
-
-def _event_text(event: Event) -> str | None:
-    """Return the text of an event; only the verdicts of reviews that the checkpoint shows next."""
-    if isinstance(event, ReviewsEnded) and event.run.is_pending:
-        return render_verdicts(event)
-    return render_event(event)
 
 
 def _event_style(event: Event) -> Style:

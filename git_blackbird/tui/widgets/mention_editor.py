@@ -123,11 +123,9 @@ class MentionEditor(Vertical):
 
     @property
     def text(self) -> str:
-        """The text as it is now."""
         return self._area.text
 
     def insert(self, text: str) -> None:
-        """Insert a text at the cursor."""
         self._area.insert(text)
 
     @property

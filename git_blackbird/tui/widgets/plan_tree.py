@@ -79,7 +79,6 @@ class PlanTree(ScrollView, can_focus=True):
 
     @property
     def current(self) -> Task | None:
-        """The task under the cursor."""
         return self._rows[self._cursor][1] if self._rows else None
 
     def shown_ids(self) -> tuple[str, ...]:

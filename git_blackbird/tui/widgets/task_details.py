@@ -34,7 +34,6 @@ class TaskDetails(WrappedView, can_focus=True):
         self.show(task_lines(view, items, now), view.task.id)
 
     def show_none(self, why: str) -> None:
-        """Show why there is no task."""
         self.show([StyledLine(why, Style.FAINT)])
 
 

@@ -3,17 +3,16 @@
 from pathlib import Path
 
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, TextArea
 
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.entities.status import Status
 from git_blackbird.tui.app import BlackbirdApp
-from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen, RequestScreen
 from git_blackbird.tui.screens.modal import ChoiceModal
 from git_blackbird.tui.screens.questions import QuestionScreen
-from git_blackbird.tui.screens.request import RequestScreen
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
 from tests.support import commit
 from tests.tui.driver import drive, is_over, see, wait_for
@@ -61,6 +60,22 @@ def test_what_is_typed_at_the_checkpoint_is_a_change_request(pending: Path) -> N
 
     drive(pending, session)
     assert runs_of(pending, "t1")[0].decision_feedback == "please @t1\njust 1 2, 1\n"
+
+
+def test_what_is_typed_in_one_go_stays_in_order(pending: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        for letter in "3please @t1\r2":
+            app.post_message(Key("enter" if letter == "\r" else letter, letter))
+        await see(app, pilot, "please @t12")
+        assert len(app.screen_stack) == 3
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await pilot.press("escape")
+
+    drive(pending, session)
+    assert [run.decision_state for run in runs_of(pending, "t1")] == [DecisionState.PENDING]
 
 
 def test_after_a_digit_and_letters_of_the_list_the_keys_are_still_those_of_the_list(pending: Path) -> None:
