@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
-from git_blackbird.cli.stdio import AppState, OutputError
+from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment, color_wanted
 from git_blackbird.errors import BlackbirdError, ExitCode
 from git_blackbird.model.base.sanitize import strip_controls
@@ -45,13 +45,17 @@ class Output:
     @cached_property
     def columns(self) -> int | None:
         """How wide a line may be: ``COLUMNS``, the terminal's width, or None if unlimited."""
-        told = self.environment.environ.get("COLUMNS", "")
-        if told.isdecimal() and int(told) > 0:
-            return int(told)
+        columns = self.environment.environ.get("COLUMNS", "")
+        if columns.isdecimal() and int(columns) > 0:
+            return int(columns)
         try:
             return os.get_terminal_size(sys.stdout.fileno()).columns or None
         except (OSError, ValueError):
             return None
+
+    def columns_less(self, indent: int) -> int | None:
+        """How wide an indented line may be; None if unlimited."""
+        return None if self.columns is None else self.columns - indent
 
     def print(self, text: str = "") -> None:
         """Print text for people; nothing when programs are spoken to."""
@@ -168,14 +172,9 @@ class CommandContext(NamedTuple):
     output: Output
     no_input: bool
 
-
-def command_context(context: click.Context, *, as_json: bool, no_input: bool) -> CommandContext:
-    """Begin the call that click is about to make."""
-    root: AppState = context.obj
-    root.as_json = as_json
-    root.begin()
-    output = Output(command=context.info_name or "", as_json=as_json, environment=root.environment)
-    return CommandContext(root.environment, output, no_input)
+    def can_confirm(self, stream: TextIO) -> bool:
+        """Whether a person can be asked by a question on this stream."""
+        return not (self.output.as_json or self.no_input) and sys.stdin.isatty() and stream.isatty()
 
 
 def warn_faults(output: Output, faults: "Iterable[RecordError]") -> None:
@@ -186,8 +185,8 @@ def warn_faults(output: Output, faults: "Iterable[RecordError]") -> None:
 
 def warn_unconfirmed(output: Output, records: "Iterable[UnconfirmedRecord]") -> None:
     """Name every file among the records that counts for nothing until a person says so."""
-    for one in records:
-        output.warn(f"record ignored: {one.path}: {one.what}", one.command)
+    for record in records:
+        output.warn(f"record ignored: {record.path}: {record.what}", record.command)
 
 
 def warn_strays(output: Output, strays: Iterable[str]) -> None:

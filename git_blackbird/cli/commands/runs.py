@@ -89,7 +89,7 @@ def _list(
 
 
 def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: str) -> None:
-    from git_blackbird.cli.render.commits import commit_lines  # noqa: PLC0415  # no list shows commits
+    from git_blackbird.cli.render.runs import commit_lines  # noqa: PLC0415  # no list shows commits
     from git_blackbird.controller.queries.commits import commits_of, with_noted  # noqa: PLC0415
 
     run = run_queries.find_run(workspace, run_queries.task_history(workspace, task_id), task_id, run_id)

@@ -3,7 +3,7 @@
 from click import Argument, Choice, Option
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec, flag, text
+from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
 from git_blackbird.model.entities.status import Status
 
 STATUSES = tuple(status.value for status in Status)
@@ -59,7 +59,7 @@ set_status = CommandSpec(
 )
 edit = CommandSpec(
     "edit",
-    "edit:edit",
+    "plan:edit",
     """Edit a task: with options, or without any in your editor, as TOML.
 
     The editor is git's: GIT_EDITOR, core.editor, VISUAL, EDITOR. What others change in the plan meanwhile
@@ -84,7 +84,7 @@ edit = CommandSpec(
 )
 deps = CommandSpec(
     "deps",
-    "edit:deps",
+    "plan:deps",
     """Change which tasks must be done before TASK.
 
     add and remove change single dependencies; set replaces all, with none if no DEP is given.
@@ -95,7 +95,7 @@ deps = CommandSpec(
 )
 move = CommandSpec(
     "move",
-    "edit:move",
+    "plan:move",
     "Move a task, and everything below it, to another parent or position.",
     _TASK,
     Option(
@@ -112,7 +112,7 @@ move = CommandSpec(
 )
 delete = CommandSpec(
     "delete",
-    "edit:delete",
+    "plan:delete",
     "Remove a task from the plan; the records of its runs stay.",
     _TASK,
     flag("Delete everything below it too.", "--cascade-children"),

@@ -3,7 +3,7 @@
 from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec, flag, text
+from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
 from git_blackbird.model.config.keys import AGENT_NAMES, KEYS
 
 _TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.tasks)

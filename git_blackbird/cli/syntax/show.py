@@ -3,8 +3,8 @@
 from click import Argument, Choice, IntRange, Option
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec, flag
 from git_blackbird.cli.syntax.plan import STATUSES
+from git_blackbird.cli.syntax.registry import CommandSpec, flag
 
 NEWEST = 20
 """How many runs are listed over all tasks when nobody says how many."""
