@@ -19,9 +19,8 @@ from benchmarks.measuring import Row, Sample, in_turns, run_call
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.command import CommandParser
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.process.launch import spawn_gated
+from git_blackbird.agents.process.launch import ExitCause, Limits, spawn_gated
 from git_blackbird.agents.process.logs import CHUNK_BYTES, LogFiles
-from git_blackbird.agents.process.supervise import ExitCause, Limits
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
 
 _BYTES = 100_000_000

@@ -147,16 +147,16 @@ class CommandParser:
         self._session = assignment.session
         self._program = program
         self._pieces: deque[bytes] = deque()
-        self._kept = self._seen = 0
+        self._size = self._seen = 0
 
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Parse the next piece of standard output."""
         # Collect whole pieces and join them once, since each join copies all of them.
         self._pieces.append(data)
         self._seen += len(data)
-        self._kept += len(data)
-        while self._kept - len(self._pieces[0]) >= _FINAL_BYTES:
-            self._kept -= len(self._pieces.popleft())
+        self._size += len(data)
+        while self._size - len(self._pieces[0]) >= _FINAL_BYTES:
+            self._size -= len(self._pieces.popleft())
         line = last_line(data[-4096:].decode(errors="replace"))
         return (Progress(ProgressKind.PRINTS, line),) if line else ()
 
@@ -170,15 +170,20 @@ class CommandParser:
                 refusal_hint=_HINT,
             )
         text = b"".join(self._pieces)[-_FINAL_BYTES:].decode(errors="replace").strip()
-        killed = exit_code is None or exit_code < 0
-        questions = () if killed else parse_questions(text)
+        is_killed = exit_code is None or exit_code < 0
+        questions = () if is_killed else parse_questions(text)
         is_cut = self._seen > _FINAL_BYTES
+        if is_cut:
+            whole_lines = text.partition("\n")[2]
+            text = f"[the last of {self._seen} bytes]\n{whole_lines or text}"
+        message = one_line(last_line(stderr_tail))
+        error = f"{exit_text(exit_code)}: {message}" if message else exit_text(exit_code)
         return AgentResult(
             succeeded=exit_code == 0 and not questions,
             session=self._session,
-            final_text=_last_lines(text, self._seen) if is_cut else text,
+            final_text=text,
             questions=questions,
-            error=None if exit_code == 0 else _error_text(exit_code, stderr_tail),
+            error=None if exit_code == 0 else error,
             is_cut=is_cut,
         )
 
@@ -191,14 +196,3 @@ class CommandParser:
             and f"{self._program}: " in stderr_tail
             and "not found" in stderr_tail
         )
-
-
-def _last_lines(text: str, seen: int) -> str:
-    """Return the whole lines at the end of the ``seen`` bytes of output, noting what was cut off."""
-    _, _, lines = text.partition("\n")
-    return f"[the last of {seen} bytes]\n{lines or text}"
-
-
-def _error_text(exit_code: int | None, stderr_tail: str) -> str:
-    message = one_line(last_line(stderr_tail))
-    return f"{exit_text(exit_code)}: {message}" if message else exit_text(exit_code)

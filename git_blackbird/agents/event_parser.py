@@ -28,7 +28,7 @@ class JsonEvents(Generic[E]):
     def __init__(self, events: TypeAdapter[E | tuple[E, ...]]) -> None:
         # Bypasses the adapter's own method, which doubles the cost of a short line.
         self._validate: Callable[[bytes | str], E | tuple[E, ...]] = events.validator.validate_json
-        self._begun = bytearray()
+        self._partial = bytearray()
         self._skipping = False
         self.too_long = 0
 
@@ -36,7 +36,7 @@ class JsonEvents(Generic[E]):
         """Add the next piece of the stream, and yield the events that it completes."""
         *lines, rest = data.split(b"\n")
         for line in lines:
-            if self._begun or self._skipping or len(line) > MAX_LINE_BYTES:
+            if self._partial or self._skipping or len(line) > MAX_LINE_BYTES:
                 self._extend(line)
                 yield from self.flush()
             else:
@@ -45,35 +45,34 @@ class JsonEvents(Generic[E]):
 
     def flush(self) -> Sequence[E]:
         """Yield the events of a last line without a line end."""
-        line = bytes(self._begun)
-        self._begun.clear()
+        line = bytes(self._partial)
+        self._partial.clear()
         self._skipping = False
         return self._events_in(line)
 
     def _extend(self, part: bytes) -> None:
         if self._skipping:
             return
-        if len(self._begun) + len(part) > MAX_LINE_BYTES:
+        if len(self._partial) + len(part) > MAX_LINE_BYTES:
             self._skipping = True
             self.too_long += 1
-            self._begun.clear()
+            self._partial.clear()
         else:
-            self._begun += part
+            self._partial += part
 
     def _events_in(self, line: bytes) -> Sequence[E]:
         if not line.lstrip().startswith((b"{", b"[")):
             return ()
         try:
-            found = self._validate(line)
+            events = self._validate(line)
         except ValueError as error:
-            found = self._read_again(line) if "escape" in str(error) else ()
-        return (found,) if isinstance(found, Lenient) else found
-
-    def _read_again(self, line: bytes) -> E | tuple[E, ...]:
-        try:
-            return self._validate(replace_surrogates(line.decode()))
-        except ValueError:
-            return ()
+            if "escape" not in str(error):
+                return ()
+            try:
+                events = self._validate(replace_surrogates(line.decode()))
+            except ValueError:
+                return ()
+        return (events,) if isinstance(events, Lenient) else events
 
 
 class EventParser(ABC, Generic[E]):
@@ -98,7 +97,7 @@ class EventParser(ABC, Generic[E]):
         for event in self._lines.flush():
             list(self._take(event))
         error = self._error(exit_code, stderr_tail)
-        found = self._refusal(exit_code, stderr_tail) if error else None
+        failure = self._refusal(exit_code, stderr_tail) if error else None
         reading = self._read(exit_code, stderr_tail)
         questions = () if error else parse_questions(reading.final_text)
         skipped = self._lines.too_long
@@ -108,8 +107,8 @@ class EventParser(ABC, Generic[E]):
             reading,
             succeeded=error is None and not questions,
             error=error,
-            refusal=found.refusal if found else None,
-            refusal_hint=found.hint if found else None,
+            refusal=failure.refusal if failure else None,
+            refusal_hint=failure.hint if failure else None,
             session=None if self._reviews else reading.session,
             questions=questions,
             notes=tuple(filter(None, notes)),
@@ -134,7 +133,7 @@ class EventParser(ABC, Generic[E]):
 
     def _find_refusal(self, message: str, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
         """Recognize a refusal in ``message``, or else an end before the first event."""
-        found = match_failure(message, self._manual)
-        if found is None and not self._printed:
+        failure = match_failure(message, self._manual)
+        if failure is None and not self._printed:
             return find_refused_start(exit_code, stderr_tail, self._manual)
-        return found
+        return failure

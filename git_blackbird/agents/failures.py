@@ -8,14 +8,12 @@ import re
 from dataclasses import dataclass
 
 from git_blackbird.agents.text import last_line, one_line
-from git_blackbird.model.base.lenient import Lenient, Part, Text
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.agent_io import AgentFailure
 from git_blackbird.model.entities.cli_hints import restart_command
 
-_CURLY = "\N{RIGHT SINGLE QUOTATION MARK}"
-_LOOKED_AT_CHARACTERS = 16 * 1024
+_MAX_CHARACTERS = 16 * 1024
 _NOT_FOUND_STATUS = 127
 _RESET_SECONDS = re.compile(r"\|(\d{10})\b")
 _UNKNOWN_FLAG = re.compile(r"(?:unknown option|unexpected argument) '(--?[\w-]+)", re.IGNORECASE)
@@ -121,7 +119,7 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
 )
 
 _OTHER_AGENT = "choose another agent for the next task with --agent"
-_WAYS_OUT = {
+_HINTS = {
     AgentFailure.SESSION_UNKNOWN: "start a new session: {restart}",
     AgentFailure.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
     AgentFailure.FORBIDDEN: "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox",
@@ -130,15 +128,6 @@ _WAYS_OUT = {
     AgentFailure.NOT_LOGGED_IN: "{login}",
     AgentFailure.OUTAGE: "the service behind {name} can't be reached or is overloaded: try again later",
 }
-
-
-class _ErrorMessage(Lenient):
-    message: Text
-
-
-class _ServerError(Lenient):
-    detail: Text
-    error: Part[_ErrorMessage]
 
 
 @dataclass(frozen=True)
@@ -175,11 +164,12 @@ class FailureMatch:
 
 def match_failure(message: str, manual: ProviderHelp) -> FailureMatch | None:
     """Recognize a refusal in a program's output; None if there is no known one."""
-    looked_at = _plain(message[-_LOOKED_AT_CHARACTERS:])
+    text = message[-_MAX_CHARACTERS:].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     for refusal, phrases in _KNOWN:
-        match = re.search("|".join(phrases), looked_at, re.IGNORECASE)
+        match = re.search("|".join(phrases), text, re.IGNORECASE)
         if match is not None:
-            return failure_hint(refusal, _line_at(looked_at, match.start()), manual)
+            line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
+            return failure_hint(refusal, line, manual)
     return None
 
 
@@ -187,7 +177,22 @@ def failure_hint(refusal: AgentFailure, line: str, manual: ProviderHelp) -> Fail
     """Return the hint for a refusal; ``line`` is the program's message."""
     if refusal is AgentFailure.TOO_OLD:
         return _explain_flag(line, manual)
-    return FailureMatch(refusal, _hint(refusal, line, manual))
+    variable = _VARIABLE.search(line)
+    if refusal is AgentFailure.NOT_LOGGED_IN and variable:
+        return FailureMatch(refusal, f"set {variable[1]} in the environment")
+    if refusal not in _HINTS:
+        return FailureMatch(refusal, _limit_hint(line))
+    model = f"git config blackbird.{manual.name}.model NAME"
+    if any(_is_given(flag, manual.args) for flag in ("--model", "-m")):
+        model = f"it comes from the key {manual.name}.args"
+    hint = _HINTS[refusal].format(
+        name=manual.name,
+        task=shell_word(manual.task_id),
+        restart=restart_command(manual.task_id),
+        model=model,
+        login=manual.login,
+    )
+    return FailureMatch(refusal, hint)
 
 
 def find_refused_start(exit_code: int | None, stderr: str, manual: ProviderHelp) -> FailureMatch | None:
@@ -201,10 +206,9 @@ def find_refused_start(exit_code: int | None, stderr: str, manual: ProviderHelp)
     if twice is not None:
         hint = f"take it out of {manual.name}.args, and set {manual.name}.{twice[1]} instead"
         return FailureMatch(AgentFailure.REFUSED, f"--{twice[1]} is always given: {hint}")
-    known = f"git blackbird agent {manual.name}"
-    return FailureMatch(
-        AgentFailure.REFUSED, f"`{known}` shows how it is started; fix that, or {_OTHER_AGENT}"
-    )
+    command = f"git blackbird agent {manual.name}"
+    hint = f"`{command}` shows how it is started; fix that, or {_OTHER_AGENT}"
+    return FailureMatch(AgentFailure.REFUSED, hint)
 
 
 def error_line(stderr: str) -> str:
@@ -219,47 +223,10 @@ def error_line(stderr: str) -> str:
     return last_line("\n".join(line for line in lines if not _NOISE.match(line)))
 
 
-def unwrap(message: str) -> str:
-    """Return the message of an error that is a server's JSON object; any other text unchanged."""
-    try:
-        body = _ServerError.model_validate_json(message[:_LOOKED_AT_CHARACTERS])
-    except ValueError:
-        return message
-    return body.detail or body.error.message or message
-
-
-def _plain(text: str) -> str:
-    return text.replace(_CURLY, "'")
-
-
-def _line_at(text: str, at: int) -> str:
-    start = text.rfind("\n", 0, at) + 1
-    return text[start:].partition("\n")[0]
-
-
-def _hint(refusal: AgentFailure, line: str, manual: ProviderHelp) -> str:
-    variable = _VARIABLE.search(line)
-    if refusal is AgentFailure.NOT_LOGGED_IN and variable:
-        return f"set {variable[1]} in the environment"
-    known = _WAYS_OUT.get(refusal)
-    if known is None:
-        return _limit_hint(line)
-    task, restart = shell_word(manual.task_id), restart_command(manual.task_id)
-    return known.format(
-        name=manual.name, task=task, restart=restart, model=_model_hint(manual), login=manual.login
-    )
-
-
-def _model_hint(manual: ProviderHelp) -> str:
-    if any(_stands_in(flag, manual.args) for flag in ("--model", "-m")):
-        return f"it comes from the key {manual.name}.args"
-    return f"git config blackbird.{manual.name}.model NAME"
-
-
 def _explain_flag(line: str, manual: ProviderHelp) -> FailureMatch:
     match = _UNKNOWN_FLAG.search(line)
     flag = match[1] if match else ""
-    if flag and _stands_in(flag, manual.args):
+    if flag and _is_given(flag, manual.args):
         return FailureMatch(
             AgentFailure.REFUSED,
             f"{flag} comes from the key {manual.name}.args, and this {manual.name} does not support it",
@@ -268,7 +235,7 @@ def _explain_flag(line: str, manual: ProviderHelp) -> FailureMatch:
     return FailureMatch(AgentFailure.TOO_OLD, f"{lacks}: update it: {manual.update}")
 
 
-def _stands_in(flag: str, args: tuple[str, ...]) -> bool:
+def _is_given(flag: str, args: tuple[str, ...]) -> bool:
     """Whether a flag is among the arguments, also as ``--flag=value``."""
     return any(word == flag or word.startswith(f"{flag}=") for word in args)
 

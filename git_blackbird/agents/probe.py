@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +18,6 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.sanitize import shell_word
 
 _SECONDS = 30.0
-_NO_WORKTREE = "/"
 # The program must not update itself or send reports meanwhile.
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
@@ -69,24 +69,6 @@ def find_program(program: str, environ: Mapping[str, str], manual: ProviderHelp)
     return Program(path, next((word for word in words if word[:1].isdigit()), output.first_line))
 
 
-def _require_flags(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> None:
-    """Raise AgentUnavailableError if a program's help lacks an option needed for a start."""
-    unknown = _unknown_text(program, flags, manual)
-    if unknown:
-        raise AgentUnavailableError(unknown, hint=f"update it: {manual.update}")
-
-
-def _unknown_text(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> str:
-    missing = [flag for flag in flags if not program.knows(flag)]
-    return f"{manual.name} {program.version} does not know {', '.join(missing)}" if missing else ""
-
-
-def _review_remarks(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> tuple[str, ...]:
-    """Return remarks on missing options that only reviews need."""
-    unknown = _unknown_text(program, flags, manual) if program.help else ""
-    return (f"it cannot review: {unknown}; update it: {manual.update}",) if unknown else ()
-
-
 def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:
     """Describe a program's rights if the user's own arguments may change them."""
     return f"{powers}; plus what {key} adds: {' '.join(map(shell_word, args))}" if args else powers
@@ -118,16 +100,28 @@ def inspect_program(
         needs.check(program)
     except AgentUnavailableError as error:
         obstacle = error
-    found = ProbeResult(blocked_reason=obstacle.message, hint=obstacle.hint) if obstacle else ProbeResult()
+    result = ProbeResult(blocked_reason=obstacle.message, hint=obstacle.hint) if obstacle else ProbeResult()
     if program is None:
-        return found
+        return result
+    unknown = _unknown_flags(program, needs.review_flags, manual) if program.help else ""
     return replace(
-        found,
+        result,
         program=program.path,
         version=program.version,
         login=needs.login(program, environ),
-        remarks=_review_remarks(program, needs.review_flags, manual),
+        remarks=(f"it cannot review: {unknown}; update it: {manual.update}",) if unknown else (),
     )
+
+
+def _require_flags(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> None:
+    unknown = _unknown_flags(program, flags, manual)
+    if unknown:
+        raise AgentUnavailableError(unknown, hint=f"update it: {manual.update}")
+
+
+def _unknown_flags(program: Program, flags: tuple[str, ...], manual: ProviderHelp) -> str:
+    missing = [flag for flag in flags if not program.knows(flag)]
+    return f"{manual.name} {program.version} does not know {', '.join(missing)}" if missing else ""
 
 
 def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> CommandOutput:
@@ -135,36 +129,28 @@ def ask(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SEC
 
     Raises AgentUnavailableError if it cannot be started or does not end in time.
     """
-    from subprocess import TimeoutExpired  # noqa: PLC0415  # slow to load, and only agents' commands need it
-
     command = " ".join((Path(path).name, *args))
     try:
-        return _run((path, *args), {**without_outer_session(environ), **_QUIET}, seconds)
-    except TimeoutExpired as error:
+        # Outside of any worktree, so that a repository's settings do not matter. Not in a new folder, which
+        # would be left behind if this process is killed; / is not writable, and these queries write nothing.
+        started = subprocess.Popen(
+            (path, *args),
+            cwd="/",
+            env={**without_outer_session(environ), **_QUIET},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        with started:
+            try:
+                out, err = started.communicate(timeout=seconds)
+            except BaseException:
+                with suppress(ProcessLookupError):
+                    os.killpg(started.pid, signal.SIGKILL)
+                raise
+    except subprocess.TimeoutExpired as error:
         raise AgentUnavailableError(f"'{command}' did not end in {seconds:g} seconds") from error
     except (OSError, ValueError) as error:
         raise AgentUnavailableError(f"'{command}' failed: {error}") from error
-
-
-def _run(argv: tuple[str, ...], environ: Mapping[str, str], seconds: float) -> CommandOutput:
-    import subprocess  # noqa: PLC0415
-
-    # Outside of any worktree, so that a repository's settings do not matter. Not in a new folder, which would
-    # be left behind if this process is killed; / is not writable, and these queries write nothing there.
-    started = subprocess.Popen(
-        argv,
-        cwd=_NO_WORKTREE,
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    with started:
-        try:
-            out, err = started.communicate(timeout=seconds)
-        except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(started.pid, signal.SIGKILL)
-            raise
     return CommandOutput(started.returncode, out.decode(errors="replace"), err.decode(errors="replace"))

@@ -13,7 +13,7 @@ AGENTS = {
     "claude": "claude.agent:ClaudeAgent",
     "codex": "codex.agent:CodexAgent",
     "command": "command:CommandAgent",
-    "demo": "demo.agent:DemoAgent",
+    "demo": "demo:DemoAgent",
 }
 
 

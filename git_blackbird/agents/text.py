@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 MAX_CHARACTERS = 200
-MAX_SAID_CHARACTERS = 8192
+MAX_MESSAGE_CHARACTERS = 8192
 _CONTROL_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC and other string sequences
@@ -27,32 +27,27 @@ def one_line(text: str, limit: int = MAX_CHARACTERS) -> str:
 def last_line(text: str) -> str:
     """Return the last visible line of ``text``, cleaned; "" if there is none."""
     for line in reversed(text.splitlines()):
-        shown = one_line(line)
-        if shown:
-            return shown
+        if cleaned := one_line(line):
+            return cleaned
     return ""
 
 
-def bounded(text: str, limit: int = MAX_SAID_CHARACTERS) -> str:
+def bounded(text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:
     """Return at most ``limit`` characters of ``text``."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def top_folders(*folders: str) -> tuple[str, ...]:
     """Return the spellings of a worktree's top that a program may print, for ``inside``."""
-    named = [folder.rstrip("/") for folder in folders if folder.startswith("/")]
-    return tuple(dict.fromkeys(way for top in named for way in (top, os.path.realpath(top)) if way))
+    tops = [folder.rstrip("/") for folder in folders if folder.startswith("/")]
+    return tuple(dict.fromkeys(path for top in tops for path in (top, os.path.realpath(top)) if path))
 
 
 def inside(path: str, tops: Sequence[str]) -> str:
     """Return a path relative to the worktree's top; a path outside unchanged."""
     for top in tops:
-        if path.startswith(top):
-            rest = path[len(top) :]
-            if rest.startswith("/"):
-                return rest.strip("/") or "."
-            if not rest:
-                return "."
+        if path == top or path.startswith(f"{top}/"):
+            return path[len(top) :].strip("/") or "."
     return path
 
 

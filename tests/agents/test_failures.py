@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.claude.parser import CLAUDE_MANUAL, ClaudeParser
-from git_blackbird.agents.codex.events import CodexParser
-from git_blackbird.agents.failures import error_line, unwrap
+from git_blackbird.agents.codex.events import CodexParser, unwrap
+from git_blackbird.agents.failures import error_line
 from git_blackbird.agents.protocol import OutputParser
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult
 from tests.agents.running import assign

@@ -121,4 +121,4 @@ def test_little_is_remembered_of_a_long_stream() -> None:
         so_far.take_message(message(str(at), {"output_tokens": 1}))
         so_far.take_partial(partial({"type": "message_start", "message": {"id": str(at)}}, str(at)))
     assert so_far.usage == Usage(output_tokens=1000)
-    assert len(so_far._recent) + len(so_far._begun) < 600
+    assert len(so_far._recent) + len(so_far._open) < 600

@@ -33,7 +33,6 @@ from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
 from git_blackbird.model.entities.agent_io import Rights
 
 BYPASS_MODE = "bypassPermissions"
-_ROOT = 0
 _NEEDED_FLAGS = ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode")
 # A reviewer may read everything and run read-only commands. Settings of the repository could start programs,
 # and the user's arguments could widen its rights: both are ignored.
@@ -111,9 +110,9 @@ class ClaudeAgent:
         """Find the program, its options and its login."""
         model = ("--model",) if self._settings.claude_model else ()
         needs = Requirements(("--help",), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login)
-        found = inspect_program(self._settings.claude_path, environ, CLAUDE_MANUAL, needs)
-        remarks = (*_REMARKS, *found.remarks)
-        return replace(found, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
+        result = inspect_program(self._settings.claude_path, environ, CLAUDE_MANUAL, needs)
+        remarks = (*_REMARKS, *result.remarks)
+        return replace(result, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
 
     def accepts_session(self, session: str) -> bool:
         """Accept only UUIDs: a matching title would open another conversation."""
@@ -121,28 +120,25 @@ class ClaudeAgent:
 
     def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
         """Return the launch with all options: a resume remembers only the session."""
-        settings, schema = self._settings, render_schema(self, assignment)
-        reviews = assignment.read_only
-        answer = ("--json-schema", schema) if schema else ()
-        stream = ("-p", "--output-format", "stream-json", "--verbose")
-        terms = _REVIEW_TERMS if reviews else self._work_terms(assignment)
-        model = ("--model", settings.claude_model) if settings.claude_model else ()
-        args = () if reviews else settings.claude_args
+        settings, schema, reviews = self._settings, render_schema(self, assignment), assignment.read_only
+        session = ("--resume" if assignment.resume else "--session-id", assignment.session or "")
+        argv = (
+            *(settings.claude_path, "-p", "--output-format", "stream-json", "--verbose"),
+            *(("--json-schema", schema) if schema else ()),
+            *(_REVIEW_TERMS if reviews else (*session, "--permission-mode", settings.claude_permission_mode)),
+            *(("--model", settings.claude_model) if settings.claude_model else ()),
+            *(() if reviews else settings.claude_args),
+        )
         # As root the program refuses to work unattended unless it is in a sandbox.
         sandbox = {"IS_SANDBOX": "1"} if self._bypasses_as_root and not reviews else {}
-        return LaunchSpec(
-            argv=(settings.claude_path, *stream, *answer, *terms, *model, *args),
-            stdin=_plain(assignment.prompt).encode(errors="replace"),
-            environ={"DISABLE_AUTOUPDATER": "1", **sandbox},
-        )
-
-    def _work_terms(self, assignment: RunRequest) -> tuple[str, ...]:
-        session = ("--resume" if assignment.resume else "--session-id", assignment.session or "")
-        return (*session, "--permission-mode", self._settings.claude_permission_mode)
+        # A prompt that begins like a command of the program, such as ``/compact``, would be executed and
+        # succeed without the model receiving the text.
+        prompt = f"\n{assignment.prompt}" if assignment.prompt.startswith("/") else assignment.prompt
+        return LaunchSpec(argv, prompt.encode(errors="replace"), {"DISABLE_AUTOUPDATER": "1", **sandbox})
 
     @property
     def _bypasses_as_root(self) -> bool:
-        return self._settings.claude_permission_mode == BYPASS_MODE and os.geteuid() == _ROOT
+        return self._settings.claude_permission_mode == BYPASS_MODE and os.geteuid() == 0
 
     def parser(self, assignment: RunRequest) -> ClaudeParser:
         """Read its event stream."""
@@ -159,15 +155,14 @@ class ClaudeAgent:
 
 def _login(program: Program, environ: Mapping[str, str]) -> str:
     """Return its login state, as far as this version can report it."""
-    keys = [f"{name} is set" for name in _KEYS if environ.get(name)]
+    state = "unknown"
     # A program without this command would send the words to a model as a prompt.
-    known = "unknown"
     if program.has_command("auth"):
         try:
-            known = _login_text(ask(program.path, "auth", "status", environ=environ))
+            state = _login_text(ask(program.path, "auth", "status", environ=environ))
         except AgentUnavailableError as error:
-            known = f"unknown: {error.message}"
-    return "; ".join((known, *keys))
+            state = f"unknown: {error.message}"
+    return "; ".join((state, *(f"{name} is set" for name in _KEYS if environ.get(name))))
 
 
 def _login_text(output: CommandOutput) -> str:
@@ -179,11 +174,3 @@ def _login_text(output: CommandOutput) -> str:
     if status.logged_in:
         return f"logged in by {method}" if method else "logged in"
     return "unknown" if status.logged_in is None else "not logged in"
-
-
-def _plain(prompt: str) -> str:
-    """Escape a prompt that begins like a command of the program, such as ``/compact``.
-
-    Such a command would be executed and succeed without the model receiving the text.
-    """
-    return f"\n{prompt}" if prompt.startswith("/") else prompt

@@ -1,5 +1,6 @@
 """The events of Claude Code's stream, and the tokens and cost in them (AGENTS.md 2.2 and 2.3)."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -142,9 +143,6 @@ EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
 TOTAL_COST = "total_cost_usd"
 TOTAL_OUTPUT = "model_output_tokens"
 _MAX_RECENT = 256
-# Input including its cached part, the cached part, output.
-_Counts = tuple[int, int, int]
-_NOTHING: _Counts = (0, 0, 0)
 
 
 class LiveUsage:
@@ -155,39 +153,41 @@ class LiveUsage:
     """
 
     def __init__(self) -> None:
-        self._total = _NOTHING
-        self._recent: dict[str, _Counts] = {}
-        self._begun: dict[str, str] = {}
+        self._total = Counter[str]()
+        self._recent: dict[str, Counter[str]] = {}
+        # The messages that have begun, by subagent.
+        self._open: dict[str, str] = {}
 
     @property
     def usage(self) -> Usage:
         """The tokens of this run so far, including subagents."""
-        return _usage(self._total)
+        return Usage(**self._total)
 
     def take_message(self, message: Message) -> bool:
         """Count a message; return whether the figures changed."""
-        return self._keep(message.id, _counts(message.usage))
+        return self._update(message.id, _count(message.usage))
 
     def take_partial(self, event: StreamEvent) -> bool:
         """Count a part of a message; return whether the figures changed."""
         part, subagent = event.event, event.parent_tool_use_id
         match part.type:
             case "message_start":
-                if len(self._begun) < _MAX_RECENT:
-                    self._begun[subagent] = part.message.id
+                if len(self._open) < _MAX_RECENT:
+                    self._open[subagent] = part.message.id
                 return self.take_message(part.message)
             case "message_delta":
-                return self._keep(self._begun.pop(subagent, ""), (0, 0, part.usage.output_tokens))
+                counts = Counter(output_tokens=part.usage.output_tokens)
+                return self._update(self._open.pop(subagent, ""), counts)
             case _:
                 return False
 
-    def _keep(self, name: str, counts: _Counts) -> bool:
-        before = self._recent.get(name, _NOTHING)
-        given, cached, made = map(max, before, counts)
-        if not name or (given, cached, made) == before:
+    def _update(self, message_id: str, counts: Counter[str]) -> bool:
+        old = self._recent.get(message_id, Counter())
+        new = old | counts
+        if not message_id or new == old:
             return False
-        self._recent[name] = (given, cached, made)
-        self._total = _sum(self._total, (given - before[0], cached - before[1], made - before[2]))
+        self._recent[message_id] = new
+        self._total += new - old
         if len(self._recent) > _MAX_RECENT:
             del self._recent[next(iter(self._recent))]
         return True
@@ -204,37 +204,39 @@ class UsageTotals:
     def __init__(self, previous: Mapping[str, float]) -> None:
         self._previous = dict(previous)
         self._last: Result | None = None
-        self._tells_since = True
-        self._since = self._told = _NOTHING
+        # Whether each result had the figures since the one before it.
+        self._has_since = True
+        self._since = Counter[str]()
+        self._reported = Counter[str]()
         self._since_cost = 0.0
 
     def take(self, result: Result) -> None:
         """Add one result."""
         self._last = result
-        self._tells_since = self._tells_since and result.model_usage_since_last_result is not None
-        models = (result.model_usage_since_last_result or {}).values()
-        self._since = _sum(self._since, *map(_counts, models))
-        self._since_cost += sum(model.cost_usd or 0.0 for model in models)
+        self._has_since = self._has_since and result.model_usage_since_last_result is not None
+        for model in (result.model_usage_since_last_result or {}).values():
+            self._since += _count(model)
+            self._since_cost += model.cost_usd or 0.0
         if result.usage is not None:
-            self._told = _sum(self._told, _counts(result.usage))
+            self._reported += _count(result.usage)
 
     @property
     def usage(self) -> Usage | None:
         """The tokens of this run alone; None if no result had any."""
         if self._last is None:
             return None
-        if self._tells_since and self._since != _NOTHING:
-            return _usage(self._since)
+        if self._has_since and self._since:
+            return Usage(**self._since)
         if self._last.model_usage and not self._counts_session:
-            return _usage(_sum(*map(_counts, self._last.model_usage.values())))
-        return _usage(self._told) if self._last.usage is not None else None
+            return Usage(**sum(map(_count, self._last.model_usage.values()), Counter()))
+        return Usage(**self._reported) if self._last.usage is not None else None
 
     @property
     def cost_usd(self) -> float | None:
         """The US dollars of this run alone; None if no result had any."""
         if self._last is None:
             return None
-        if self._tells_since:
+        if self._has_since:
             return self._since_cost
         total = self._last.total_cost_usd
         if total is None or not self._counts_session:
@@ -258,7 +260,7 @@ class UsageTotals:
         They are the run's if its models produced no more than this conversation did, or less than the session
         had before: subagents are in the totals, but not in the usage.
         """
-        made, own = self._model_output, self._told[2]
+        made, own = self._model_output, self._reported["output_tokens"]
         return not made or (made != own and made >= self._previous.get(TOTAL_OUTPUT, 0) + own)
 
     @property
@@ -266,17 +268,8 @@ class UsageTotals:
         return sum(model.output_tokens for model in self._last.model_usage.values()) if self._last else 0
 
 
-def _sum(*counts: _Counts) -> _Counts:
-    given, cached, made = map(sum, zip(*counts, strict=True))
-    return given, cached, made
-
-
-def _counts(usage: TokenUsage) -> _Counts:
+def _count(usage: TokenUsage) -> Counter[str]:
+    """Return the tokens by the fields of Usage, in which the input includes its cached part."""
     cached = usage.cache_read_input_tokens
-    fresh = usage.input_tokens + usage.cache_creation_input_tokens
-    return fresh + cached, cached, usage.output_tokens
-
-
-def _usage(counts: _Counts) -> Usage:
-    given, cached, made = counts
-    return Usage(input_tokens=given, output_tokens=made, cached_tokens=cached)
+    given = usage.input_tokens + usage.cache_creation_input_tokens + cached
+    return Counter(input_tokens=given, output_tokens=usage.output_tokens, cached_tokens=cached)

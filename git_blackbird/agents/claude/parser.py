@@ -13,7 +13,6 @@ from git_blackbird.agents.claude.events import (
     Result,
     StreamEvent,
     System,
-    ToolInput,
     UsageTotals,
 )
 from git_blackbird.agents.event_parser import EventParser
@@ -65,25 +64,15 @@ class ClaudeProgress:
                     why = _first_line(block) or "failed"
                     yield Progress(ProgressKind.NOTE, one_line(f"{why}: {call}" if call else why))
 
-    def of_system(self, event: System) -> Iterator[Progress]:
-        """Report a status event of the program."""
-        text = _system_text(event)
-        if text:
-            yield Progress(ProgressKind.NOTE, one_line(text))
-
     def _call(self, block: Block) -> Iterator[Progress]:
-        shown = self._subject(block.input)
-        kind = _KINDS.get(block.name)
-        text = shown if kind and shown else one_line(f"{block.name} {shown}")
+        name, value = next(((name, value) for name, value in vars(block.input).items() if value), ("", ""))
+        subject = one_line(inside(value, self._tops) if name in _PATHS else value)
+        kind = _KINDS.get(block.name) if subject else None
+        text = subject if kind else one_line(f"{block.name} {subject}")
         if block.id and len(self._calls) < _MAX_OPEN_CALLS:
             self._calls[block.id] = text
         if text:
-            yield Progress(kind if kind and shown else ProgressKind.TOOL, text)
-
-    def _subject(self, given: ToolInput) -> str:
-        """Return the first argument that describes a call, as one line."""
-        name, value = next(((name, value) for name, value in vars(given).items() if value), ("", ""))
-        return one_line(inside(value, self._tops) if name in _PATHS else value)
+            yield Progress(kind or ProgressKind.TOOL, text)
 
 
 def _message_text(text: str, event: MessageEvent) -> Progress:
@@ -130,10 +119,7 @@ _STATUS_REFUSALS = {
     413: AgentFailure.PROMPT_TOO_LONG,
     429: AgentFailure.USAGE_LIMIT,
 }
-_ENDS = {
-    "prompt_too_long": AgentFailure.PROMPT_TOO_LONG,
-    "blocking_limit": AgentFailure.PROMPT_TOO_LONG,
-}
+_TOO_LONG_REASONS = frozenset({"prompt_too_long", "blocking_limit"})
 _FIRST_SIGNAL_STATUS = 128
 _MAX_DENIALS = 1000
 
@@ -145,12 +131,12 @@ class ClaudeParser(EventParser[Event]):
         super().__init__(EVENTS, assignment, replace(CLAUDE_MANUAL, args=args))
         self._wants_object = assignment.schema is not None
         # A reviewer's session is not saved, so it has no requested name.
-        self._asked = None if assignment.read_only else assignment.session
+        self._requested = None if assignment.read_only else assignment.session
         self._resumes = assignment.resume
         self._steps = ClaudeProgress(assignment.folder)
-        self._so_far = LiveUsage()
+        self._live_usage = LiveUsage()
         self._named = ""
-        self._account = UsageTotals(self._previous)
+        self._totals = UsageTotals(self._previous)
         self._result: Result | None = None
         self._denials: dict[str, str] = {}
         self._conversed = False
@@ -158,13 +144,14 @@ class ClaudeParser(EventParser[Event]):
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
         return AgentResult(
             session=self._session(exit_code),
-            final_text=self._final_text(),
-            usage=self._account.usage,
-            cost_usd=self._account.cost_usd,
-            raw_totals=self._account.totals,
+            final_text=self._final_text,
+            usage=self._totals.usage,
+            cost_usd=self._totals.cost_usd,
+            raw_totals=self._totals.totals,
             blocked=self._blocked(),
         )
 
+    @property
     def _final_text(self) -> str:
         if self._result is None:
             return ""
@@ -175,65 +162,62 @@ class ClaudeParser(EventParser[Event]):
         match event:
             case MessageEvent(type="assistant"):
                 self._conversed = True
-                changed = self._so_far.take_message(event.message)
+                changed = self._live_usage.take_message(event.message)
                 steps = self._steps.of_message(event)
-                yield from self._with_figures(steps) if changed else steps
+                if changed:
+                    first = next(steps, Progress(ProgressKind.SPENDS, ""))
+                    yield replace(first, usage=self._live_usage.usage)
+                yield from steps
             case MessageEvent():
                 self._conversed = True
                 yield from self._steps.of_answers(event)
             case StreamEvent():
                 self._conversed = True
-                if self._so_far.take_partial(event):
-                    yield Progress(ProgressKind.SPENDS, "", usage=self._so_far.usage)
+                if self._live_usage.take_partial(event):
+                    yield Progress(ProgressKind.SPENDS, "", usage=self._live_usage.usage)
             case System(subtype="init"):
                 self._named = event.session_id
                 self._steps.enter(event.cwd)
             case System():
-                yield from self._steps.of_system(event)
+                if text := _system_text(event):
+                    yield Progress(ProgressKind.NOTE, one_line(text))
             case Result():
                 yield self._end(event)
 
     def _end(self, result: Result) -> Progress:
         """Store a result: the last one determines the outcome, all of them count for usage."""
         self._result = result
-        self._account.take(result)
+        self._totals.take(result)
         for denial in result.permission_denials:
             # A later result of the same run repeats the earlier denials.
             call = denial.tool_use_id or str(len(self._denials))
             if len(self._denials) < _MAX_DENIALS:
                 self._denials[call] = denial.tool_name
-        account = self._account
-        return Progress(ProgressKind.SPENDS, "", usage=account.usage, cost_usd=account.cost_usd)
-
-    def _with_figures(self, steps: Iterator[Progress]) -> Iterator[Progress]:
-        """Attach the usage to the first step, or to an additional one if there is none."""
-        first = next(steps, Progress(ProgressKind.SPENDS, ""))
-        yield replace(first, usage=self._so_far.usage)
-        yield from steps
+        return Progress(ProgressKind.SPENDS, "", usage=self._totals.usage, cost_usd=self._totals.cost_usd)
 
     def _session(self, exit_code: int | None) -> str | None:
         """Return the conversation that can be resumed, as far as that is known.
 
         The program names it before saving it: if it was killed at once, nothing may have been saved.
         """
-        ended_itself = exit_code is not None and exit_code >= 0
-        if self._named and (self._resumes or self._conversed or self._result or ended_itself):
+        was_killed = exit_code is None or exit_code < 0
+        if self._named and (self._resumes or self._conversed or self._result or not was_killed):
             return self._named
-        proved = self._result is not None and self._result.is_error is False
-        return (self._result.session_id or None) if self._result and proved else None
+        has_succeeded = self._result is not None and self._result.is_error is False
+        return (self._result.session_id or None) if self._result and has_succeeded else None
 
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
         result, message = self._result, error_line(stderr_tail)
-        because = f": {message}" if message else ""
+        reason = f": {message}" if message else ""
         if result is None:
-            return f"{exit_text(exit_code)} without a result{because}"
+            return f"{exit_text(exit_code)} without a result{reason}"
         if result.is_error is not False or result.subtype != "success":
             return _error_of(result)
         if exit_code != 0:
-            return f"{exit_text(exit_code)} after a result that says success{because}"
-        named = result.session_id or self._named
-        if self._asked and named != self._asked:
-            return f"worked in the session {named or None}, not in {self._asked} as asked"
+            return f"{exit_text(exit_code)} after a result that says success{reason}"
+        session = result.session_id or self._named
+        if self._requested and session != self._requested:
+            return f"worked in the session {session or None}, not in {self._requested} as asked"
         if self._wants_object and result.structured_output is None:
             return "answered in prose, not in the required format"
         return None
@@ -252,13 +236,13 @@ class ClaudeParser(EventParser[Event]):
         if result.is_error is not True:
             return None
         message = _error_of(result)
-        ended = _ENDS.get(result.terminal_reason)
-        if ended is not None:
-            return failure_hint(ended, message, self._manual)
-        found = match_failure(message, self._manual)
-        if found is not None:
-            return found
-        refusal = _refusal_of_status(result.api_error_status)
+        if result.terminal_reason in _TOO_LONG_REASONS:
+            return failure_hint(AgentFailure.PROMPT_TOO_LONG, message, self._manual)
+        failure = match_failure(message, self._manual)
+        if failure is not None:
+            return failure
+        status = result.api_error_status
+        refusal = AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
         return failure_hint(refusal, message, self._manual) if refusal else None
 
     def _blocked(self) -> str | None:
@@ -267,10 +251,6 @@ class ClaudeParser(EventParser[Event]):
             return None
         calls = "1 tool call was" if count == 1 else f"{count} tool calls were"
         return one_line(f"{calls} denied: {', '.join(names)}")
-
-
-def _refusal_of_status(status: int) -> AgentFailure | None:
-    return AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
 
 
 def _error_of(result: Result) -> str:

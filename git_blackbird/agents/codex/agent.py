@@ -3,17 +3,11 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from git_blackbird.agents.codex.events import CODEX_MANUAL, CodexParser
-from git_blackbird.agents.probe import (
-    Program,
-    Requirements,
-    ask,
-    find_program,
-    inspect_program,
-    with_args,
-)
+from git_blackbird.agents.probe import Program, Requirements, ask, find_program, inspect_program, with_args
 from git_blackbird.agents.protocol import (
     AgentSettings,
     Capabilities,
@@ -84,9 +78,9 @@ class CodexAgent:
         """Find the program, its options and its login."""
         model = ("--model",) if self._settings.codex_model else ()
         needs = Requirements(("exec", "--help"), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login, self._check)
-        found = inspect_program(self._settings.codex_path, environ, CODEX_MANUAL, needs)
-        remarks = (*_REMARKS, *found.remarks)
-        return replace(found, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
+        result = inspect_program(self._settings.codex_path, environ, CODEX_MANUAL, needs)
+        remarks = (*_REMARKS, *result.remarks)
+        return replace(result, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
 
     def accepts_session(self, session: str) -> bool:
         """Accept only UUIDs: with any other name it would silently start a new thread."""
@@ -100,7 +94,7 @@ class CodexAgent:
             raise ValueError("a schema for codex needs the run's work folder")
         argv = (
             *(settings.codex_path, "exec", "--json"),
-            *(_review_terms(assignment) if assignment.read_only else self._work_terms()),
+            *(_review_terms(assignment) if assignment.read_only else self._work_terms),
             *(("-m", settings.codex_model) if settings.codex_model else ()),
             *(("--output-schema", f"{assignment.scratch}/{_SCHEMA_FILE}") if schema else ()),
             *(() if assignment.read_only else settings.codex_args),
@@ -111,6 +105,7 @@ class CodexAgent:
         files = {_SCHEMA_FILE: schema.encode()} if schema else {}
         return LaunchSpec(argv=argv, stdin=assignment.prompt.encode(errors="replace"), files=files)
 
+    @property
     def _work_terms(self) -> tuple[str, ...]:
         # Tests find their temporary files in a folder of the run, not among those of others in /tmp.
         bounds = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
@@ -122,7 +117,10 @@ class CodexAgent:
         return CodexParser(assignment, () if assignment.read_only else self._settings.codex_args)
 
     def _check(self, program: Program) -> None:
-        _require_resume(program)
+        if not program.has_command("resume"):
+            raise AgentUnavailableError(
+                f"codex {program.version} cannot resume a session", hint=f"update it: {CODEX_MANUAL.update}"
+            )
         self._require_one_sandbox()
 
     def _powers(self) -> str:
@@ -146,21 +144,11 @@ def _review_terms(assignment: RunRequest) -> tuple[str, ...]:
     return (*_REVIEW_TERMS, *distrust)
 
 
-def _require_resume(program: Program) -> None:
-    if not program.has_command("resume"):
-        raise AgentUnavailableError(
-            f"codex {program.version} cannot resume a session", hint=f"update it: {CODEX_MANUAL.update}"
-        )
-
-
 def _login(program: Program, environ: Mapping[str, str]) -> str:
     """Return its login state; with a custom model provider it may need no login."""
-    keys = [f"{name} is set" for name in _KEYS if environ.get(name)]
-    try:
+    state = "unknown"
+    with suppress(AgentUnavailableError):
         output = ask(program.path, "login", "status", environ=environ)
-    except AgentUnavailableError:
-        return "; ".join(("unknown", *keys))
-    known = (
-        output.first_line if output.exit_code == 0 or "logged in" in output.first_line.lower() else "unknown"
-    )
-    return "; ".join((known, *keys))
+        if output.exit_code == 0 or "logged in" in output.first_line.lower():
+            state = output.first_line
+    return "; ".join((state, *(f"{name} is set" for name in _KEYS if environ.get(name))))

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from git_blackbird.agents.event_parser import EventParser, Line
-from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, match_failure, unwrap
+from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, match_failure
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.agents.text import bounded, exit_text, inside, one_line, top_folders
 from git_blackbird.model.base.lenient import Count, Flag, Lenient, Part, Several, Text
@@ -63,6 +63,13 @@ class ErrorMessage(Lenient):
     message: Text
 
 
+class ServerError(Lenient):
+    """An error of a model's server, as a message quotes it."""
+
+    detail: Text
+    error: Part[ErrorMessage]
+
+
 class ThreadStarted(Lenient):
     """The name of the thread."""
 
@@ -98,6 +105,7 @@ EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
 _MAX_SHOWN_FILES = 100
 _MAX_REMEMBERED_ITEMS = 1000
 _MAX_UNQUOTED_CHARACTERS = 4096
+_MAX_ERROR_CHARACTERS = 16 * 1024
 _FAILED = frozenset({"failed", "declined"})
 _SHELL_START = re.compile(r"(?:\S*/)?(?:ba|z|da)?sh -l?c (?=\S)")
 
@@ -107,20 +115,20 @@ class CodexProgress:
 
     def __init__(self, tops: Sequence[str]) -> None:
         self._tops = tops
-        self._shown: set[str] = set()
+        self._reported: set[str] = set()
 
     def started(self, item: Item) -> Iterator[Progress]:
         """Report an item that started or changed."""
-        if item.id not in self._shown:
+        if item.id not in self._reported:
             steps = list(self._begin(item))
-            if steps and item.id and len(self._shown) < _MAX_REMEMBERED_ITEMS:
-                self._shown.add(item.id)
+            if steps and item.id and len(self._reported) < _MAX_REMEMBERED_ITEMS:
+                self._reported.add(item.id)
             yield from steps
 
     def completed(self, item: Item) -> Iterator[Progress]:
         """Report a completed item, unless it was reported already, and its result."""
-        if item.id in self._shown:
-            self._shown.discard(item.id)
+        if item.id in self._reported:
+            self._reported.discard(item.id)
         else:
             yield from self._begin(item)
         yield from self._end(item)
@@ -148,7 +156,8 @@ class CodexProgress:
             case "error":
                 yield from _step(ProgressKind.NOTE, item.message)
             case "command_execution" if failed or item.exit_code:
-                yield from _step(ProgressKind.NOTE, _failed_command(item))
+                reason = f"exit status {item.exit_code}" if item.exit_code else item.status
+                yield from _step(ProgressKind.NOTE, f"{reason}: {unwrap_command(item.command)}")
             case "file_change" if failed:
                 yield from _step(ProgressKind.NOTE, "an edit failed")
             case "mcp_tool_call" if failed:
@@ -164,9 +173,17 @@ class CodexProgress:
 
 
 def _step(kind: ProgressKind, text: str) -> Iterator[Progress]:
-    shown = one_line(text)
-    if shown:
-        yield Progress(kind, shown)
+    if line := one_line(text):
+        yield Progress(kind, line)
+
+
+def unwrap(message: str) -> str:
+    """Return the message of an error that is a server's JSON object; any other text unchanged."""
+    try:
+        body = ServerError.model_validate_json(message[:_MAX_ERROR_CHARACTERS])
+    except ValueError:
+        return message
+    return body.detail or body.error.message or message
 
 
 def unwrap_command(command: str) -> str:
@@ -185,11 +202,6 @@ def unwrap_command(command: str) -> str:
     except ValueError:
         return command
     return words[2] if len(words) == 3 else command
-
-
-def _failed_command(item: Item) -> str:
-    reason = f"exit status {item.exit_code}" if item.exit_code else item.status
-    return f"{reason}: {unwrap_command(item.command)}"
 
 
 def _todo_text(entries: Sequence[Todo]) -> str:
@@ -222,13 +234,13 @@ class CodexParser(EventParser[Event]):
 
     def __init__(self, assignment: RunRequest, args: tuple[str, ...] = ()) -> None:
         super().__init__(EVENTS, assignment, replace(CODEX_MANUAL, args=args))
-        self._asked = assignment.session if assignment.resume else None
+        self._requested = assignment.session if assignment.resume else None
         self._steps = CodexProgress(top_folders(assignment.folder))
         self._thread: str | None = None
         self._began = False
         self._text = ""
         # The number of lines too long to read, up to the last message.
-        self._passed_over = 0
+        self._skipped_lines = 0
         self._totals: dict[str, float] = {}
         self._completed = False
         self._failure: str | None = None
@@ -238,7 +250,7 @@ class CodexParser(EventParser[Event]):
 
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
         # A thread whose first turn never began may not have been saved.
-        can_resume = self._began or self._asked == self._thread
+        can_resume = self._began or self._requested == self._thread
         return AgentResult(
             session=self._thread if can_resume else None,
             final_text=self._text,
@@ -246,7 +258,7 @@ class CodexParser(EventParser[Event]):
             raw_totals=self._totals or self._previous,
             notes=tuple(self._remarks),
             blocked=_blocked(stderr_tail),
-            is_cut=self._lines.too_long > self._passed_over,
+            is_cut=self._lines.too_long > self._skipped_lines,
         )
 
     def _take(self, event: Event) -> Iterator[Progress]:
@@ -279,7 +291,7 @@ class CodexParser(EventParser[Event]):
         match item.type:
             case "agent_message":
                 self._text = item.text
-                self._passed_over = self._lines.too_long
+                self._skipped_lines = self._lines.too_long
             case "command_execution" if _NO_SANDBOX.match(item.aggregated_output):
                 self._no_sandbox = one_line(item.aggregated_output)
             case "command_execution" | "file_change" if item.status == "completed":
@@ -299,8 +311,8 @@ class CodexParser(EventParser[Event]):
             return f"{exit_text(exit_code)} after a turn that was completed"
         if self._has_no_sandbox:
             return f"its sandbox cannot be set up here: {self._no_sandbox}"
-        if self._is_elsewhere:
-            return f"worked in the session {self._thread or 'of no name'}, not in {self._asked} as asked"
+        if self._is_other_thread:
+            return f"worked in the session {self._thread or 'of no name'}, not in {self._requested} as asked"
         return None
 
     @property
@@ -308,8 +320,8 @@ class CodexParser(EventParser[Event]):
         return bool(self._no_sandbox) and not self._worked
 
     @property
-    def _is_elsewhere(self) -> bool:
-        return self._asked is not None and self._thread != self._asked
+    def _is_other_thread(self) -> bool:
+        return self._requested is not None and self._thread != self._requested
 
     def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
         if self._failure is not None:
@@ -324,7 +336,7 @@ class CodexParser(EventParser[Event]):
         """Return the tokens of this run alone: the program counts a thread over its resumes."""
         if not self._totals:
             return None
-        before: Mapping[str, float] = {} if self._is_elsewhere else self._previous
+        before: Mapping[str, float] = {} if self._is_other_thread else self._previous
         # A smaller count than before means that the program started again from zero.
         if any(total < before.get(name, 0) for name, total in self._totals.items()):
             before = {}

@@ -6,36 +6,77 @@ Imports asyncio, so only code that runs agents may import it.
 import asyncio
 import os
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from signal import Signals
 
+from git_blackbird import trace
 from git_blackbird.agents.environment import RUN_ID_VARIABLE, TMP_FOLDER
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, TailedLog, open_log
-from git_blackbird.agents.process.supervise import (
-    ExitCause,
-    Limits,
-    OnOutput,
-    OutputHandlers,
-    ProcessResult,
-    StartedProcess,
-    Supervisor,
-)
 from git_blackbird.agents.protocol import LaunchSpec, OutputParser
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
-from git_blackbird.model.entities.agent_io import Progress
-
-__all__ = ["ExitCause", "GatedProcess", "Limits", "LogFiles", "ProcessResult", "spawn_gated"]
+from git_blackbird.model.entities.agent_io import AgentResult, Progress
 
 GATE_CLOSED_STATUS = 75
 _PROMPT_FILE = "prompt"
-_SHELL = "/bin/sh"
 # The child waits here until its record is saved. End of file, also from a parent killed by SIGKILL, ends it
 # before the agent has begun.
 _GATE = f'IFS= read -r _ || exit {GATE_CLOSED_STATUS}; f=$1; shift; exec "$@" <"$f"'
 _ABANDON_SECONDS = 5.0
+_UNKILLABLE_SECONDS = 10.0
+_SHORTEST_PAUSE_SECONDS = 0.005
+_LONGEST_PAUSE_SECONDS = 0.05
+_PIECES_PER_TURN = 8
+
+OnOutput = Callable[[bytes, str], None]
+"""A callback for a piece of output and its stream, ``stdout`` or ``stderr``."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Time limits of a run, of its silence, and of the effect of a signal, in seconds."""
+
+    wall_seconds: float
+    idle_seconds: float
+    grace_seconds: float
+
+
+class ExitCause(StrEnum):
+    """Why a run is over: it ended, it reached a limit, or it was stopped on request."""
+
+    EXITED = "exited"
+    WALL_LIMIT = "wall_limit"
+    IDLE_LIMIT = "idle_limit"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class ProcessResult:
+    """The end of a run.
+
+    ``exit_code`` is negative for the signal that killed it and None if unknown. ``_bytes`` counts the output,
+    ``_dropped`` the part of it that the log does not keep. ``leftovers_stopped`` counts the processes that
+    outlived the agent.
+    """
+
+    exit_code: int | None
+    cause: ExitCause
+    reading: AgentResult
+    stdout_tail: str
+    stderr_tail: str
+    stdout_bytes: int
+    stdout_dropped: int
+    stderr_bytes: int
+    stderr_dropped: int
+    leftovers_stopped: int
+    duration_seconds: float
 
 
 def spawn_gated(
@@ -48,21 +89,27 @@ def spawn_gated(
     started, UnusableError if the files cannot be created or the system has no resources.
     """
     prompt = work_dir / _PROMPT_FILE
-    argv = [_SHELL, "-c", _GATE, "gate", str(prompt), *launch.argv]
-    with ExitStack() as on_failure:
+    with ExitStack() as outputs, ExitStack() as on_failure:
         try:
             for name, data in {_PROMPT_FILE: launch.stdin, **launch.files}.items():
                 _write_private(work_dir / name, data)
             (work_dir / TMP_FOLDER).mkdir(mode=0o700, exist_ok=True)
-            stdout = _open_stream(logs.stdout, logs.max_bytes, on_failure)
-            stderr = _open_stream(logs.stderr, logs.max_bytes, on_failure)
+            streams = [_open_stream(path, logs, outputs, on_failure) for path in (logs.stdout, logs.stderr)]
         except OSError as error:
             where = error.filename or work_dir
             message = f"cannot write {where}: {error.strerror or error}"
             raise UnusableError(message, hint=refusal_hint(error)) from error
-        outputs = stdout[0], stderr[0]
+        (stdout, stdout_log), (stderr, stderr_log) = streams
         try:
-            popen = _start(argv, cwd, {**environ, **launch.environ}, outputs)
+            popen = subprocess.Popen(
+                ["/bin/sh", "-c", _GATE, "gate", str(prompt), *launch.argv],
+                stdin=subprocess.PIPE,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=cwd,
+                env={**environ, **launch.environ},
+                start_new_session=True,
+            )
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and is_exhausted(error):
                 message = f"cannot start the agent: {error.strerror}"
@@ -70,20 +117,19 @@ def spawn_gated(
             hint = "fix that, then repeat the command"
             raise AgentUnavailableError(f"cannot start the agent: {error}", hint=hint) from error
         on_failure.pop_all()
-    for output in outputs:
-        os.close(output)
     identity = signals.identity(popen.pid) or ""
-    run_id = environ.get(RUN_ID_VARIABLE, "")
-    return GatedProcess(StartedProcess(popen, identity, run_id, stdout[1], stderr[1]))
+    return GatedProcess(popen, identity, environ.get(RUN_ID_VARIABLE, ""), stdout_log, stderr_log)
 
 
-def _open_stream(path: Path, max_bytes: int, on_failure: ExitStack) -> tuple[int, TailedLog]:
+def _open_stream(
+    path: Path, logs: LogFiles, outputs: ExitStack, on_failure: ExitStack
+) -> tuple[int, TailedLog]:
     """Open a log for the child to write and for us to read."""
     output = open_log(path)
-    on_failure.callback(os.close, output)
-    followed = TailedLog(path, max_bytes)
-    on_failure.callback(followed.close)
-    return output, followed
+    outputs.callback(os.close, output)
+    log = TailedLog(path, logs.max_bytes)
+    on_failure.callback(log.close)
+    return output, log
 
 
 def _write_private(path: Path, data: bytes) -> None:
@@ -92,44 +138,28 @@ def _write_private(path: Path, data: bytes) -> None:
         stream.write(data)
 
 
-def _start(
-    argv: list[str], cwd: Path, environ: Mapping[str, str], outputs: tuple[int, int]
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE,
-        stdout=outputs[0],
-        stderr=outputs[1],
-        cwd=cwd,
-        env=environ,
-        start_new_session=True,
-    )
-
-
+@dataclass(frozen=True)
 class GatedProcess:
-    """A started process that does nothing before ``open_gate``.
+    """A started process that does nothing before ``open_gate``, with its logs; leader of its own group.
 
-    Call either ``open_gate`` and then ``follow``, or ``abandon``. ``ended`` is set once ``follow`` is over,
-    also if it was cancelled.
+    ``identity`` distinguishes it from a later process with the same id. Call either ``open_gate`` and then
+    ``follow``, or ``abandon``.
     """
 
-    def __init__(self, started: StartedProcess) -> None:
-        self._started = started
-        self.ended: ProcessResult | None = None
+    popen: subprocess.Popen[bytes]
+    identity: str
+    run_id: str
+    stdout: TailedLog
+    stderr: TailedLog
 
     @property
     def pid(self) -> int:
         """The process id, which is also that of its group."""
-        return self._started.pid
-
-    @property
-    def identity(self) -> str:
-        """Distinguishes this process from a later one with the same id."""
-        return self._started.identity
+        return self.popen.pid
 
     def open_gate(self) -> None:
         """Let the agent begin. If the process has ended meanwhile, ``follow`` reports it."""
-        gate = self._started.popen.stdin
+        gate = self.popen.stdin
         if gate is None or gate.closed:
             raise ValueError("this gate has been opened or closed before")
         with suppress(BrokenPipeError), gate:
@@ -137,19 +167,34 @@ class GatedProcess:
 
     def abandon(self) -> None:
         """End the process before the agent has begun; if it has begun, kill its whole group."""
-        gate = self._started.popen.stdin
+        gate = self.popen.stdin
         if gate is None or gate.closed:
-            self._started.kill()
+            self.kill()
         else:
             gate.close()
-            self._await_closed_gate()
-        self._started.close_logs()
+            try:
+                self.popen.wait(_ABANDON_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self.close_logs()
 
-    def _await_closed_gate(self) -> None:
-        try:
-            self._started.popen.wait(_ABANDON_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._started.kill()
+    def kill(self) -> None:
+        """Kill it with all its processes at once, and wait for it."""
+        known = self.related_processes()
+        signals.signal_group(self.pid, self.identity, signals.STOP_SIGNALS[-1])
+        known |= self.related_processes()
+        signals.kill_orphans(known, self.run_id, grace_seconds=0)
+        with suppress(subprocess.TimeoutExpired):
+            self.popen.wait(_UNKILLABLE_SECONDS)
+
+    def related_processes(self) -> dict[int, str]:
+        """Return the live processes of the run, by id with identity."""
+        return signals.related_processes(self.pid, self.run_id)
+
+    def close_logs(self) -> None:
+        """Count and close both logs."""
+        self.stdout.close()
+        self.stderr.close()
 
     async def follow(
         self,
@@ -160,22 +205,188 @@ class GatedProcess:
         on_output: OnOutput | None,
         hurry: asyncio.Event,
     ) -> ProcessResult:
-        """Supervise the child until its end, and stop its leftovers.
+        """Supervise the child until its end, and stop its leftovers; the callbacks must not block.
 
         Cancelling stops the child (SIGINT, grace, SIGTERM, grace, SIGKILL; with ``hurry`` SIGKILL at once),
-        reads the rest of the log and raises CancelledError with ``ended`` set. Cancelling a second time is
-        the same as ``hurry``. An exception of a listener kills the child and is raised.
+        reads the rest of the log and returns: CancelledError is not raised. Cancelling a second time is the
+        same as ``hurry``. An exception of a callback kills the child and is raised.
         """
-        turn = Supervisor(self._started, OutputHandlers(reader, on_progress, on_output), limits, hurry)
-        work = asyncio.ensure_future(turn.run())
-        cancelled = 0
+        supervisor = _Supervisor(self, reader, limits, on_progress, on_output, hurry)
+        work = asyncio.ensure_future(supervisor.run())
+        is_cancelled = False
         while not work.done():
             try:
                 await asyncio.shield(work)
             except asyncio.CancelledError:
-                cancelled += 1
-                turn.interrupt(at_once=cancelled > 1)
-        self.ended = work.result()
-        if cancelled:
-            raise asyncio.CancelledError
-        return self.ended
+                supervisor.interrupt(at_once=is_cancelled)
+                is_cancelled = True
+        return work.result()
+
+
+class _Supervisor:
+    """Supervise one run; ``interrupt`` may be called while ``run`` goes on."""
+
+    def __init__(
+        self,
+        child: GatedProcess,
+        reader: OutputParser,
+        limits: Limits,
+        on_progress: Callable[[Progress], None],
+        on_output: OnOutput | None,
+        hurry: asyncio.Event,
+    ) -> None:
+        self._child = child
+        self._reader = reader
+        self._limits = limits
+        self._on_progress = on_progress
+        self._on_output = on_output
+        self._hurry = hurry
+        self._at_once = False
+        self._cause = ExitCause.EXITED
+        # The signals still to be sent; None while nobody stops the child.
+        self._signals: list[Signals] | None = None
+        self._next_signal = float("-inf")
+        self._signalled: dict[int, str] = {}
+        self._started = self._last_output = time.monotonic()
+        self._wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._has_exited = False
+        self._exit_code: int | None = None
+        # A daemon: a child that even SIGKILL cannot end must not keep this program from ending.
+        threading.Thread(target=self._await_exit, name=f"exit of {child.pid}", daemon=True).start()
+
+    def interrupt(self, *, at_once: bool) -> None:
+        """Stop the child: with the usual graces, or by SIGKILL."""
+        self._at_once |= at_once
+        self._stop(ExitCause.INTERRUPTED)
+        self._wake.set()
+
+    async def run(self) -> ProcessResult:
+        """Supervise the child until it, its leftovers and its output have ended."""
+        try:
+            await self._follow_until_exit()
+            leftovers = await self._stop_leftovers()
+            await self._read_rest()
+        except BaseException:
+            self._child.kill()
+            raise
+        finally:
+            if self._has_exited:
+                # Only now its process id and group may be reused.
+                self._child.popen.wait()
+            self._child.close_logs()
+        stdout, stderr = self._child.stdout, self._child.stderr
+        return ProcessResult(
+            exit_code=self._exit_code,
+            cause=self._cause,
+            reading=self._reader.finish(self._exit_code, stderr.tail),
+            stdout_tail=stdout.tail,
+            stderr_tail=stderr.tail,
+            stdout_bytes=stdout.seen,
+            stdout_dropped=stdout.dropped,
+            stderr_bytes=stderr.seen,
+            stderr_dropped=stderr.dropped,
+            leftovers_stopped=leftovers,
+            duration_seconds=time.monotonic() - self._started,
+        )
+
+    def _await_exit(self) -> None:
+        """Wait for the child's end, in a thread."""
+        self._exit_code = _wait_unreaped(self._child.popen)
+        self._has_exited = True
+        trace.event("exit", self._child.pid, self._exit_code, time.monotonic() - self._started)
+        with suppress(RuntimeError):  # the loop was closed before the child ended
+            self._loop.call_soon_threadsafe(self._wake.set)
+
+    def _stop(self, cause: ExitCause) -> None:
+        # A process that has ended by itself is not stopped any more: its result stays.
+        if self._signals is None and not self._has_exited:
+            self._cause = cause
+            self._signals = list(signals.STOP_SIGNALS)
+
+    @property
+    def _is_hurried(self) -> bool:
+        return self._signals is not None and (self._at_once or self._hurry.is_set())
+
+    async def _follow_until_exit(self) -> None:
+        pause = _SHORTEST_PAUSE_SECONDS
+        while not self._has_exited:
+            has_more = all(self._read_piece() for _ in range(_PIECES_PER_TURN))
+            now = time.monotonic()
+            if now - self._started > self._limits.wall_seconds:
+                self._stop(ExitCause.WALL_LIMIT)
+            elif now - self._last_output > self._limits.idle_seconds:
+                self._stop(ExitCause.IDLE_LIMIT)
+            if self._signals is not None and self._is_hopeless(self._signals, now):
+                return
+            if has_more:
+                pause = _SHORTEST_PAUSE_SECONDS
+                await asyncio.sleep(0)
+            else:
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                await self._sleep(pause)
+
+    def _is_hopeless(self, left: list[Signals], now: float) -> bool:
+        """Send the next signal, if it is due; return whether the child has survived the last one."""
+        if left and (self._is_hurried or now >= self._next_signal):
+            number = left[-1] if self._is_hurried else left[0]
+            del left[: left.index(number) + 1]
+            self._next_signal = now + (self._limits.grace_seconds if left else _UNKILLABLE_SECONDS)
+            # After its end its descendants cannot be found any more.
+            self._signalled |= self._child.related_processes()
+            signals.signal_group(self._child.pid, self._child.identity, number)
+        return not left and now >= self._next_signal
+
+    async def _sleep(self, seconds: float) -> None:
+        self._wake.clear()
+        if not self._has_exited:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), seconds)
+
+    async def _read_rest(self) -> None:
+        # Up to the present size: an escaped process in another session may write forever.
+        ends = self._child.stdout.size(), self._child.stderr.size()
+        while self._read_piece(*ends):  # noqa: ASYNC110  # yields to other tasks; there is nothing to wait for
+            await asyncio.sleep(0)
+
+    def _read_piece(self, stdout_end: int | None = None, stderr_end: int | None = None) -> bool:
+        stdout = self._child.stdout.read(stdout_end)
+        if stdout:
+            for progress in self._reader.feed(stdout):
+                self._on_progress(progress)
+        stderr = self._child.stderr.read(stderr_end)
+        if self._on_output is not None:
+            for data, stream in ((stdout, "stdout"), (stderr, "stderr")):
+                if data:
+                    self._on_output(data, stream)
+        if stdout or stderr:
+            self._last_output = time.monotonic()
+        return bool(stdout or stderr)
+
+    async def _stop_leftovers(self) -> int:
+        known = self._child.related_processes() | {
+            pid: identity for pid, identity in self._signalled.items() if signals.is_alive(pid, identity)
+        }
+        known.pop(self._child.pid, None)
+        if not known:
+            return 0
+        grace = 0.0 if self._is_hurried else min(self._limits.grace_seconds, signals.LEFTOVER_GRACE_SECONDS)
+        return await asyncio.to_thread(signals.kill_orphans, known, self._child.run_id, grace_seconds=grace)
+
+
+def _wait_unreaped(popen: subprocess.Popen[bytes]) -> int | None:
+    """Wait for a child's end and return its exit code, None if it is unknown.
+
+    The child stays in the process table, if the system supports that: its process id and group cannot be
+    reused while leftovers are sought.
+    """
+    if not hasattr(os, "waitid"):
+        return popen.wait()
+    try:
+        result = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOWAIT)
+    except ChildProcessError:
+        # It was reaped already, as the system does if SIGCHLD is ignored: its status is lost.
+        return None
+    if result is None:
+        return None
+    return result.si_status if result.si_code == os.CLD_EXITED else -result.si_status

@@ -21,53 +21,12 @@ from git_blackbird.model.entities.agent_io import AgentResult
 # A multiple of the block size of usual file systems: only whole blocks can be freed.
 _ALIGNMENT = 64 * 1024
 _KEEP_SIZE_AND_PUNCH = 0x01 | 0x02
-
-
-def _punch(descriptor: int, start: int, end: int) -> bool:
-    """Free the space between two aligned offsets; return whether the file system supports it.
-
-    The file's size, and data appended meanwhile, stay.
-    """
-    allocate = _fallocate()
-    return allocate is not None and allocate(descriptor, _KEEP_SIZE_AND_PUNCH, start, end - start) == 0
-
-
-def _first_hole(descriptor: int) -> int:
-    """Return the offset of the first freed part, or the end of the file."""
-    with suppress(AttributeError, OSError):  # unsupported, or the file is empty
-        return os.lseek(descriptor, 0, os.SEEK_HOLE)
-    return os.fstat(descriptor).st_size
-
-
-def _next_data(descriptor: int, offset: int) -> int:
-    """Return the offset of the first data at or after ``offset``."""
-    with suppress(AttributeError, OSError):  # unsupported, or nothing follows
-        return os.lseek(descriptor, offset, os.SEEK_DATA)
-    return offset
-
-
-@cache
-def _fallocate() -> Any:
-    if not hasattr(os, "posix_fallocate") or os.uname().sysname != "Linux":
-        return None
-    # The size of a file includes its holes, so a limit on it would stop the writer.
-    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
-        return None
-    import ctypes  # noqa: PLC0415  # only for a log beyond its limit
-
-    library = ctypes.CDLL(None, use_errno=True)
-    allocate = getattr(library, "fallocate64", None) or getattr(library, "fallocate", None)
-    if allocate is not None:
-        allocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
-    return allocate
-
-
 TAIL_BYTES = 16 * 1024
 CHUNK_BYTES = 256 * 1024
 _MAX_SLACK_BYTES = 16 * 1024 * 1024
 _MIN_SLACK_BYTES = 64 * 1024
 _MAX_BACKLOG_BYTES = 4 * 1024 * 1024
-_GIVEN_BACK_AT_ONCE = 1024 * 1024
+_FREED_AT_ONCE = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -102,8 +61,9 @@ class TailedLog:
         self._slack = min(_MAX_SLACK_BYTES, max(_MIN_SLACK_BYTES, max_bytes // 4))
         self._limit = max_bytes + self._slack
         self._offset = self.size()
-        self._given_back = self._first_beyond
-        self._can_give_back = True
+        self._first_beyond = -(-max_bytes // _ALIGNMENT) * _ALIGNMENT
+        self._freed = self._first_beyond
+        self._can_free = True
         self._tail = b""
         # Something is missing between what was read and what comes next: insert a line end, so that both are
         # not read as one line.
@@ -126,8 +86,13 @@ class TailedLog:
         if size < self._offset:
             # The child opened its own stream and truncated it (`> /dev/stdout`).
             self.dropped += self._offset
-            self._offset, self._given_back = 0, self._first_beyond
-        self._leap(size)
+            self._offset, self._freed = 0, self._first_beyond
+        behind = size - self._offset - _MAX_BACKLOG_BYTES
+        if size > self._limit and behind > 0:
+            # Skip what is beyond the limit and far behind; the last part is always read.
+            self._offset += behind
+            self.seen += behind
+            self._torn = True
         room = CHUNK_BYTES if end is None else max(0, min(CHUNK_BYTES, end - self._offset))
         data = os.pread(self._fd, room, self._offset)
         self._offset += len(data)
@@ -147,29 +112,17 @@ class TailedLog:
         self.dropped += max(0, size - self._max_bytes)
         os.close(self._fd)
 
-    @property
-    def _first_beyond(self) -> int:
-        return -(-self._max_bytes // _ALIGNMENT) * _ALIGNMENT
-
-    def _leap(self, size: int) -> None:
-        """Skip output that is beyond the limit and far behind; the last part is always read."""
-        behind = size - self._offset - _MAX_BACKLOG_BYTES
-        if size > self._limit and behind > 0:
-            self._offset += behind
-            self.seen += behind
-            self._torn = True
-
     def _shorten(self, *, is_all_read: bool) -> None:
         """Limit the space on disk to the bound and some slack."""
-        if not self._can_give_back:
+        if not self._can_free:
             if is_all_read:
                 self._cut()
             return
         end = (self._offset - self._slack) // _ALIGNMENT * _ALIGNMENT
-        if end - self._given_back < _GIVEN_BACK_AT_ONCE:
+        if end - self._freed < _FREED_AT_ONCE:
             return
-        self._can_give_back = _punch(self._fd, self._given_back, end)
-        self._given_back = end
+        self._can_free = _punch(self._fd, self._freed, end)
+        self._freed = end
 
     def _cut(self) -> None:
         size = self.size()
@@ -243,7 +196,8 @@ class LogReader:
     def __init__(self, path: Path, tail: int | None = None) -> None:
         self._path = path
         self._offset = 0
-        self.size = self._size()
+        with _opened(path, os.O_RDONLY) as descriptor:
+            self.size = 0 if descriptor is None else os.fstat(descriptor).st_size
         if tail is not None:
             self._offset = max(0, self.size - tail)
         self.passed_over = self._offset
@@ -265,10 +219,6 @@ class LogReader:
         while data := self.read():
             yield data
 
-    def _size(self) -> int:
-        with _opened(self._path, os.O_RDONLY) as descriptor:
-            return 0 if descriptor is None else os.fstat(descriptor).st_size
-
 
 @contextmanager
 def _opened(path: Path, access: int) -> Iterator[int | None]:
@@ -284,3 +234,42 @@ def _opened(path: Path, access: int) -> Iterator[int | None]:
         yield descriptor if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
     finally:
         os.close(descriptor)
+
+
+def _punch(descriptor: int, start: int, end: int) -> bool:
+    """Free the space between two aligned offsets; return whether the file system supports it.
+
+    The file's size, and data appended meanwhile, stay.
+    """
+    allocate = _fallocate()
+    return allocate is not None and allocate(descriptor, _KEEP_SIZE_AND_PUNCH, start, end - start) == 0
+
+
+def _first_hole(descriptor: int) -> int:
+    """Return the offset of the first freed part, or the end of the file."""
+    with suppress(AttributeError, OSError):  # unsupported, or the file is empty
+        return os.lseek(descriptor, 0, os.SEEK_HOLE)
+    return os.fstat(descriptor).st_size
+
+
+def _next_data(descriptor: int, offset: int) -> int:
+    """Return the offset of the first data at or after ``offset``."""
+    with suppress(AttributeError, OSError):  # unsupported, or nothing follows
+        return os.lseek(descriptor, offset, os.SEEK_DATA)
+    return offset
+
+
+@cache
+def _fallocate() -> Any:
+    if not hasattr(os, "posix_fallocate") or os.uname().sysname != "Linux":
+        return None
+    # The size of a file includes its holes, so a limit on it would stop the writer.
+    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
+        return None
+    import ctypes  # noqa: PLC0415  # only for a log beyond its limit
+
+    library = ctypes.CDLL(None, use_errno=True)
+    allocate = getattr(library, "fallocate64", None) or getattr(library, "fallocate", None)
+    if allocate is not None:
+        allocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    return allocate

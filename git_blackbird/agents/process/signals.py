@@ -8,15 +8,11 @@ import signal
 import time
 from contextlib import suppress
 
-from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, RUN_ID_VARIABLE, TMP_FOLDER
-
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LEFTOVER_GRACE_SECONDS = 1.0
 _POLL_SECONDS = 0.02
 _KILL_ROUNDS = 10
 _SURVEYS = 3
-# The group and session of kernel threads, and of no process of a run.
-_KERNEL = (0, 0)
 
 
 def identity(pid: int) -> str | None:
@@ -42,52 +38,16 @@ def related_processes(leader: int | None, run_id: str) -> dict[int, str]:
     These are the descendants of its ``leader``, the members of its group or session, and processes with the
     run's mark.
     """
-    found: dict[int, str] = {}
+    from git_blackbird.agents.process.table import survey  # noqa: PLC0415  # loads psutil
+
     known_to_have_ended = {leader}
     for _ in range(_SURVEYS):
-        found, ended = _survey(leader, run_id)
+        processes, ended = survey(leader, run_id)
         # A process that ended after the listing may have left a child that is in neither.
-        if found or ended <= known_to_have_ended:
-            break
+        if processes or ended <= known_to_have_ended:
+            return processes
         known_to_have_ended |= ended
-    return found
-
-
-def _survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
-    """Inspect every process once: return those of the run with their identity, and those that had ended."""
-    import psutil  # noqa: PLC0415  # most readers do not need it
-
-    from git_blackbird.agents.process import table  # noqa: PLC0415  # loads psutil
-
-    below = set() if leader is None else table.list_descendants(leader)
-    found: dict[int, str] = {}
-    ended: set[int] = set()
-    for pid in set(psutil.pids()) - {os.getpid()}:
-        try:
-            leaders = os.getpgid(pid), os.getsid(pid)
-            is_led = pid in below or leader in leaders
-            if not is_led and (leaders == _KERNEL or not _has_env(pid, run_id)):
-                continue
-        except PermissionError:
-            continue
-        except (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError):
-            ended.add(pid)
-            continue
-        if who := table.find_identity(pid):
-            found[pid] = who
-        else:
-            ended.add(pid)
-    return found, ended
-
-
-def _has_env(pid: int, run_id: str) -> bool:
-    """Whether a process has the run's id, or the temporary folder named after it, in its environment."""
-    from git_blackbird.agents.process.table import read_environ  # noqa: PLC0415  # loads psutil
-
-    environ = read_environ(pid) if run_id else {}
-    # For a nested run, the folder lies in that of the outer one.
-    folder = f"/{RUN_FOLDER_PREFIX}{run_id}/{TMP_FOLDER}"
-    return environ.get(RUN_ID_VARIABLE) == run_id or environ.get("TMPDIR", "").endswith(folder)
+    return {}
 
 
 def signal_process(pid: int, known_identity: str, number: signal.Signals) -> bool:
@@ -118,12 +78,12 @@ def stop_tree(pid: int, run_id: str, *, identity: str | None, grace_seconds: flo
     SIGINT, a grace, SIGTERM, a grace, SIGKILL. A process without ``identity`` is left alone; then only those
     with the run's id are stopped.
     """
-    leads = identity is not None and is_alive(pid, identity)
-    known = related_processes(pid if leads else None, run_id)
-    if identity is not None and leads:
+    is_leader = identity is not None and is_alive(pid, identity)
+    known = related_processes(pid if is_leader else None, run_id)
+    if identity is not None and is_leader:
         known.setdefault(pid, identity)
         for number in STOP_SIGNALS:
-            if not signal_group(pid, identity, number) or _ends({pid: identity}, grace_seconds):
+            if not signal_group(pid, identity, number) or _wait_for_end({pid: identity}, grace_seconds):
                 break
     return kill_orphans(known, run_id, grace_seconds=grace_seconds)
 
@@ -133,32 +93,28 @@ def kill_orphans(known: dict[int, str], run_id: str, *, grace_seconds: float) ->
 
     Return the number of processes, including those in ``known`` that had ended before.
     """
-    met = known | related_processes(None, run_id)
+    targets = known | related_processes(None, run_id)
     number = signal.SIGTERM if grace_seconds > 0 else signal.SIGKILL
     for _ in range(_KILL_ROUNDS):
-        alive = _signal_all(met, number)
+        alive = {pid: identity for pid, identity in targets.items() if signal_process(pid, identity, number)}
         if alive:
-            _ends(alive, grace_seconds if number is signal.SIGTERM else LEFTOVER_GRACE_SECONDS)
+            _wait_for_end(alive, grace_seconds if number is signal.SIGTERM else LEFTOVER_GRACE_SECONDS)
         fresh = related_processes(None, run_id)
-        met |= fresh
-        if not fresh and not _living(met):
+        targets |= fresh
+        if not fresh and not _any_alive(targets):
             break
         number = signal.SIGKILL
-    return len(met)
+    return len(targets)
 
 
-def _signal_all(processes: dict[int, str], number: signal.Signals) -> dict[int, str]:
-    return {pid: who for pid, who in processes.items() if signal_process(pid, who, number)}
+def _any_alive(processes: dict[int, str]) -> bool:
+    return any(is_alive(pid, identity) for pid, identity in processes.items())
 
 
-def _living(processes: dict[int, str]) -> dict[int, str]:
-    return {pid: who for pid, who in processes.items() if is_alive(pid, who)}
-
-
-def _ends(processes: dict[int, str], seconds: float) -> bool:
+def _wait_for_end(processes: dict[int, str], seconds: float) -> bool:
     """Wait until none of these lives, for at most so many seconds; return whether they ended."""
     deadline = time.monotonic() + seconds
-    while _living(processes):
+    while _any_alive(processes):
         if time.monotonic() >= deadline:
             return False
         time.sleep(_POLL_SECONDS)

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import psutil
 
+from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, RUN_ID_VARIABLE, TMP_FOLDER
+
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+# The group and session of kernel threads, and of no process of a run.
+_KERNEL = (0, 0)
 _EXEC_TRIES = 200
 _EMPTY_TRIES = 25
 _EXEC_PAUSE_SECONDS = 0.001
@@ -51,15 +55,48 @@ def start_from_ps(pid: int) -> str | None:
     return "-".join(done.stdout.decode(errors="replace").split()) or None
 
 
-def list_descendants(pid: int) -> set[int]:
+def survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
+    """Inspect every process once: return those of the run with their identity, and those that had ended."""
+    descendants = _list_descendants(leader)
+    processes: dict[int, str] = {}
+    ended: set[int] = set()
+    for pid in set(psutil.pids()) - {os.getpid()}:
+        try:
+            leaders = os.getpgid(pid), os.getsid(pid)
+            is_led = pid in descendants or leader in leaders
+            if not is_led and (leaders == _KERNEL or not _is_marked(pid, run_id)):
+                continue
+        except PermissionError:
+            continue
+        except (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError):
+            ended.add(pid)
+            continue
+        if identity := find_identity(pid):
+            processes[pid] = identity
+        else:
+            ended.add(pid)
+    return processes, ended
+
+
+def _list_descendants(pid: int | None) -> set[int]:
     """Return the ids of a process's descendants; none once it has ended."""
+    if pid is None:
+        return set()
     try:
         return {process.pid for process in psutil.Process(pid).children(recursive=True)}
     except (psutil.Error, FileNotFoundError):
         return set()
 
 
-def read_environ(pid: int) -> dict[str, str]:
+def _is_marked(pid: int, run_id: str) -> bool:
+    """Whether a process has the run's id, or the temporary folder named after it, in its environment."""
+    environ = _read_environ(pid) if run_id else {}
+    # For a nested run, the folder lies in that of the outer one.
+    folder = f"/{RUN_FOLDER_PREFIX}{run_id}/{TMP_FOLDER}"
+    return environ.get(RUN_ID_VARIABLE) == run_id or environ.get("TMPDIR", "").endswith(folder)
+
+
+def _read_environ(pid: int) -> dict[str, str]:
     """Return the environment of a process; empty if it may not be read.
 
     Raises psutil.NoSuchProcess if it has ended, a zombie included.
@@ -68,7 +105,7 @@ def read_environ(pid: int) -> dict[str, str]:
     try:
         environ = process.environ()
         tries = 0
-        while not environ and tries < _tries_worth(process):
+        while not environ and tries < _count_retries(process):
             # An exec is in progress, during which the environment reads as empty.
             tries += 1
             time.sleep(_EXEC_PAUSE_SECONDS)
@@ -78,7 +115,7 @@ def read_environ(pid: int) -> dict[str, str]:
     return environ
 
 
-def _tries_worth(process: psutil.Process) -> int:
+def _count_retries(process: psutil.Process) -> int:
     """Return how often to retry reading an environment that is empty.
 
     Raises psutil.NoSuchProcess if the process has ended.

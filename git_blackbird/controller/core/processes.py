@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from git_blackbird.agents.process import signals
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.records import record_path
@@ -10,6 +9,8 @@ from git_blackbird.storage.records import record_path
 
 def is_alive(run: Run) -> bool:
     """Whether the very process of a record still runs."""
+    from git_blackbird.agents.process import signals  # noqa: PLC0415  # most records are closed
+
     return bool(run.pid and run.process_identity and signals.is_alive(run.pid, run.process_identity))
 
 
@@ -17,6 +18,8 @@ def processes_at_work(paths: Paths, run: Run) -> list[int]:
     """Return the processes that still work for a run in this worktree, its agent or orphans of it."""
     if is_foreign_copy(paths, run):
         return []
+    from git_blackbird.agents.process import signals  # noqa: PLC0415  # as above
+
     return sorted({*([run.pid] if run.pid and is_alive(run) else []), *signals.marked(run.id)})
 
 

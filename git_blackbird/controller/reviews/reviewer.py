@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject
 from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.git_access import snapshot

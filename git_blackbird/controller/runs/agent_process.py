@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.environment import RUN_FOLDER_PREFIX, child_environ
-from git_blackbird.agents.process.launch import GatedProcess, spawn_gated
+from git_blackbird.agents.process.launch import GatedProcess, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.process.supervise import Limits, ProcessResult
 from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
@@ -203,18 +202,13 @@ async def _supervise(
     def show_output(data: bytes, stream: str) -> None:
         ui.notify(RunOutput(run.task_id, run.id, data, stream, is_plain=is_plain))
 
-    try:
-        return await child.follow(
-            context.agent.parser(start.request),
-            limits,
-            on_progress=lambda step: ui.notify(RunProgress(run.task_id, run.id, step)),
-            on_output=show_output if ui.wants_output else None,
-            hurry=force_stop,
-        )
-    except asyncio.CancelledError:
-        if child.ended is None:
-            raise
-        return child.ended
+    return await child.follow(
+        context.agent.parser(start.request),
+        limits,
+        on_progress=lambda step: ui.notify(RunProgress(run.task_id, run.id, step)),
+        on_output=show_output if ui.wants_output else None,
+        hurry=force_stop,
+    )
 
 
 def log_paths(paths: Paths, run: Run) -> tuple[Path, Path]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from git_blackbird.messages.display.format import render_cost, render_duration, render_path
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
+from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,
@@ -15,8 +16,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
-from git_blackbird.model.entities.undo import Undo
-from git_blackbird.model.rules.review_rounds import result_of
+from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.views.stop import StatusChange
 
 _NANOSECONDS = 1_000_000_000

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.launch import GatedProcess
-from git_blackbird.agents.process.supervise import ExitCause, ProcessResult
+from git_blackbird.agents.process.launch import ExitCause, GatedProcess, ProcessResult
 from git_blackbird.agents.protocol import Agent, AgentSettings, RunRequest
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
@@ -209,15 +208,13 @@ def test_a_server_that_is_not_there_is_waited_for_aloud(
     config = tmp_path / "config" / "config.toml"
     config.write_text(config.read_text().replace(model.url, "http://127.0.0.1:9"))
 
-    async def scenario() -> ProcessResult | None:
-        child, work = start(stage, agent, begin("Go"))
+    async def scenario() -> ProcessResult:
+        _, work = start(stage, agent, begin("Go"))
         await until(lambda: any("waiting for network" in step.text for step in stage.progress))
         work.cancel()
-        await asyncio.wait([work])
-        return child.ended
+        return await work
 
     ended = asyncio.run(scenario())
-    assert ended is not None
     assert (ended.cause, ended.reading.session is None) == (ExitCause.INTERRUPTED, False)
 
 
@@ -319,15 +316,13 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     agent = load(program, codex_sandbox=sandbox)
     model.tell(Reply(tools=(SPEECH.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
-    async def scenario() -> ProcessResult | None:
-        child, work = start(stage, agent, begin("Make it"))
+    async def scenario() -> ProcessResult:
+        _, work = start(stage, agent, begin("Make it"))
         await until((stage.tree / "busy").exists)
         work.cancel()
-        await asyncio.wait([work])
-        return child.ended
+        return await work
 
     ended = asyncio.run(scenario())
-    assert ended is not None
     assert (ended.cause, ended.reading.succeeded) == (ExitCause.INTERRUPTED, False)
     assert ended.exit_code != -signal.SIGKILL
     assert signals.marked(RUN_ID) == []

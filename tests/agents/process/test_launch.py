@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.launch import spawn_gated
+from git_blackbird.agents.process.launch import ExitCause, Limits, ProcessResult, spawn_gated
 from git_blackbird.agents.process.logs import cut_saved
-from git_blackbird.agents.process.supervise import ExitCause, Limits, ProcessResult
 from git_blackbird.agents.protocol import LaunchSpec
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.entities.agent_io import Progress
@@ -224,7 +223,7 @@ def test_output_keeps_a_run_from_being_idle(stage: Stage) -> None:
 def interrupt(stage: Stage, script: str, *, hurry: bool = False, twice: bool = False) -> ProcessResult:
     """Cancel the run once its script has made the file ``ready``."""
 
-    async def scenario() -> ProcessResult | None:
+    async def scenario() -> ProcessResult:
         wish = asyncio.Event()
         child = stage.hold(sh(script))
         child.open_gate()
@@ -237,11 +236,9 @@ def interrupt(stage: Stage, script: str, *, hurry: bool = False, twice: bool = F
             if twice:
                 await asyncio.sleep(0.05)
                 task.cancel()
-        assert task.cancelled()
-        return child.ended
+        return task.result()
 
     ended = asyncio.run(scenario())
-    assert ended is not None
     assert ended.cause is ExitCause.INTERRUPTED
     return ended
 
@@ -275,11 +272,10 @@ def test_cancelling_a_group_stops_the_agent_and_the_group_ends(stage: Stage) -> 
         child.open_gate()
         with pytest.RaisesGroup(RuntimeError):
             async with asyncio.TaskGroup() as group:
-                group.create_task(stage.follow(child))
+                following = group.create_task(stage.follow(child))
                 await until((stage.tree / "ready").exists)
                 raise RuntimeError
-        assert child.ended is not None
-        assert child.ended.exit_code == -signal.SIGINT
+        assert following.result().exit_code == -signal.SIGINT
 
     asyncio.run(scenario())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.command import CommandParser
-from git_blackbird.agents.demo.agent import DemoAgent
+from git_blackbird.agents.demo import DemoAgent
 from git_blackbird.agents.process.logs import (
     LogFiles,
     LogReader,

@@ -64,8 +64,10 @@ class DemoSession:
     def __init__(self, context: dict[str, Any]) -> None:
         self.context = context
         self.task: dict[str, Any] = context.get("task") or {}
-        self.answers = {str(known["id"]): str(known["value"]) for known in context.get("answers") or ()}
-        self.feedback = _feedback(context)
+        self.answers = {str(answer["id"]): str(answer["value"]) for answer in context.get("answers") or ()}
+        # The feedback of a person, and of a parent's review.
+        sources = (context, context.get("parentReviewFeedback") or {})
+        self.feedback = "\n".join(filter(None, (str(source.get("feedback") or "") for source in sources)))
         self.questions: list[dict[str, Any]] = []
         self.text = "Done."
         self.directives: dict[str, Callable[[str], None]] = {
@@ -91,20 +93,16 @@ class DemoSession:
         lines = str(self.task.get("prompt") or "").splitlines()
         plain = [line for line in lines if _split(line)[0] != "on-feedback"]
         changes = [rest for verb, rest in map(_split, lines) if verb == "on-feedback" and rest]
-        if not self.feedback or not self._is_resumed(plain):
+        written = (rest.split()[0] for verb, rest in map(_split, plain) if verb == "write" and rest)
+        first = next(written, None)
+        is_resumed = _is_resume() and (first is None or Path(first).exists())
+        if not self.feedback or not is_resumed:
             self._perform(plain)
         if self.feedback and not self.questions:
-            self._perform(changes or self._default_directive(plain))
-
-    def _is_resumed(self, plain: list[str]) -> bool:
-        first = _first_written(plain)
-        return os.environ.get("BLACKBIRD_RESUME") == "1" and (first is None or Path(first).exists())
-
-    def _default_directive(self, plain: list[str]) -> list[str]:
-        """Return the default directive, which makes the feedback visible in a file."""
-        first = _first_written(plain)
-        asked = " ".join(self.feedback.splitlines()[0].replace("-->", "").split())
-        return [f"append {first} <!-- changed as asked: {asked} -->"] if first else []
+            # By default the feedback becomes visible in a file.
+            request = " ".join(self.feedback.splitlines()[0].replace("-->", "").split())
+            default = [f"append {first} <!-- changed as asked: {request} -->"] if first else []
+            self._perform(changes or default)
 
     def _perform(self, lines: list[str]) -> None:
         for verb, rest in map(_split, lines):
@@ -152,9 +150,7 @@ class DemoSession:
     def _fail_once(self, rest: str) -> None:
         records = Path(".blackbird/runs") / str(self.task.get("id", ""))
         own = os.environ.get("BLACKBIRD_RUN_ID", "")
-        if os.environ.get("BLACKBIRD_RESUME") != "1" and not any(
-            path.stem != own for path in records.glob("*.json")
-        ):
+        if not _is_resume() and all(path.stem == own for path in records.glob("*.json")):
             self._fail(rest)
 
     def _commit(self, rest: str) -> None:
@@ -170,13 +166,13 @@ class DemoSession:
 
 
 class DemoReview(DemoSession):
-    """A review, with its own directives; ``last_fault`` is the error of an answer before this one."""
+    """A review, with its own directives; ``previous_fault`` is the error of an answer before this one."""
 
-    def __init__(self, context: dict[str, Any], prefix: str, last_fault: object) -> None:
+    def __init__(self, context: dict[str, Any], prefix: str, previous_fault: object) -> None:
         super().__init__(context)
-        self.last_fault = last_fault
+        self.previous_fault = previous_fault
         self.prose: list[str] = []
-        self.replaced: str | None = None
+        self.fixed_answer: str | None = None
         self.plain = {verb: self.directives[verb] for verb in ("ask", "sleep", "fail")}
         self.directives = {
             f"{prefix}answer": self._answer,
@@ -188,7 +184,7 @@ class DemoReview(DemoSession):
         """Return the final message: the questions, or the verdict after other messages."""
         if self.questions:
             return super().answer
-        return "\n".join([*self.prose, self.verdict() if self.replaced is None else self.replaced])
+        return "\n".join([*self.prose, self.verdict() if self.fixed_answer is None else self.fixed_answer])
 
     def run(self) -> None:
         """Carry out the directives of the prompt; raises DemoExit if one of them ends the session."""
@@ -199,21 +195,21 @@ class DemoReview(DemoSession):
         raise NotImplementedError
 
     def _answer(self, rest: str) -> None:
-        self.replaced = rest
+        self.fixed_answer = rest
 
     def _answer_once(self, rest: str) -> None:
-        if not self.last_fault:
+        if not self.previous_fault:
             self._answer(rest)
 
     def _lacking(self, rest: str) -> tuple[str, str, str, str] | None:
-        """Return the parts of ``PATH TEXT [| ONE [| OTHER]]``; None if the file has the text."""
-        wanted, one, other = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
-        name = wanted.partition(" ")[0]
-        path, text = _split_text(wanted)
+        """Return the parts of ``PATH TEXT [| SECOND [| THIRD]]``; None if the file has the text."""
+        required, second, third = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
+        name = required.partition(" ")[0]
+        path, text = _split_text(required)
         emit("progress", kind="reads", text=name)
         if path.is_file() and text in path.read_text(encoding="utf-8", errors="replace"):
             return None
-        return name, text, one, other
+        return name, text, second, third
 
 
 class DemoParentReview(DemoReview):
@@ -223,7 +219,7 @@ class DemoParentReview(DemoReview):
         review = context["parentReview"]
         super().__init__(context, "review-", review.get("faultOfLastAnswer"))
         self.children = [str(child["childId"]) for child in review.get("children") or ()]
-        self.wanting: dict[str, list[str]] = {}
+        self.requests: dict[str, list[str]] = {}
         self.directives |= {**self.plain, "review-say": self._review_say, "require": self._require}
 
     def _review_say(self, rest: str) -> None:
@@ -235,11 +231,11 @@ class DemoParentReview(DemoReview):
             name, text, child, feedback = lacking
             request = feedback.replace("\\n", "\n") or f"{name} has to contain: {text}"
             for reopened in [child] if child else self.children:
-                self.wanting.setdefault(reopened, []).append(request)
+                self.requests.setdefault(reopened, []).append(request)
 
     def verdict(self) -> str:
         """Return the verdict as JSON."""
-        requests = {child: "\n".join(feedback) for child, feedback in sorted(self.wanting.items())}
+        requests = {child: "\n".join(feedback) for child, feedback in sorted(self.requests.items())}
         results = [
             {
                 "taskId": child,
@@ -288,31 +284,19 @@ class DemoChangeReview(DemoReview):
         """Return the review as XML."""
         minor = f"<minor>{''.join(self.notes)}</minor>" if self.kind == "code" else ""
         verdict = "ISSUES" if self.issues else ("APPROVED_WITH_MINOR" if self.notes else "APPROVED")
-        found = f"<issues>{''.join(self.issues)}</issues>{minor}<summary>Looked at it.</summary>"
-        text = f"<verdict>{verdict}</verdict><confidence>high</confidence>{found}"
+        findings = f"<issues>{''.join(self.issues)}</issues>{minor}<summary>Looked at it.</summary>"
+        text = f"<verdict>{verdict}</verdict><confidence>high</confidence>{findings}"
         return f"<{self.kind}-review>{text}</{self.kind}-review>"
 
 
-def _session_of(context: dict[str, Any]) -> DemoSession:
-    if "parentReview" in context:
-        return DemoParentReview(context)
-    return DemoChangeReview(context) if "review" in context else DemoSession(context)
-
-
-def _feedback(context: dict[str, Any]) -> str:
-    """Return the feedback of a person and of a parent's review."""
-    review = context.get("parentReviewFeedback") or {}
-    return "\n".join(filter(None, (str(told.get("feedback") or "") for told in (context, review))))
+def _is_resume() -> bool:
+    return os.environ.get("BLACKBIRD_RESUME") == "1"
 
 
 def _split(line: str) -> tuple[str, str]:
     """Return the first word of a line, and the rest."""
     words = line.split(None, 1)
     return (words[0], words[1].rstrip()) if len(words) > 1 else (line.strip(), "")
-
-
-def _first_written(lines: list[str]) -> str | None:
-    return next((rest.split()[0] for verb, rest in map(_split, lines) if verb == "write" and rest), None)
 
 
 def emit(event: str, **fields: Any) -> None:
@@ -347,7 +331,10 @@ def main() -> int:
     data = sys.stdin.read()
     try:
         context = json.loads(data)
-        session = _session_of(context)
+        if "parentReview" in context:
+            session: DemoSession = DemoParentReview(context)
+        else:
+            session = DemoChangeReview(context) if "review" in context else DemoSession(context)
         session.run()
     except DemoExit as ending:
         emit("result", ok=False, error=str(ending))

@@ -24,12 +24,12 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind, Usage
 
-_PROGRAM = Path(__file__).with_name("program.py")
+_PROGRAM = Path(__file__).with_name("demo_program.py")
 _KINDS = {kind.value: kind for kind in ProgressKind}
 
 
 class DemoAgent:
-    """Carry out the directives in a task's prompt; see ``program``."""
+    """Carry out the directives in a task's prompt; see ``demo_program``."""
 
     name = "demo"
     abilities = Capabilities(
