@@ -178,20 +178,17 @@ class CommandContext(NamedTuple):
         return not (self.output.as_json or self.no_input) and sys.stdin.isatty() and stream.isatty()
 
 
-def warn_faults(output: Output, faults: "Iterable[RecordError]") -> None:
-    """Name every file among the records that cannot be read."""
+def warn_records(
+    output: Output,
+    faults: "Iterable[RecordError]",
+    unconfirmed: "Iterable[UnconfirmedRecord]" = (),
+    strays: Iterable[str] = (),
+) -> None:
+    """Name every file among the records that cannot be read, that counts for nothing, or that is none."""
     for fault in faults:
         output.warn(f"unreadable record: {fault.path}: {fault.what}", fault.hint)
-
-
-def warn_unconfirmed(output: Output, records: "Iterable[UnconfirmedRecord]") -> None:
-    """Name every file among the records that counts for nothing until a person says so."""
-    for record in records:
+    for record in unconfirmed:
         output.warn(f"record ignored: {record.path}: {record.what}", record.command)
-
-
-def warn_strays(output: Output, strays: Iterable[str]) -> None:
-    """Name every file among the records that is none."""
     for path in strays:
         output.warn(
             f"not a record: {path}", "the Go program cannot read a folder with such a file; move it away"

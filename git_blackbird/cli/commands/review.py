@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from git_blackbird.cli.output import CommandContext, Output, warn_faults, warn_problems
+from git_blackbird.cli.output import CommandContext, Output, warn_problems, warn_records
 from git_blackbird.cli.render.runs import paint, runs_table
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
 from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
@@ -77,7 +77,7 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, want
         return
     call.output.lines(_change_lines(view, call.output))
     call.output.data("runs:ChangeReviewOutput", view)
-    warn_faults(call.output, view.faults)
+    warn_records(call.output, view.faults)
 
 
 def _run(call: CommandContext, task: str, agent: str | None, *, stream: bool) -> ExitCode:

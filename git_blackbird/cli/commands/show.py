@@ -1,11 +1,11 @@
 """``show``: one task, the prompt of its agent, or where a commit comes from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import click
 
-from git_blackbird.cli.output import CommandContext, Output, warn_faults, warn_problems, warn_unconfirmed
+from git_blackbird.cli.output import CommandContext, Output, warn_problems, warn_records
 from git_blackbird.cli.render.runs import commit_lines, origin_lines, runs_table
 from git_blackbird.cli.render.status import review_wait_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
@@ -20,7 +20,6 @@ from git_blackbird.messages.display.runs import format_moment, undo_lines
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.commits import CommitProvenance
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS
@@ -32,7 +31,9 @@ def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name:
         raise UsageError("show takes either a TASK or --commit COMMIT", hint="git blackbird show -h")
     workspace = open_workspace(call.environment)
     if name is not None:
-        _show_origin(call, find_origin(workspace, name))
+        origin = find_origin(workspace, name)
+        call.output.lines(origin_lines(origin))
+        call.output.data("runs:ShowCommitOutput", origin)
     elif task_id is not None and wants_prompt:
         _show_prompt(call, workspace, task_id)
     elif task_id is not None:
@@ -47,100 +48,93 @@ def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None
     view = view._replace(history=replace(view.history, runs=runs))
     commits = commits_of(workspace, runs[::-1])
     elsewhere = list(runs_elsewhere(workspace, {view.task.id}))
-    lines = show_lines(view, call.output, list(commit_lines(commits)))
+    lines = _lines(view, call.output, commit_lines(commits))
     call.output.lines((*lines, *worktree_lines(elsewhere)))
     call.output.data("runs:ShowOutput", view, commits=commits, other_worktrees=elsewhere)
-    warn_faults(call.output, view.unreadable)
-    warn_unconfirmed(call.output, view.unconfirmed)
+    warn_records(call.output, view.unreadable, view.unconfirmed)
 
 
 def _show_prompt(call: CommandContext, workspace: Workspace, task_id: str) -> None:
     from git_blackbird.controller.queries.prompt_preview import preview  # noqa: PLC0415  # loads what knows the agents
 
-    told = preview(workspace, task_id)
-    call.output.print(strip_controls(told.text).rstrip("\n"))
-    overview = told.overview
+    view = preview(workspace, task_id)
+    call.output.print(strip_controls(view.text).rstrip("\n"))
+    overview = view.overview
     if overview is not None:
         part = "the beginning of " if overview.is_beginning else ""
         call.output.print_err(f"the agent is also told about the project, from {part}{overview.file}")
-    call.output.data("runs:ShowPromptOutput", told, task=task_id)
+    call.output.data("runs:ShowPromptOutput", view, task=task_id)
 
 
-def _show_origin(call: CommandContext, origin: CommitProvenance) -> None:
-    call.output.lines(origin_lines(origin))
-    call.output.data("runs:ShowCommitOutput", origin)
+_MAX_RUNS = 5
 
 
-MAX_RUNS = 5
-
-
-def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterator[str]:
-    """Write everything of one task; the commits of its runs are lines already."""
+def _lines(view: TaskView, output: Output, commits: Iterable[str]) -> Iterator[str]:
+    """Format everything of one task; the commits of its runs are lines already."""
     task = view.task
     label = label_cell(view.label)
+    criteria = [f"- {clean_line(criterion)}" for criterion in task.acceptance_criteria]
     yield f"{click.style(task.id, bold=True)}  {clean_line(task.title)}  [{label.styled(label.text)}]"
-    yield from render_table(list(_facts(view)), output.columns)
+    yield from render_table(_facts(view), output.columns)
     yield from render_section("description", strip_controls(task.description).splitlines())
-    yield from render_section(
-        "acceptance criteria", [f"- {clean_line(one)}" for one in task.acceptance_criteria]
-    )
+    yield from render_section("acceptance criteria", criteria)
     yield from render_section("prompt", strip_controls(task.prompt).splitlines())
     yield from render_section("notes", strip_controls(task.notes or "").splitlines())
-    yield from render_section("depends on", render_table(list(map(_row, view.deps)), output.columns))
-    yield from render_section("needed by", render_table(list(map(_row, view.dependents)), output.columns))
+    yield from render_section("depends on", render_table(map(_row, view.deps), output.columns))
+    yield from render_section("needed by", render_table(map(_row, view.dependents), output.columns))
     if not task.is_over:
-        yield from render_section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
-    yield from render_section("due", _due(view, output.columns))
+        yield from render_section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
+    yield from render_section("due", _due(view, output.columns_less(6)))
     yield from render_section("rejected change", undo_lines(view.undo or Undo()))
-    yield from render_section("sent with the next start", _words(view))
+    yield from render_section("sent with the next start", _messages(view))
     yield from render_section("runs", _runs(view, output))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)
 
 
-def _facts(view: TaskView) -> Iterator[tuple[Cell, Cell]]:
+def _facts(view: TaskView) -> Iterator[tuple[str, str]]:
     task = view.task
-    yield Cell("status"), Cell(task.status.value)
+    yield "status", task.status.value
     if task.parent is not None:
-        yield Cell("parent"), Cell(task.parent)
+        yield "parent", task.parent
     if task.children:
-        yield Cell("children"), Cell(", ".join(task.children))
+        yield "children", ", ".join(task.children)
     if view.skipped:
-        yield Cell("skipped"), Cell(", ".join(view.skipped))
-    yield Cell("created"), Cell(format_moment(task.created_at))
-    yield Cell("updated"), Cell(format_moment(task.updated_at))
+        yield "skipped", ", ".join(view.skipped)
+    yield "created", format_moment(task.created_at)
+    yield "updated", format_moment(task.updated_at)
 
 
-def _row(task: Task) -> tuple[Cell, Cell, Cell]:
-    return Cell(task.id), label_cell(task.status.value.upper()), Cell(clean_line(task.title))
+def _row(task: Task) -> tuple[Cell | str, ...]:
+    return task.id, label_cell(task.status.value.upper()), clean_line(task.title)
 
 
 def _readiness(view: TaskView) -> Iterator[str]:
     if view.readiness.is_ready:
         yield task_command("execute", view.task.id)
     yield from view.readiness.reasons
-    yield from (f"    {way}" for way in view.readiness.hints)
+    yield from (f"    {hint}" for hint in view.readiness.hints)
 
 
 def _due(view: TaskView, columns: int | None) -> Iterator[str]:
-    room = None if columns is None else columns - 6
     if view.pending is not None:
         yield OWED_WORDS[view.pending.kind].format(run=view.pending.run_id)
-        yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in view.pending.questions)
+        for question in view.pending.questions:
+            yield f"{clean_line(question.id)}: {clean_line(question.prompt)}"
         yield f"    {view.pending.command}"
     elif view.to_review is not None:
         yield CHANGE_REVIEW
         yield f"    {EXECUTE}"
     elif view.unreviewed is not None:
         yield REVIEW_WORDS[view.unreviewed.wait]
-        yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, room))
+        yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, columns))
         yield f"    {task_command('review show', view.task.id)}"
     elif view.task.status is Status.FAILED:
         yield f"failed: {clean_line(why_failed(view.history) or 'no reason is recorded')}"
         yield f"    {task_command('retry', view.task.id)}"
 
 
-def _words(view: TaskView) -> Iterator[str]:
+def _messages(view: TaskView) -> Iterator[str]:
     review = view.words.review
     if review is not None:
         where = f"{clean_line(review.parent_task_id)} (run {clean_line(review.review_run_id)})"
@@ -154,10 +148,9 @@ def _words(view: TaskView) -> Iterator[str]:
 
 def _runs(view: TaskView, output: Output) -> Iterator[str]:
     runs = view.history.runs[::-1]
-    columns = None if output.columns is None else output.columns - 2
-    yield from runs_table(runs[:MAX_RUNS], output.environment.timestamp(), columns)
-    if len(runs) > MAX_RUNS:
-        yield f"and {len(runs) - MAX_RUNS} more: {task_command('runs', view.task.id)}"
+    yield from runs_table(runs[:_MAX_RUNS], output.environment.timestamp(), output.columns_less(2))
+    if len(runs) > _MAX_RUNS:
+        yield f"and {len(runs) - _MAX_RUNS} more: {task_command('runs', view.task.id)}"
 
 
 def _reviews(view: TaskView) -> Iterator[str]:
