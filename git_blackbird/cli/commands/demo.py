@@ -133,10 +133,10 @@ class ScriptedUI(BaseUI):
         """Answer with the first option, as the command line would."""
         answers = {question.id: (*question.options, "as you like")[0] for question in questions}
         for question in questions:
-            options = "".join(f"\n  {option}" for option in map(clean_line, question.options))
-            self._print(f"{clean_line(question.id)}: {strip_controls(question.prompt)}{options}")
-        given = (f"--answer {name}={value}" for name, value in answers.items())
-        self._print(f"$ git blackbird resume {task.id} {' '.join(given)}")
+            choices = "".join(f"\n  {option}" for option in map(clean_line, question.options))
+            self._print(f"{clean_line(question.id)}: {strip_controls(question.prompt)}{choices}")
+        options = " ".join(f"--answer {name}={value}" for name, value in answers.items())
+        self._print(f"$ git blackbird resume {task.id} {options}")
         await self._shown.answer(task, questions)
         return answers
 

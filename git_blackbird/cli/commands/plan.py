@@ -24,12 +24,7 @@ from git_blackbird.controller.plan.edit import (
     set_deps,
 )
 from git_blackbird.controller.plan.editor import edit_in_editor
-from git_blackbird.controller.plan.move import (
-    DeleteRequest,
-    Destination,
-    delete_task,
-    move_task,
-)
+from git_blackbird.controller.plan.move import DeleteRequest, Destination, delete_task, move_task
 from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId

@@ -213,10 +213,10 @@ def decide(
     message: str | None,
     message_file: str | None,
     in_editor: bool,
-    **wanted: bool,
+    **decisions: bool,
 ) -> ExitCode:
     options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
-    states = [_DECISIONS[name] for name, is_wanted in wanted.items() if is_wanted]
+    states = [_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen]
     if len(states) != 1:
         what = "no decision given" if not states else "more than one decision given"
         raise UsageError(what, hint="one of --approve, --request-changes -m TEXT, --reject")
@@ -242,11 +242,7 @@ def open_with_flags(call: CommandContext, flags: Mapping[str, str | bool | None]
 
 
 def run_loop_command(
-    call: CommandContext,
-    workspace: Workspace,
-    prepare: Callable[[UserInterface], Loop],
-    *,
-    stream: bool,
+    call: CommandContext, workspace: Workspace, prepare: Callable[[UserInterface], Loop], *, stream: bool
 ) -> ExitCode:
     """Run a loop with the user interface of the call, and print how it ended."""
     for problem in workspace.problems:

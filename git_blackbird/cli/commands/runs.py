@@ -82,11 +82,11 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
 
     run = run_queries.find_run(workspace, run_queries.task_history(workspace, task_id), task_id, run_id)
     logs = run_queries.log_places(workspace, run)
-    shown = with_noted(workspace, run)
-    commits = commits_of(workspace, [shown])
+    noted = with_noted(workspace, run)
+    commits = commits_of(workspace, [noted])
     prompt = _prompt_text(run)
     call.output.lines(run_lines(run, call.output, prompt, logs, commit_lines(commits)))
-    call.output.data("runs:OneRunOutput", run=shown, prompt=prompt, logs=logs, commits=commits, record=run)
+    call.output.data("runs:OneRunOutput", run=noted, prompt=prompt, logs=logs, commits=commits, record=run)
 
 
 def _prompt_text(run: Run) -> str:

@@ -29,13 +29,7 @@ add = CommandSpec(
     Option(["--description"], type=text, default="", help="What it is about."),
     Option(["--prompt"], type=text, default="", help="What its agent is to do."),
     Option(["--notes"], type=text, default=None, help="Notes for people."),
-    Option(
-        ["--ac", "criteria"],
-        type=text,
-        multiple=True,
-        metavar="TEXT",
-        help="An acceptance criterion; repeatable.",
-    ),
+    Option(["--ac", "criteria"], type=text, multiple=True, help="An acceptance criterion; repeatable."),
     Option(
         ["--dep", "deps"],
         multiple=True,
@@ -66,18 +60,17 @@ edit = CommandSpec(
     is kept.
     """,
     _TASK,
-    Option(["--title"], type=text, metavar="TEXT", help="What the task is, in one line."),
-    Option(["--description"], type=text, metavar="TEXT", help="What it is about."),
+    Option(["--title"], type=text, help="What the task is, in one line."),
+    Option(["--description"], type=text, help="What it is about."),
     flag("Clear the description.", "--clear-description"),
-    Option(["--prompt"], type=text, metavar="TEXT", help="What its agent is to do."),
+    Option(["--prompt"], type=text, help="What its agent is to do."),
     flag("Clear the prompt.", "--clear-prompt"),
-    Option(["--notes"], type=text, metavar="TEXT", help="Notes for people."),
+    Option(["--notes"], type=text, help="Notes for people."),
     flag("Clear the notes.", "--clear-notes"),
     Option(
         ["--ac", "acceptance_criteria"],
         type=text,
         multiple=True,
-        metavar="TEXT",
         help="An acceptance criterion, replacing the present ones; repeatable.",
     ),
     flag("Clear the criteria.", "--clear-ac", "clear_acceptance_criteria"),
@@ -105,9 +98,7 @@ move = CommandSpec(
         shell_complete=complete.all_tasks,
     ),
     Option(
-        ["--index"],
-        type=int,
-        help="The position among the parent's children, from 0; the last if not given.",
+        ["--index"], type=int, help="The position among the parent's children, from 0; the last if not given."
     ),
 )
 delete = CommandSpec(

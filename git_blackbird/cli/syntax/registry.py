@@ -42,7 +42,8 @@ class CommandSpec(click.Command):
         context = click.get_current_context()
         state: AppState = context.obj
         state.as_json = as_json
-        state.begin()
+        if state.begin is not None:
+            state.begin()
         output = Output(context.info_name or "", as_json, state.environment)
         code: ExitCode = body(CommandContext(state.environment, output, no_input), **values)
         return code

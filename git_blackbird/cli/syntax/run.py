@@ -9,9 +9,7 @@ from git_blackbird.model.config.keys import AGENT_NAMES, KEYS
 _TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.tasks)
 _AGENT = Option(["--agent"], type=Choice(AGENT_NAMES), help="The agent for new runs.")
 _STOP = Option(
-    ["--stop-after-each/--no-stop", "stop"],
-    default=None,
-    help="Stop for a decision after each task, or not.",
+    ["--stop-after-each/--no-stop", "stop"], default=None, help="Stop for a decision after each task, or not."
 )
 _REVIEWS = Option(
     ["--reviews"],
@@ -121,5 +119,5 @@ review = CommandSpec(
     Option(["--agent"], type=Choice(AGENT_NAMES), help="With run: the agent that reviews."),
     flag("With run: show what the reviewer does and says as it happens.", "--stream"),
     Option(["--format", "form"], type=Choice(["text", "xml"]), help="With show of a leaf: the format."),
-    Option(["--reason"], type=text, metavar="TEXT", help="With dismiss: the reason; required."),
+    Option(["--reason"], type=text, help="With dismiss: the reason; required."),
 )

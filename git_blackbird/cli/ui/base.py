@@ -37,7 +37,7 @@ class Writer:
     """Writes what it is given, in order, in a thread of its own.
 
     Giving never blocks. What may be dropped is dropped while more than ``MAX_BACKLOG`` characters wait,
-    and how many bytes were is said in their place. Once a reader has gone away, the rest is forgotten.
+    and how many bytes were is reported in their place. Once a reader has gone away, the rest is forgotten.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class Writer:
             job, size = entry
             try:
                 job()
-            except Exception as error:  # noqa: BLE001  # told when it is closed; until then the rest is shown
+            except Exception as error:  # noqa: BLE001  # raised by close; until then the rest is shown
                 self._failure = error
             with self._wake:
                 self._waiting -= size
@@ -251,7 +251,7 @@ class AskingUI(BaseUI):
 class AgentPrinter:
     """Print plain output as it comes, an event stream as its steps, standard error to ours (``--stream``).
 
-    Nothing of it steers a terminal. What a screen cannot keep up with is dropped, and that is said.
+    Nothing of it steers a terminal. What a screen cannot keep up with is dropped and counted.
     """
 
     def __init__(self, writer: Writer, *, colored: bool) -> None:

@@ -76,7 +76,7 @@ class LiveDisplay(Writer):
     def follow(self, activity: LiveActivity) -> None:
         """Show this activity, with its running time, until the next one or ``rest``.
 
-        What is told faster than the line is drawn is not seen.
+        What comes faster than the line is drawn is not seen.
         """
         is_first = self._activity is None
         self._activity = activity

@@ -16,12 +16,7 @@ from git_blackbird.messages.outgoing.prompts import suggestion_source
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Question, RightsQuestion
 from git_blackbird.model.entities.change import TreePair
-from git_blackbird.model.entities.decision import (
-    APPROVE_ANYWAY,
-    Choice,
-    Reply,
-    parse_choice,
-)
+from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply, parse_choice
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
@@ -173,7 +168,7 @@ class PlainUI(AskingUI):
     async def _lines(self, draft: Draft | None) -> list[str] | None:
         """Read lines up to a blank one; None when they were given up.
 
-        Input that ends before may have been cut off: nothing is done with it, and that is said.
+        Input that ends before may have been cut off: nothing is done with it, and a line says so.
         """
         lines: list[str] = []
         try:

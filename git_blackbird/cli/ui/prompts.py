@@ -71,7 +71,7 @@ class Prompts:
 
     def __init__(self, *, colored: bool) -> None:
         self._input: Input = create_input(sys.stdin)
-        self._looks: dict[str, Any] = {
+        self._settings: dict[str, Any] = {
             "input": self._input,
             "output": Vt100_Output(sys.stdout, _size, term=os.environ.get("TERM"), enable_cpr=False),
             "color_depth": None if colored else ColorDepth.DEPTH_1_BIT,
@@ -98,7 +98,7 @@ class Prompts:
             use_shortcuts=has_digits,
             pointer=">",
             instruction=f"(arrows{', j/k or digits' if has_digits else ' or j/k'}; Enter chooses)",
-            **self._looks,
+            **self._settings,
         )
         bindings = question.application.key_bindings
         if isinstance(bindings, KeyBindings):
@@ -113,16 +113,8 @@ class Prompts:
         """
         bindings = KeyBindings()
         bindings.add("escape")(_go_back)
-        question = questionary.text(
-            message,
-            default=" ".join(draft.text.splitlines()),
-            validate=lambda text: True if text.strip() else "an answer is required",
-            validate_while_typing=False,
-            key_bindings=bindings,
-            **self._looks,
-        )
-        answer: str | UnfinishedText = await _run(_recorded(question, draft))
-        return answer
+        default = " ".join(draft.text.splitlines())
+        return await self._write(message, draft, "an answer is required", bindings, default=default)
 
     async def compose(
         self, message: str, draft: Draft, suggestion: str, load_paths: Callable[[], list[str]]
@@ -131,30 +123,37 @@ class Prompts:
 
         It begins with the draft, or else with ``suggestion``; the draft has what was typed at any time.
         """
-        question = questionary.text(
+        return await self._write(
             message,
+            draft,
+            "change request cannot be empty",
+            _composing(),
             default=draft.text or suggestion,
             multiline=True,
             instruction=_COMPOSING,
             completer=ThreadedCompleter(PathCompleter(load_paths)),
             complete_while_typing=True,
-            validate=lambda text: True if text.strip() else "change request cannot be empty",
-            validate_while_typing=False,
-            key_bindings=_composing(),
-            **self._looks,
         )
-        text: str | UnfinishedText = await _run(_recorded(question, draft))
+
+    async def _write(
+        self, message: str, draft: Draft, missing: str, bindings: KeyBindings, **settings: Any
+    ) -> str | UnfinishedText:
+        """Read a text that the draft follows; ``missing`` is the complaint about a blank one."""
+        question = questionary.text(
+            message,
+            validate=lambda text: True if text.strip() else missing,
+            validate_while_typing=False,
+            key_bindings=bindings,
+            **settings,
+            **self._settings,
+        )
+
+        def follow(buffer: Buffer) -> None:
+            draft.text = buffer.text
+
+        question.application.current_buffer.on_text_changed += follow
+        text: str | UnfinishedText = await _run(question)
         return text
-
-
-def _recorded(question: questionary.Question, draft: Draft) -> questionary.Question:
-    """Have a draft follow what is typed."""
-
-    def follow(buffer: Buffer) -> None:
-        draft.text = buffer.text
-
-    question.application.current_buffer.on_text_changed += follow
-    return question
 
 
 def _composing() -> KeyBindings:
