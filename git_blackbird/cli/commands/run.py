@@ -85,11 +85,6 @@ class MessageOptions(NamedTuple):
         """Whether there is, or will be, something to tell."""
         return self.words is not None or self.in_editor
 
-    @property
-    def option(self) -> str:
-        """The option by which it is given."""
-        return "-e" if self.in_editor else "-m"
-
     def read(self, workspace: Workspace, task_id: str) -> str | None:
         """Return the words; from the editor they begin with the draft there is. Raises RequestError."""
         if not self.in_editor:
@@ -221,7 +216,7 @@ def decide(
         what = "no decision given" if not states else "more than one decision given"
         raise UsageError(what, hint="one of --approve, --request-changes -m TEXT, --reject")
     if options.is_given and states[0] is not DecisionState.CHANGES_REQUESTED:
-        raise UsageError(f"{options.option} goes with --request-changes")
+        raise UsageError(f"{'-e' if in_editor else '-m'} goes with --request-changes")
     if any_branch and states[0] is not DecisionState.APPROVED_CONTINUE:
         raise UsageError("--any-branch goes with --approve")
     workspace = open_workspace(call.environment)

@@ -39,19 +39,15 @@ def _glance() -> "Glance":
 
 @_completer
 def tasks(ctx: click.Context) -> Iterable[Offer]:
-    """Offer the tasks that the command takes in their present state."""
+    """Offer the tasks that the command, or its action, takes in their present state."""
     verb = ctx.info_name or ""
-    if ctx.params.get("below"):
+    if "action" in ctx.params:
+        verb = f"{verb} {ctx.params['action']}"
+    elif ctx.params.get("below"):
         verb = f"{verb} --all"
     elif ctx.params.get("message"):
         verb = f"{verb} -m"
     return _glance().tasks_for(verb)
-
-
-@_completer
-def reviewed_tasks(ctx: click.Context) -> Iterable[Offer]:
-    """Offer the tasks that this action of ``review`` takes in their present state."""
-    return _glance().tasks_for(f"review {ctx.params.get('action')}")
 
 
 @_completer

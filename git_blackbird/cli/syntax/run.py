@@ -115,7 +115,7 @@ review = CommandSpec(
     parent be done without a passing review of its children as they are, and records the reason.
     """,
     Argument(["action"], type=Choice(["show", "run", "dismiss"]), metavar="show|run|dismiss"),
-    Argument(["task"], metavar="TASK", shell_complete=complete.reviewed_tasks),
+    Argument(["task"], metavar="TASK", shell_complete=complete.tasks),
     Option(["--agent"], type=Choice(AGENT_NAMES), help="With run: the agent that reviews."),
     flag("With run: show what the reviewer does and says as it happens.", "--stream"),
     Option(["--format", "form"], type=Choice(["text", "xml"]), help="With show of a leaf: the format."),
