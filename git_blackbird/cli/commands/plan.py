@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from git_blackbird.cli.output import CommandContext, Output
+from git_blackbird.cli.output import CommandContext, Output, confirm
 from git_blackbird.cli.render.stops import show_status_change
-from git_blackbird.cli.ui.stdin import confirm
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import (
     EditResult,
@@ -23,7 +22,6 @@ from git_blackbird.controller.plan.edit import (
     remove_deps,
     set_deps,
 )
-from git_blackbird.controller.plan.editor import edit_in_editor
 from git_blackbird.controller.plan.move import DeleteRequest, Destination, delete_task, move_task
 from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
 from git_blackbird.messages.display.format import counted
@@ -114,6 +112,8 @@ def edit(call: CommandContext, /, task_id: str, **options: "str | bool | tuple[s
     if values:
         result = edit_task(workspace, task_id, lambda task: replace(task, **values))
     else:
+        from git_blackbird.controller.plan.editor import edit_in_editor  # noqa: PLC0415  # only the editor needs it
+
         asks = call.can_confirm(sys.stderr)
         result = edit_in_editor(workspace, task_id, lambda fault: asks and _confirm_reedit(fault))
     call.output.print(f"updated {result.task_id}" if result.fields else f"{result.task_id} is unchanged")

@@ -33,7 +33,7 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.forms.answers import parse_answer_options
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import Debouncer
-from git_blackbird.model.config.settings import Layer, RawSetting
+from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.views.stop import Stop

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import click
 
-from git_blackbird.cli.output import CommandContext, Output, print_error, warn_problems
+from git_blackbird.cli.commands.config import setting_row
+from git_blackbird.cli.output import CommandContext, Output, confirm, print_error, warn_problems
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
-from git_blackbird.cli.ui.stdin import confirm
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer, view_agent, view_agents
 from git_blackbird.controller.setup.hooks import (
@@ -21,9 +21,9 @@ from git_blackbird.controller.setup.hooks import (
 )
 from git_blackbird.controller.setup.uninstall import Component, UninstallRequest, list_installed, remove_parts
 from git_blackbird.errors import AgentUnavailableError, ExitCode, UsageError
-from git_blackbird.messages.display.config import format_value
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.settings import Layer, Setting
+from git_blackbird.model.config.layers import Layer
+from git_blackbird.model.config.settings import Setting
 
 _HEADINGS = ("  Agent", "Version", "State", "Login")
 
@@ -89,7 +89,7 @@ def _cleaned(text: str | None) -> str:
 
 def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
     view = view_agent(workspace, name)
-    output.lines(_agent_lines(view, workspace.settings.values["agent"]))
+    output.lines(_agent_lines(view, workspace.settings.applied["agent"]))
     output.data("setup:AgentOutput", view)
     if view.can_start:
         return ExitCode.OK
@@ -105,11 +105,7 @@ def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
     yield from render_facts(_facts(view, choice))
     if view.can_start:
         yield from render_section("can", render_table(_abilities(view), None))
-    settings = (
-        (setting.key.name, format_value(setting), Cell(_origin(setting), dim=True))
-        for setting in view.settings
-    )
-    yield from render_section("configured", render_table(settings, None))
+    yield from render_section("configured", render_table(map(setting_row, view.settings), None))
     yield from render_section("good to know", map(_cleaned, view.inspection.remarks))
 
 

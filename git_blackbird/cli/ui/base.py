@@ -16,11 +16,11 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line
-from git_blackbird.model.entities.agent_io import Progress, Question, RightsQuestion
+from git_blackbird.model.entities.agent_io import Progress, RightsQuestion
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.decision import APPROVES, VIEWS, Choice, Decision, Reply, reply_of
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Run, RunType
+from git_blackbird.model.entities.run import DecisionState, Question, Run, RunType
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunEnded, RunOutput
 

@@ -42,12 +42,12 @@ from git_blackbird.messages.display.format import UsageMeter
 from git_blackbird.messages.forms.answers import OTHER
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import Question, RightsQuestion
+from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import REVIEWER_TYPES
+from git_blackbird.model.entities.run import REVIEWER_TYPES, Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
     Decided,

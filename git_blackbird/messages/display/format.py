@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.agent_io import Usage
 from git_blackbird.model.entities.change import Summary
+from git_blackbird.model.entities.run import Usage
 
 
 def counted(number: int, what: str) -> str:

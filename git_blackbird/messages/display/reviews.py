@@ -240,7 +240,9 @@ def _state_without(view: ChangeReviewView, run: Run) -> str:
 def _after(run: Run) -> str:
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         return f"; changes requested by {'its reviewers' if run.requested_by == BY_REVIEWERS else 'a person'}"
-    return f"; decision: {run.decision_state.value}" if run.decision_state is not None else ""
+    if run.decision_state is None:
+        return ""
+    return f"; decision: {'none' if run.was_superseded_undecided else run.decision_state.value}"
 
 
 def change_missing(view: ChangeReviewView) -> tuple[str, ...]:

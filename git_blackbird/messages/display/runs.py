@@ -60,6 +60,8 @@ def format_decision(run: Run) -> str:
     """Return the decision on a run, or a review's verdict, in a word; ``-`` if there is none."""
     if run.is_review:
         return verdict_word(run)
+    if run.was_superseded_undecided:
+        return "superseded"
     if run.decision_state is None:
         return "-"
     if run.decision_state in APPROVALS:

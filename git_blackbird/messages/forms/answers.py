@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from git_blackbird.errors import RequestError, UsageError
-from git_blackbird.model.entities.agent_io import Answer, Question
 from git_blackbird.model.entities.cli_hints import answer_options
+from git_blackbird.model.entities.run import Answer, Question
 
 ReadAnswer = Callable[[Question, str], str]
 OTHER = "Other..."

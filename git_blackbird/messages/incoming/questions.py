@@ -20,8 +20,7 @@ from pydantic import (
 )
 
 from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
-from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Question, Run
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50

@@ -64,15 +64,23 @@ def with_changed_files(context: dict[str, Any], change: Summary | None) -> dict[
 
 
 def with_messages(context: dict[str, Any], messages: PendingMessages) -> dict[str, Any]:
-    """Add pending messages: texts, the feedback of a parent's review, and answers with their questions."""
+    """Add pending messages: texts, the feedback of a parent's review, and answers with their questions.
+
+    Feedback that an earlier run was sent is marked as repeated.
+    """
     context = with_feedback(context, messages.texts)
     review = messages.review
+    repeated = [text for text in messages.texts if text in messages.sent_texts]
+    if repeated:
+        context = {**context, "repeatedFeedback": repeated}
     if review is not None:
-        part = {
+        part: dict[str, Any] = {
             "parentTaskId": review.parent_task_id,
             "reviewRunId": review.review_run_id,
             "feedback": review.feedback,
         }
+        if messages.review_sent:
+            part["repeated"] = True
         context = {**context, "parentReviewFeedback": part}
     if messages.answers:
         questions = [_filled(question.to_json()) for question in messages.questions]

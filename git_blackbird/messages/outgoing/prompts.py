@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.entities.agent_io import Answer, Question
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.parent_verdict import Feedback
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Answer, Question, Run
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
+_REPEATED = "repeated, since an earlier run was sent this and the task is not done yet"
 _FIX = "Fix this in the existing work, and check that it is fixed."
 
 
@@ -51,6 +51,8 @@ def _found_wanting(feedback: Mapping[str, Any] | None) -> str:
     if not feedback:
         return ""
     title = f"Changes to earlier work on this task, requested by the review of {feedback['parentTaskId']}"
+    if feedback.get("repeated"):
+        title = f"{title} ({_REPEATED})"
     return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_FIX}"])
 
 
@@ -69,11 +71,12 @@ def render_change_request(text: str, change: Summary | None) -> str:
     return text.rstrip("\n") + "\n\nFiles of the change so far:\n" + "\n".join(files) + "\n"
 
 
-def render_review_feedback(feedback: Feedback) -> str:
+def render_review_feedback(feedback: Feedback, *, is_repeated: bool = False) -> str:
     """Format the feedback of a parent's review, unchanged, for the session that did the work."""
+    again = f" ({_REPEATED})" if is_repeated else ""
     return (
         f"The work on {feedback.parent_task_id}, which your task is part of, was reviewed, and changes to "
-        f"your part were requested:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
+        f"your part were requested{again}:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
     )
 
 

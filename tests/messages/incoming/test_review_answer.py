@@ -7,14 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_blackbird.messages.incoming.embedded import WINDOW_CHARACTERS
-from git_blackbird.messages.incoming.review_answer import ReviewAnswerError, parse_review_answer
+from git_blackbird.messages.incoming.review_answer import (
+    ParentVerdict,
+    ReviewAnswerError,
+    parse_review_answer,
+)
 from git_blackbird.messages.outgoing.review_context import (
     ReviewedChild,
     build_review_context,
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, ParentVerdict
+from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus
 from tests.model.building import task
 
 PARENT = task("P", children=["b", "a", "c"])
