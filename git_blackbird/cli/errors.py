@@ -122,4 +122,6 @@ def as_system_fault(error: BaseException) -> UnusableError | None:
                 if str(error).endswith(text):
                     what = f"cannot load a part of this program: {error}"
                     return UnusableError(what, hint=refusal_hint(OSError(number, "")))
+        case _:
+            pass
     return None

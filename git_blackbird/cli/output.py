@@ -199,7 +199,7 @@ def warn_records(
 
 def warn_problems(output: Output, workspace: "Workspace") -> None:
     """Name what is wrong in the configuration; only commands that start or decide stop at it."""
-    for problem in workspace.problems:
+    for problem in workspace.settings.problems:
         output.warn(str(problem), problem.hint)
 
 

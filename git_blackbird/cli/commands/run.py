@@ -240,7 +240,7 @@ def run_loop_command(
     call: CommandContext, workspace: Workspace, prepare: Callable[[UserInterface], Loop], *, stream: bool
 ) -> ExitCode:
     """Run a loop with the user interface of the call, and print how it ended."""
-    for problem in workspace.problems:
+    for problem in workspace.settings.problems:
         if not problem.fatal:
             call.output.warn(str(problem), problem.hint)
     wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"

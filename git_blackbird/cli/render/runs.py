@@ -13,15 +13,18 @@ from git_blackbird.cli.render.tables import (
     render_table,
     status_cell,
 )
-from git_blackbird.messages.display.checkpoint import OUTSIDE, OUTSIDE_UNKNOWN, outside_lines, submodule_lines
 from git_blackbird.messages.display.format import render_path, render_totals
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.messages.display.runs import (
+    OUTSIDE,
+    OUTSIDE_UNKNOWN,
     format_cost,
     format_decision,
     format_moment,
     format_seconds,
+    outside_lines,
     run_seconds,
+    submodule_lines,
     verdict_word,
 )
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -54,7 +57,7 @@ def runs_table(
     rows: list[tuple[Cell | str, ...]] = [headings, *(_row(run, now) for run in runs)]
     if not of_all_tasks:
         return render_table(rows, columns)
-    tasks = [Cell("Task", bold=True), *(clean_line(run.task_id) for run in runs)]
+    tasks: list[Cell | str] = [Cell("Task", bold=True), *(clean_line(run.task_id) for run in runs)]
     rows = [
         (first, task, started, took, status, cost, decision)
         for task, (first, _, started, took, status, _, cost, decision) in zip(tasks, rows, strict=True)

@@ -6,7 +6,7 @@ from datetime import datetime
 from git_blackbird.messages.display.format import render_cost, render_duration, render_path
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
-from git_blackbird.model.entities.change import Undo
+from git_blackbird.model.entities.change import OutsideMove, Summary, Undo
 from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,
@@ -21,6 +21,9 @@ from git_blackbird.model.views.stop import StatusChange
 
 _NANOSECONDS = 1_000_000_000
 _VERDICTS = {"APPROVED": "approved", "APPROVED_WITH_MINOR": "minor", "ISSUES": "issues"}
+OUTSIDE = "HEAD moved during the run; not part of the change:"
+OUTSIDE_UNKNOWN = "HEAD moved during the run; part of the change, since nobody knows who did it:"
+MAX_LISTED = 10
 
 
 def review_word(run_type: RunType) -> str:
@@ -104,3 +107,29 @@ def undo_lines(undo: Undo) -> Iterator[str]:
     yield from (
         f"  it leaves {render_path(path.path)} as it is: {clean_line(path.reason)}" for path in undo.kept
     )
+
+
+def submodule_lines(summary: Summary) -> list[str]:
+    """List the submodules of a change and what is new in each, in git's words."""
+    lines = []
+    for submodule in summary.submodules:
+        news = {"new commits": submodule.commits, "modified content": submodule.content}
+        what = ", ".join(text for text, is_so in news.items() if is_so)
+        lines.append(f"submodule {render_path(submodule.path)}: {what}")
+    return lines
+
+
+def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
+    """List what others did to HEAD during the run, in git's words, and where the change includes it."""
+    return [
+        f"{move.new[:10]} {clean_line(move.text)}{_also_changed(move)}"
+        for move in summary.outside
+        if move.in_change is in_change
+    ]
+
+
+def _also_changed(move: OutsideMove) -> str:
+    if not move.paths:
+        return ""
+    more = f" and {len(move.paths) - MAX_LISTED} more" if len(move.paths) > MAX_LISTED else ""
+    return f"; also changed by it: {', '.join(map(render_path, move.paths[:MAX_LISTED]))}{more}"
