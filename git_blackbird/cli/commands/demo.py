@@ -16,7 +16,7 @@ from git_blackbird.cli.ui.json import JsonUI
 from git_blackbird.cli.ui.plain import PlainUI
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
-from git_blackbird.controller.engine.run_commands import ResumeRequest, execute_loop, resume_loop
+from git_blackbird.controller.engine.commands import ResumeRequest, execute_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.controller.setup.demo import CHANGE_REQUEST, make_demo
 from git_blackbird.errors import ExitCode

@@ -15,14 +15,15 @@ from git_blackbird.controller.plan.edit import (
     NewTask,
     add_deps,
     add_task,
+    delete_task,
     edit_task,
     init_config,
     init_plan,
+    move_task,
     plan_file_faults,
     remove_deps,
     set_deps,
 )
-from git_blackbird.controller.plan.move import DeleteRequest, Destination, delete_task, move_task
 from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
@@ -182,7 +183,7 @@ def move(call: CommandContext, *, task_id: str, parent: str | None, index: int |
         raise UsageError(
             "name the new place: --parent or --index", hint="git blackbird move TASK --parent PARENT"
         )
-    moved = move_task(open_workspace(call.environment), task_id, Destination(parent, index))
+    moved = move_task(open_workspace(call.environment), task_id, parent, index)
     call.output.print(f"moved {moved.task_id}" if moved.is_changed else f"{moved.task_id} is already there")
     _print_followed(call.output, moved.followed)
     if moved.not_undone:
@@ -202,7 +203,8 @@ def _print_followed(output: Output, followed: Mapping[TaskId, Status]) -> None:
 
 
 def delete(call: CommandContext, *, task_id: str, cascade_children: bool, force: bool) -> ExitCode:
-    deleted = delete_task(open_workspace(call.environment), DeleteRequest(task_id, cascade_children, force))
+    workspace = open_workspace(call.environment)
+    deleted = delete_task(workspace, task_id, cascade_children=cascade_children, force=force)
     call.output.print(f"deleted {len(deleted.task_ids)} item(s)")
     if deleted.detached:
         call.output.print(f"detached deps from: {', '.join(deleted.detached)}")

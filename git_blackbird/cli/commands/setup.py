@@ -4,16 +4,18 @@ import sys
 
 from git_blackbird.cli.output import CommandContext, Output, confirm
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.setup.hooks import (
+from git_blackbird.controller.setup.install import (
+    Component,
     HookAction,
     HookResult,
     HookState,
     HookStatus,
     install_hook,
+    list_installed,
+    remove_parts,
     uninstall_hook,
     view_hook,
 )
-from git_blackbird.controller.setup.uninstall import Component, UninstallRequest, list_installed, remove_parts
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.sanitize import clean_line
 
@@ -116,8 +118,7 @@ def deinit(call: CommandContext, /, *, everything: bool, yes: bool, **options: b
             status.part for status in installed if status.is_there and status.part in (chosen or default)
         ]
         chosen = [part for part in offered if confirm(f"Remove {part.value}?", default=False)]
-    request = UninstallRequest(frozenset(chosen), is_agreed=asks or yes)
-    removed = remove_parts(workspace, request) if chosen else ()
+    removed = remove_parts(workspace, chosen, is_agreed=asks or yes) if chosen else ()
     names = ", ".join(status.part.value for status in removed)
     call.output.print(f"removed: {names}" if names else "nothing was removed")
     call.output.data("setup:DeinitOutput", removed=removed)

@@ -12,7 +12,7 @@ from git_blackbird.cli.render.tables import Cell, label_cell, render_section, re
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
-from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS
+from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.reviews import overall_word
