@@ -21,7 +21,7 @@ def at_work(repo: Path) -> Run:
     base = commit(repo, {"a.txt": "one\n"})
     put_plan(repo, leaf("a"))
     run = Run(
-        id=RunId("ab12"),
+        id=RunId("0123456789abcdef"),
         task_id=TaskId("a"),
         provider="demo",
         started_at=STAMP,
@@ -33,16 +33,19 @@ def at_work(repo: Path) -> Run:
         transaction.save_run(run)
     made = commit(repo, {"a.txt": "two\n"}, "by the agent\n\nBlackbird-Task: b\n")
     (repo / ".git/blackbird").mkdir(exist_ok=True)
-    (repo / ".git/blackbird/commits").write_text(f"ab12 {made} 1\n")
+    (repo / ".git/blackbird/commits").write_text(f"0123456789abcdef {made} 1\n")
     return run.with_fields(RunFields(commits=(made,)))
 
 
 def test_a_commit_of_an_agent_at_work_is_its_runs(repo: Path, at_work: Run) -> None:
     origin = find_origin(open_at(repo), "HEAD")
-    assert (origin.source, origin.makers) == (Evidence.NOTE, (CommitSource("a", "ab12", at_work),))
+    assert (origin.source, origin.makers) == (
+        Evidence.NOTE,
+        (CommitSource("a", "0123456789abcdef", at_work),),
+    )
     assert list(origin_lines(origin))[2:] == [
         "known from the hook's notes; the run has not ended",
-        "    git blackbird runs a ab12",
+        "    git blackbird runs a 0123456789abcdef",
     ]
     assert ShowCommitOutput.of(origin, STAMP).known_from == Evidence.NOTE
 
@@ -69,7 +72,7 @@ def test_a_rebased_copy_of_work_by_hand_names_the_commit_that_the_run_lists(repo
     put_plan(repo, leaf("a"))
     made = commit(repo, {"a.txt": "one\n"}, "by hand\n\nBlackbird-Task: a\n")
     run = Run(
-        id=RunId("ab12"),
+        id=RunId("0123456789abcdef"),
         task_id=TaskId("a"),
         run_type=RunType.MANUAL,
         started_at=STAMP,
@@ -91,12 +94,18 @@ def test_a_rebased_copy_of_work_by_hand_names_the_commit_that_the_run_lists(repo
         f"\x1b[1mcommit {copy[:12]}\x1b[0m  by hand",
         "  task a  names no run",
         "known from the commit's own trailers",
-        "run ab12 of a lists another commit:",
+        "run 0123456789abcdef of a lists another commit:",
         f"    {made[:12]}  by hand  (not in history any more: amended, rebased or dropped)",
-        "    git blackbird runs a ab12",
+        "    git blackbird runs a 0123456789abcdef",
     ]
     told = ShowCommitOutput.of(find_origin(open_at(repo), "HEAD"), STAMP).to_json()
-    listed = {"commit": made, "subject": "by hand", "inHistory": False, "task": "a", "run": "ab12"}
+    listed = {
+        "commit": made,
+        "subject": "by hand",
+        "inHistory": False,
+        "task": "a",
+        "run": "0123456789abcdef",
+    }
     assert (told["inHistory"], told["runsListInstead"]) == (True, [listed])
     gone = find_origin(open_at(repo), made)
     assert (gone.source, gone.in_history, gone.instead) == (Evidence.RECORD, False, ())
