@@ -23,11 +23,15 @@ from git_blackbird.model.base.system import NO_MEMORY, NO_THREAD, refusal_hint
 
 def report_bug(error: Exception, args: Sequence[str]) -> int:
     """Write the report to a file of its own and say where it is; on standard error where there is no room."""
+    try:
+        folder = str(Path.cwd())
+    except OSError as fault:
+        folder = f"unknown: {fault.strerror}"
     report = "\n".join(
         (
             f"git-blackbird {__version__}, Python {platform.python_version()}, {platform.platform()}",
             f"arguments: {' '.join(args)}",
-            f"folder: {_folder()}",
+            f"folder: {folder}",
             "",
             "".join(traceback.format_exception(error)),
             "what it did last:",
@@ -41,13 +45,6 @@ def report_bug(error: Exception, args: Sequence[str]) -> int:
     except OSError:
         sys.stderr.write(strip_controls(report))
     return int(ExitCode.BUG)
-
-
-def _folder() -> str:
-    try:
-        return str(Path.cwd())
-    except OSError as error:
-        return f"unknown: {error.strerror}"
 
 
 def _save(report: str) -> str:
@@ -65,12 +62,12 @@ def _save(report: str) -> str:
 
 def exit_code_for(error: BaseException, args: Sequence[str], root: AppState) -> int:
     """Report what happened and return the exit code."""
-    code = _tell(as_system_fault(error) or error, args, root)
+    code = _report(as_system_fault(error) or error, args, root)
     flush_or_drop()
     return int(code)
 
 
-def _tell(error: BaseException, args: Sequence[str], root: AppState) -> int:
+def _report(error: BaseException, args: Sequence[str], root: AppState) -> int:
     match error:
         # Before Python 3.12, one that comes while a class is being made is wrapped.
         case click.Abort() | KeyboardInterrupt() | EOFError() | RuntimeError(__cause__=KeyboardInterrupt()):
@@ -112,24 +109,19 @@ def as_system_fault(error: BaseException) -> UnusableError | None:
     """Return what to tell of an error that came of the system; None for any other."""
     match error:
         case OSError() if (hint := refusal_hint(error)) is not None:
-            return UnusableError(_told(error), hint=hint)
+            text = os.strerror(error.errno or 0)
+            if isinstance(error.filename, str | bytes):
+                text = f"cannot use {clean_line(os.fsdecode(error.filename))}: {text}"
+            return UnusableError(text, hint=hint)
         case MemoryError():
             return UnusableError("out of memory", hint=NO_MEMORY)
         case RuntimeError() if str(error) == _NO_THREAD:
             return UnusableError(str(error), hint=NO_THREAD)
-        case ImportError() if (number := _not_loaded(error)) is not None:
-            return UnusableError(
-                f"cannot load a part of this program: {error}", hint=refusal_hint(OSError(number, ""))
-            )
+        case ImportError():
+            for text, number in _NOT_LOADED.items():
+                if str(error).endswith(text):
+                    what = f"cannot load a part of this program: {error}"
+                    return UnusableError(what, hint=refusal_hint(OSError(number, "")))
         case _:
-            return None
-
-
-def _told(error: OSError) -> str:
-    text = os.strerror(error.errno or 0)
-    name = error.filename
-    return f"cannot use {clean_line(os.fsdecode(name))}: {text}" if isinstance(name, str | bytes) else text
-
-
-def _not_loaded(error: ImportError) -> int | None:
-    return next((number for text, number in _NOT_LOADED.items() if str(error).endswith(text)), None)
+            pass
+    return None

@@ -23,7 +23,7 @@ def run() -> "NoReturn":
     try:
         code = _run()
     except OSError as error:
-        # Not even what tells of errors can be loaded.
+        # Not even what reports errors can be loaded.
         sys.stderr.write(f"fatal: {error.strerror}\n")
         code = 128
     sys.exit(code)
@@ -47,7 +47,7 @@ def _run() -> int:
     try:
         code = main(sys.argv[1:], _real_world, begin=debounce_sigint)
         _interrupts_end_silently()
-    except KeyboardInterrupt:  # while the end was being told
+    except KeyboardInterrupt:  # while the error was being reported
         _interrupts_end_silently()
         return ExitCode.INTERRUPTED
     return code
@@ -81,12 +81,8 @@ def _help_width() -> int:
     return max(min(width, 100) - 2, 50)
 
 
-def _begin() -> None:
-    """Leave the signals as they are."""
-
-
 def main(
-    args: "Sequence[str]", make_world: "Callable[[], Environment]", begin: "Callable[[], None]" = _begin
+    args: "Sequence[str]", make_world: "Callable[[], Environment]", begin: "Callable[[], None] | None" = None
 ) -> int:
     """Run one command line and return its exit code; every error ends here.
 

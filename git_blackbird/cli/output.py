@@ -1,19 +1,21 @@
-"""The one place that prints: text for people, envelopes for programs, errors as git words them."""
+"""The one place that prints: text for people, envelopes for programs, errors as git words them, yes or no."""
 
 import contextlib
 import json
 import os
 import re
+import select
+import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
-from git_blackbird.cli.stdio import AppState, OutputError
+from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment, color_wanted
 from git_blackbird.errors import BlackbirdError, ExitCode, error_notes
 from git_blackbird.model.base.sanitize import strip_controls
@@ -44,13 +46,17 @@ class Output:
     @cached_property
     def columns(self) -> int | None:
         """How wide a line may be: ``COLUMNS``, the terminal's width, or None if unlimited."""
-        told = self.environment.environ.get("COLUMNS", "")
-        if told.isdecimal() and int(told) > 0:
-            return int(told)
+        columns = self.environment.environ.get("COLUMNS", "")
+        if columns.isdecimal() and int(columns) > 0:
+            return int(columns)
         try:
             return os.get_terminal_size(sys.stdout.fileno()).columns or None
         except (OSError, ValueError):
             return None
+
+    def columns_less(self, indent: int) -> int | None:
+        """How wide an indented line may be; None if unlimited."""
+        return None if self.columns is None else self.columns - indent
 
     def print(self, text: str = "") -> None:
         """Print text for people; nothing when programs are spoken to."""
@@ -169,30 +175,22 @@ class CommandContext(NamedTuple):
     output: Output
     no_input: bool
 
-
-def command_context(context: click.Context, *, as_json: bool, no_input: bool) -> CommandContext:
-    """Begin the call that click is about to make."""
-    root: AppState = context.obj
-    root.as_json = as_json
-    root.begin()
-    output = Output(command=context.info_name or "", as_json=as_json, environment=root.environment)
-    return CommandContext(root.environment, output, no_input)
+    def can_confirm(self, stream: TextIO) -> bool:
+        """Whether a person can be asked by a question on this stream."""
+        return not (self.output.as_json or self.no_input) and sys.stdin.isatty() and stream.isatty()
 
 
-def warn_faults(output: Output, faults: "Iterable[RecordError]") -> None:
-    """Name every file among the records that cannot be read."""
+def warn_records(
+    output: Output,
+    faults: "Iterable[RecordError]",
+    unconfirmed: "Iterable[UnconfirmedRecord]" = (),
+    strays: Iterable[str] = (),
+) -> None:
+    """Name every file among the records that cannot be read, that counts for nothing, or that is none."""
     for fault in faults:
         output.warn(f"unreadable record: {fault.path}: {fault.what}", fault.hint)
-
-
-def warn_unconfirmed(output: Output, records: "Iterable[UnconfirmedRecord]") -> None:
-    """Name every file among the records that counts for nothing until a person says so."""
-    for one in records:
-        output.warn(f"record ignored: {one.path}: {one.what}", one.command)
-
-
-def warn_strays(output: Output, strays: Iterable[str]) -> None:
-    """Name every file among the records that is none."""
+    for record in unconfirmed:
+        output.warn(f"record ignored: {record.path}: {record.what}", record.command)
     for path in strays:
         output.warn(
             f"not a record: {path}", "the Go program cannot read a folder with such a file; move it away"
@@ -203,3 +201,55 @@ def warn_problems(output: Output, workspace: "Workspace") -> None:
     """Name what is wrong in the configuration; only commands that start or decide stop at it."""
     for problem in workspace.settings.problems:
         output.warn(str(problem), problem.hint)
+
+
+_ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
+_MANY = 4096
+
+
+def confirm(question: str, *, default: bool, err: bool = False) -> bool:
+    """Ask until the answer is yes, no, or empty for the default.
+
+    Raises click.Abort for Ctrl+C and at the end of input.
+    """
+    prompt = f"{question} [{'Y/n' if default else 'y/N'}]: "
+    answers = _ANSWERS | {"": default}
+    try:
+        while True:
+            click.echo(prompt, nl=False, err=err)
+            answer = answers.get(_read_line().strip().lower())
+            if answer is not None:
+                return answer
+            click.echo("Error: invalid input", err=err)
+    except KeyboardInterrupt:
+        raise click.Abort from None
+
+
+def _read_line() -> str:
+    """Read a line once there is one.
+
+    ``input`` misses a signal that comes just before it blocks: its handler would run after the next key. A
+    terminal that is readable has a whole line.
+    """
+    with _signal_pipe() as woken:
+        while sys.stdin not in select.select([sys.stdin, woken], [], [])[0]:
+            # The handlers of these signals have run, and raised nothing.
+            os.read(woken, _MANY)
+    line = sys.stdin.readline()
+    if not line:
+        raise click.Abort
+    return line
+
+
+@contextlib.contextmanager
+def _signal_pipe() -> Iterator[int]:
+    """Yield a descriptor that is readable as soon as a signal has come for which there is a handler."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    former = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield reader
+    finally:
+        signal.set_wakeup_fd(former)
+        os.close(reader)
+        os.close(writer)

@@ -57,14 +57,10 @@ def write_some(descriptor: int, data: "ReadableBuffer") -> int:
         try:
             return os.write(descriptor, data)
         except BlockingIOError:
-            _wait_until_writable(descriptor)
+            import select  # noqa: PLC0415  # only a descriptor that somebody made non-blocking pays for it
 
-
-def _wait_until_writable(descriptor: int) -> None:
-    import select  # noqa: PLC0415  # only a descriptor that somebody made non-blocking pays for it
-
-    with suppress(OSError):
-        select.select([], [descriptor], [], 1.0)
+            with suppress(OSError):
+                select.select([], [descriptor], [], 1.0)
 
 
 def open_closed_streams() -> None:
@@ -139,7 +135,7 @@ class AppState:
     ``begin`` is for a command to call before it does anything.
     """
 
-    def __init__(self, make_world: "Callable[[], Environment]", begin: Callable[[], None]) -> None:
+    def __init__(self, make_world: "Callable[[], Environment]", begin: Callable[[], None] | None) -> None:
         self._make_world = make_world
         self.begin = begin
         self.as_json = False

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from git_blackbird import __version__
-from git_blackbird.cli.syntax.registry import COMMANDS, cli
+from git_blackbird.cli.syntax.registry import COMMANDS, load_command
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.config.keys import KEYS, Key
 
@@ -47,7 +47,7 @@ def options_in_man(text: str) -> set[str]:
 
 
 def options_of(name: str) -> set[str]:
-    command = cli.get_command(click.Context(cli), name)
+    command = load_command(name)
     assert command is not None
     options = [one for one in command.params if isinstance(one, click.Option)]
     return {word for one in options for word in (*one.opts, *one.secondary_opts)} - COMMON

@@ -14,14 +14,16 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import Setting
 
+_MAX_LENGTH = 1000
 _HEADINGS = ("  Agent", "Version", "State", "Login")
-_LONGEST = 1000
 
 
 def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
     workspace = open_workspace(call.environment)
     if name is None:
-        _list_all(call.output, view_agents(workspace))
+        agents = view_agents(workspace)
+        call.output.lines(_list_lines(agents))
+        call.output.data("setup:AgentsOutput", agents)
         code = ExitCode.OK
     else:
         code = _show_one(call.output, workspace, name)
@@ -29,38 +31,37 @@ def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
     return code
 
 
-def _list_all(output: Output, found: AgentList) -> None:
-    output.lines(_list_lines(found))
-    output.data("setup:AgentsOutput", found)
-
-
-def _list_lines(found: AgentList) -> Iterator[str]:
+def _list_lines(agents: AgentList) -> Iterator[str]:
     headings = tuple(Cell(text, bold=True) for text in _HEADINGS)
-    yield from render_table([headings, *map(_row, found.agents)], None)
+    yield from render_table([headings, *map(_row, agents.agents)], None)
     yield ""
-    yield f"{found.choice.value} is chosen by {_origin(found.choice)}; to choose another:"
-    ways = [_lasting_way(found.choice), ("git blackbird execute --agent NAME", "for one call")]
-    yield from render_table([(Cell(f"  {command}"), Cell(says, dim=True)) for command, says in ways], None)
-    yield from map(_reviewer_line, found.reviewers)
+    choice = agents.choice
+    yield f"{choice.value} is chosen by {_origin(choice)}; to choose another:"
+    command, remark = "git config blackbird.agent NAME", "in this clone"
+    if choice.layer is Layer.ENVIRONMENT:
+        command, remark = f"unset {choice.origin}", "it wins over every configuration"
+    commands = {command: remark, "git blackbird execute --agent NAME": "for one call"}
+    yield from render_table(((f"  {name}", Cell(text, dim=True)) for name, text in commands.items()), None)
+    for reviewer in agents.reviewers:
+        made_by = f"{reviewer.source} reviews are made by {reviewer.agent}{_model(reviewer, '({})')}"
+        yield f"{made_by}, by {_origin(reviewer.choice)}: {_where(reviewer)}"
     yield "a session continues with the agent that started it; `git blackbird agent NAME` shows one in full"
 
 
-def _reviewer_line(one: Reviewer) -> str:
-    """Format one reviewer of changes, and what it may do."""
-    model = f" ({clean_line(one.model)})" if one.model else ""
-    return f"{one.source} reviews are made by {one.agent}{model}, by {_origin(one.choice)}: {_where(one)}"
+def _model(reviewer: Reviewer, form: str) -> str:
+    return f" {form.format(clean_line(reviewer.model))}" if reviewer.model else ""
 
 
-def _where(one: Reviewer) -> str:
-    return "read-only in the worktree" if one.read_only else "in a throwaway checkout"
+def _where(reviewer: Reviewer) -> str:
+    return "read-only in the worktree" if reviewer.read_only else "in a throwaway checkout"
 
 
-def _row(view: AgentView) -> tuple[Cell, ...]:
+def _row(view: AgentView) -> tuple[Cell | str, ...]:
     return (
         Cell(f"{'*' if view.is_chosen else ' '} {view.name}", bold=view.is_chosen),
-        Cell(_told(view.inspection.version)),
-        _state_cell(view, _told(view.inspection.blocked_reason)),
-        Cell(_told(view.inspection.login)),
+        _cleaned(view.inspection.version),
+        _state_cell(view, _cleaned(view.inspection.blocked_reason)),
+        _cleaned(view.inspection.login),
     )
 
 
@@ -68,18 +69,12 @@ def _state_cell(view: AgentView, otherwise: str) -> Cell:
     return Cell("can start", "green") if view.can_start else Cell(otherwise, "red")
 
 
-def _lasting_way(choice: Setting) -> tuple[str, str]:
-    if choice.layer is Layer.ENVIRONMENT:
-        return f"unset {choice.origin}", "it wins over every configuration"
-    return "git config blackbird.agent NAME", "in this clone"
-
-
 def _origin(setting: Setting) -> str:
-    return clean_line(setting.origin, _LONGEST)
+    return clean_line(setting.origin, _MAX_LENGTH)
 
 
-def _told(text: str | None) -> str:
-    return clean_line(text or "", _LONGEST) or "-"
+def _cleaned(text: str | None) -> str:
+    return clean_line(text or "", _MAX_LENGTH) or "-"
 
 
 def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
@@ -99,31 +94,31 @@ def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
     yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
     yield from render_facts(_facts(view, choice))
     if view.can_start:
-        yield from render_section("can", render_table(list(_abilities(view)), None))
-    yield from render_section("configured", render_table(list(map(setting_row, view.settings)), None))
-    yield from render_section("good to know", [_told(remark) for remark in view.inspection.remarks])
+        yield from render_section("can", render_table(_abilities(view), None))
+    yield from render_section("configured", render_table(map(setting_row, view.settings), None))
+    yield from render_section("good to know", map(_cleaned, view.inspection.remarks))
 
 
 def _facts(view: AgentView, choice: Setting) -> Iterator[tuple[str, str]]:
-    found = view.inspection
+    inspection = view.inspection
     yield "chosen", f"{'yes' if view.is_chosen else f'no: {choice.value} is'}, by {_origin(choice)}"
-    yield "program", _told(found.program)
-    yield "version", _told(found.version)
-    yield "login", _told(found.login)
-    yield "may", _told(found.powers)
-    yield "as reviewer", _told(found.reviews)
-    for one in view.reviews:
-        model = f" with {clean_line(one.model)}" if one.model else ""
-        yield f"{one.source} review", f"of each change{model}, by {_origin(one.choice)}: {_where(one)}"
+    yield "program", _cleaned(inspection.program)
+    yield "version", _cleaned(inspection.version)
+    yield "login", _cleaned(inspection.login)
+    yield "may", _cleaned(inspection.powers)
+    yield "as reviewer", _cleaned(inspection.reviews)
+    for reviewer in view.reviews:
+        made_by = f"of each change{_model(reviewer, 'with {}')}, by {_origin(reviewer.choice)}"
+        yield f"{reviewer.source} review", f"{made_by}: {_where(reviewer)}"
 
 
-def _abilities(view: AgentView) -> Iterator[tuple[Cell, Cell]]:
+def _abilities(view: AgentView) -> Iterator[tuple[str, Cell]]:
     can = view.abilities
-    for says, has in (
+    for name, has in (
         ("continue a session", can.resume),
         ("enforce a JSON schema", can.schema),
         ("run read-only", can.read_only),
         ("use a given session id", can.chooses_session),
         ("report what a run cost", can.reports_cost),
     ):
-        yield Cell(says), Cell("yes", "green") if has else Cell("no", "yellow")
+        yield name, Cell("yes", "green") if has else Cell("no", "yellow")

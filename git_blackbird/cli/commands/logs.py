@@ -4,27 +4,21 @@ Imports the agents: to be imported only by what shows a run's output.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.transcript import ProgressLog
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
-from git_blackbird.controller.queries.transcripts import followed_steps, saved_steps
+from git_blackbird.controller.queries.transcripts import FollowedSteps, followed_steps, saved_steps
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, shell_word
 from git_blackbird.model.entities.run import Run, RunStatus
 
 
-def _show_log(call: CommandContext, workspace: Workspace, run: Run) -> None:
-    """Show the steps in the saved output; if it has none, the output itself."""
-    _page(call, workspace, _steps_or_streams(call, workspace, run))
-
-
-def _show_raw_log(call: CommandContext, workspace: Workspace, run: Run) -> None:
-    _page(call, workspace, _streams(workspace, run))
-
-
-def _page(call: CommandContext, workspace: Workspace, pieces: Iterator[str]) -> None:
+def show_log(call: CommandContext, workspace: Workspace, run: Run, *, raw: bool) -> None:
+    """Page the steps in the saved output; the output itself if it has none, or if it is wanted."""
+    pieces = _streams(workspace, run) if raw else _steps_or_streams(call, workspace, run)
     if sys.stdout.isatty() and run_queries.page_text(workspace, (piece.encode() for piece in pieces)):
         return
     for piece in pieces:
@@ -47,13 +41,15 @@ def _steps_or_streams(call: CommandContext, workspace: Workspace, run: Run) -> I
     if stdout.missing:
         yield transcript.remark(_missing(stdout))
     if stderr.size:
-        yield transcript.remark(f"{stderr.size} bytes on standard error: {_way(run, '--log --raw')}")
+        yield transcript.remark(f"{stderr.size} bytes on standard error: {_command(run, '--log --raw')}")
 
 
 def _streams(workspace: Workspace, run: Run) -> Iterator[str]:
     for saved in run_queries.saved_outputs(workspace, run):
         yield f"==> {saved.name} of run {run.id}: {saved.size} bytes <==\n"
-        yield from _cleaned(saved.pieces)
+        cleaner = StreamSanitizer()
+        yield from map(cleaner.feed, saved.pieces)
+        yield cleaner.finish()
         if saved.missing:
             yield f"[{_missing(saved)}]\n"
 
@@ -62,39 +58,37 @@ def _missing(saved: run_queries.SavedOutput) -> str:
     return f"{saved.missing} more bytes were not kept: execution.logMegabytes"
 
 
-def _cleaned(pieces: Iterator[bytes]) -> Iterator[str]:
-    cleaner = StreamSanitizer()
-    for data in pieces:
-        yield cleaner.feed(data)
-    yield cleaner.finish()
-
-
-def _follow(call: CommandContext, workspace: Workspace, run: Run) -> None:
-    """Show the steps as they are done, and where there was none until the end, what was printed."""
-    followed = followed_steps(workspace, run)
+def follow_run(call: CommandContext, workspace: Workspace, run: Run, *, raw: bool) -> None:
+    """Show the steps as they are done; what was printed if there are none, or if it is wanted."""
+    followed = None if raw else followed_steps(workspace, run)
     if followed is None:
-        _follow_raw(call, workspace, run)
-        return
+        _write_streams(call, workspace, run)
+    else:
+        _follow_steps(call, workspace, run, followed)
+    ended = run_queries.reread(workspace, run)
+    if ended.status is RunStatus.RUNNING:
+        call.output.warn(
+            f"the process of run {run.id} is gone, but its record is still open",
+            "`git blackbird execute` closes it",
+        )
+    else:
+        call.output.print_err(f"run {run.id} has ended: {ended.status.value} ({_command(run)})")
+
+
+def _follow_steps(call: CommandContext, workspace: Workspace, run: Run, followed: FollowedSteps) -> None:
     transcript = ProgressLog(colored=call.output.colored)
     earlier = followed.earlier()
     if earlier.passed_over or not earlier.is_whole:
-        call.output.write(transcript.remark(f"earlier steps: {_way(run, '--log')}"))
+        call.output.write(transcript.remark(f"earlier steps: {_command(run, '--log')}"))
     has_steps = False
-    for steps in (earlier.steps, followed.live()):
-        for step in steps:
-            block = transcript.render(step, call.output.columns)
-            has_steps = has_steps or bool(block)
-            call.output.write(block)
+    for step in chain(earlier.steps, followed.live()):
+        block = transcript.render(step, call.output.columns)
+        has_steps = has_steps or bool(block)
+        call.output.write(block)
     if not has_steps:
         _write_streams(call, workspace, run)
     ended = run_queries.reread(workspace, run)
     call.output.write(transcript.finish(ended.usage, ended.cost_usd))
-    _say_end(call, ended)
-
-
-def _follow_raw(call: CommandContext, workspace: Workspace, run: Run) -> None:
-    _write_streams(call, workspace, run)
-    _say_end(call, run_queries.reread(workspace, run))
 
 
 def _write_streams(call: CommandContext, workspace: Workspace, run: Run) -> None:
@@ -105,23 +99,5 @@ def _write_streams(call: CommandContext, workspace: Workspace, run: Run) -> None
         call.output.write(cleaner.finish())
 
 
-def _say_end(call: CommandContext, run: Run) -> None:
-    if run.status is RunStatus.RUNNING:
-        call.output.warn(
-            f"the process of run {run.id} is gone, but its record is still open",
-            "`git blackbird execute` closes it",
-        )
-    else:
-        call.output.print_err(f"run {run.id} has ended: {run.status.value} ({_way(run)})")
-
-
-def _way(run: Run, *options: str) -> str:
+def _command(run: Run, *options: str) -> str:
     return " ".join(("git blackbird runs", shell_word(run.task_id), run.id, *options))
-
-
-SHOWS: dict[str, Callable[[CommandContext, Workspace, Run], None]] = {
-    "log": _show_log,
-    "raw log": _show_raw_log,
-    "follow": _follow,
-    "raw follow": _follow_raw,
-}

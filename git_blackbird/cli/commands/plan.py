@@ -1,17 +1,35 @@
 """Commands that make, check and change the plan."""
 
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
-from git_blackbird.cli.output import CommandContext
+import click
+
+from git_blackbird.cli.output import CommandContext, Output, confirm
 from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.plan.edit import NewTask, add_task, init_config, init_plan, plan_file_faults
-from git_blackbird.errors import ExitCode
+from git_blackbird.controller.plan.edit import (
+    EditResult,
+    NewTask,
+    add_deps,
+    add_task,
+    delete_task,
+    edit_task,
+    init_config,
+    init_plan,
+    move_task,
+    plan_file_faults,
+    remove_deps,
+    set_deps,
+)
+from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
+from git_blackbird.messages.display.format import counted
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.status import Status
-
-if TYPE_CHECKING:
-    from git_blackbird.controller.setup.install import HookAction
 
 
 def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
@@ -28,19 +46,14 @@ def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:
         )
     if made:
         call.output.print("next: git blackbird add --title TEXT --prompt TEXT")
-    hook = _install_hook(call, wanted=hooks)
+    result = None
+    if hooks is not False:
+        from git_blackbird.cli.commands.setup import install_hook_and_report, offer_hook  # noqa: PLC0415  # often not wanted
+
+        result = install_hook_and_report(call) if hooks else offer_hook(call)
+    hook = None if result is None else result.outcome
     call.output.data("plan:InitOutput", plan=place, created=made, config=config, hook=hook)
     return ExitCode.OK
-
-
-def _install_hook(call: CommandContext, *, wanted: bool | None) -> "HookAction | None":
-    """Install the hook if that is wanted, or accepted when offered; return what was done."""
-    if wanted is False:
-        return None
-    from git_blackbird.cli.commands.hooks import install_hook_and_report, offer_hook  # noqa: PLC0415  # often not wanted
-
-    done = install_hook_and_report(call) if wanted else offer_hook(call)
-    return None if done is None else done.outcome
 
 
 def validate(call: CommandContext) -> ExitCode:
@@ -62,9 +75,9 @@ def add(
     /,
     task_id: str | None,
     criteria: tuple[str, ...],
-    **told: "str | int | tuple[str, ...] | None",
+    **options: "str | int | tuple[str, ...] | None",
 ) -> ExitCode:
-    new = NewTask(id=task_id, acceptance_criteria=criteria, **told)  # type: ignore[arg-type]  # click's own types
+    new = NewTask(id=task_id, acceptance_criteria=criteria, **options)  # type: ignore[arg-type]  # click's own types
     task = add_task(open_workspace(call.environment), new)
     call.output.print(f"added {task.id}")
     call.output.data("plan:AddOutput", id=task.id)
@@ -79,4 +92,127 @@ def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitC
     show_status_change(
         call.output, set_status(workspace, task_id, Status(status)), f"updated {task_id} status to {status}"
     )
+    return ExitCode.OK
+
+
+_CLEARED: Mapping[str, Any] = {"description": "", "prompt": "", "notes": None, "acceptance_criteria": ()}
+_DEPS_ACTIONS: Mapping[str, Callable[..., EditResult]] = {
+    "add": add_deps,
+    "remove": remove_deps,
+    "set": set_deps,
+}
+
+
+def edit(call: CommandContext, /, task_id: str, **options: "str | bool | tuple[str, ...] | None") -> ExitCode:
+    values = _field_values(options)
+    if not values and call.no_input:
+        raise UsageError(
+            "nothing to change", hint="name a field, or leave --no-input out to edit the task in your editor"
+        )
+    workspace = open_workspace(call.environment)
+    if values:
+        result = edit_task(workspace, task_id, lambda task: replace(task, **values))
+    else:
+        from git_blackbird.controller.plan.editor import edit_in_editor  # noqa: PLC0415  # only the editor needs it
+
+        asks = call.can_confirm(sys.stderr)
+        result = edit_in_editor(workspace, task_id, lambda fault: asks and _confirm_reedit(fault))
+    call.output.print(f"updated {result.task_id}" if result.fields else f"{result.task_id} is unchanged")
+    _warn_deadlock(call.output, result.deadlock)
+    call.output.data("plan:EditOutput", result)
+    return ExitCode.OK
+
+
+def _confirm_reedit(fault: RequestError) -> bool:
+    try:
+        click.echo(f"error: {strip_controls(fault.message)}", err=True)
+        return confirm("edit it again?", default=True, err=True)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo(err=True)
+        raise InterruptedByUserError("interrupted") from None
+
+
+def _field_values(options: "Mapping[str, str | bool | tuple[str, ...] | None]") -> dict[str, Any]:
+    """Return the new values of the fields that options name."""
+    values: dict[str, Any] = {}
+    for name in ("title", *_CLEARED):
+        is_given = options[name] is not None and options[name] != ()
+        if is_given:
+            values[name] = options[name]
+        if options.get(f"clear_{name}"):
+            if is_given:
+                option = "ac" if name == "acceptance_criteria" else name
+                raise UsageError(f"--{option} and --clear-{option} do not go together")
+            values[name] = _CLEARED[name]
+    return values
+
+
+def _warn_deadlock(output: Output, deadlock: tuple[TaskId, ...] | None) -> None:
+    if deadlock is not None:
+        output.warn(
+            f"these wait for one another forever: {' -> '.join(deadlock)}",
+            "a parent is done when its children are: remove one of these dependencies",
+        )
+
+
+def deps(call: CommandContext, *, action: str, task_id: str, deps: tuple[str, ...]) -> ExitCode:
+    if not deps and action != "set":
+        raise UsageError("name at least one dependency", hint=f"git blackbird deps {action} TASK DEP...")
+    result = _DEPS_ACTIONS[action](open_workspace(call.environment), task_id, deps)
+    if action == "set":
+        call.output.print(f"set {result.task_id} deps ({len(result.after.deps)})")
+    else:
+        call.output.lines(_deps_lines(result, deps))
+    _warn_deadlock(call.output, result.deadlock)
+    call.output.data("plan:DepsOutput", result)
+    return ExitCode.OK
+
+
+def _deps_lines(result: EditResult, deps: Iterable[str]) -> Iterator[str]:
+    for dep in dict.fromkeys(deps):
+        if dep not in result.after.deps:
+            yield f"removed dep {result.task_id} -> {dep}"
+        elif dep not in result.before.deps:
+            yield f"added dep {result.task_id} -> {dep}"
+        else:
+            yield f"{result.task_id} already depends on {dep}"
+
+
+def move(call: CommandContext, *, task_id: str, parent: str | None, index: int | None) -> ExitCode:
+    if parent is None and index is None:
+        raise UsageError(
+            "name the new place: --parent or --index", hint="git blackbird move TASK --parent PARENT"
+        )
+    moved = move_task(open_workspace(call.environment), task_id, parent, index)
+    call.output.print(f"moved {moved.task_id}" if moved.is_changed else f"{moved.task_id} is already there")
+    _print_followed(call.output, moved.followed)
+    if moved.not_undone:
+        call.output.print(f"  not reset, although they depend on it: {', '.join(moved.not_undone)}")
+    if moved.recreated:
+        named = ", ".join(moved.recreated)
+        call.output.print(f"  tasks at the top are ordered by createdAt, which was changed for: {named}")
+    _warn_deadlock(call.output, moved.deadlock)
+    call.output.data("plan:MoveOutput", moved)
+    return ExitCode.OK
+
+
+def _print_followed(output: Output, followed: Mapping[TaskId, Status]) -> None:
+    if followed:
+        named = ", ".join(f"{task_id} ({status.value})" for task_id, status in followed.items())
+        output.print(f"  also changed: {named}")
+
+
+def delete(call: CommandContext, *, task_id: str, cascade_children: bool, force: bool) -> ExitCode:
+    workspace = open_workspace(call.environment)
+    deleted = delete_task(workspace, task_id, cascade_children=cascade_children, force=force)
+    call.output.print(f"deleted {counted(len(deleted.task_ids), 'task')}")
+    if deleted.detached:
+        call.output.print(f"removed from the dependencies of: {', '.join(deleted.detached)}")
+    for run_id in deleted.dropped:
+        call.output.print(f"  the decision due on run {run_id} is dropped")
+    for deleted_id, runs in deleted.runs.items():
+        what = f"{counted(len(runs), 'run')} of {deleted_id}"
+        call.output.print(f"  kept: {what} ({task_command('runs', deleted_id)})")
+    _print_followed(call.output, deleted.followed)
+    call.output.data("plan:DeleteOutput", deleted)
     return ExitCode.OK

@@ -1,99 +1,29 @@
 """``review``: show the reviews of a parent or a change, run them, or dismiss them."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from git_blackbird.cli.output import CommandContext, warn_faults, warn_problems
-from git_blackbird.cli.render.reviews import change_review_lines, review_lines
+import click
+
+from git_blackbird.cli.output import CommandContext, Output, warn_problems, warn_records
+from git_blackbird.cli.render.runs import paint, runs_table
+from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
 from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
-from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.messages.display.reviews import (
+    change_facts,
+    change_missing,
+    change_rounds,
+    change_steps,
+    merged_lines,
+    parent_facts,
+    parent_sections,
+    parent_steps,
+)
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Task
-
-_XML = "xml"
-
-
-class ReviewArgs(NamedTuple):
-    """What one call asks for: the task, and the options, each of one action."""
-
-    task: str
-    agent: str | None
-    stream: bool
-    reason: str | None
-    form: str | None
-
-
-def _show(call: CommandContext, asked: ReviewArgs) -> ExitCode:
-    workspace = open_workspace(call.environment)
-    task = find_task(workspace.store.plan(), asked.task)
-    if task.is_leaf:
-        _show_change(call, workspace, task, asked.form)
-    elif asked.form == _XML:
-        raise UsageError("the review of a parent has no XML", hint=f"git blackbird review show {task.id}")
-    else:
-        view = view_review(workspace, asked.task)
-        call.output.lines(review_lines(view))
-        call.output.data("runs:ParentReviewOutput", view)
-    warn_problems(call.output, workspace)
-    return ExitCode.OK
-
-
-def _show_change(call: CommandContext, workspace: Workspace, task: Task, form: str | None) -> None:
-    view = view_change_review(workspace, task)
-    if form == _XML:
-        from git_blackbird.messages.display.merged_review import render_merged_xml  # noqa: PLC0415  # only XML pays
-
-        if view.merged is None:
-            raise RequestError(
-                f"no change of {task.id} was reviewed", hint=task_command("review run", task.id)
-            )
-        call.output.print(render_merged_xml(view.merged).rstrip("\n"))
-        return
-    call.output.lines(change_review_lines(view, call.output))
-    call.output.data("runs:ChangeReviewOutput", view)
-    warn_faults(call.output, view.faults)
-
-
-def _run(call: CommandContext, asked: ReviewArgs) -> ExitCode:
-    # Loaded here: who shows a review needs nothing of what makes one.
-    from git_blackbird.cli.commands.run import flag_overrides, run_loop_command  # noqa: PLC0415  # as said
-    from git_blackbird.controller.engine.commands import review_loop  # noqa: PLC0415  # as said
-
-    flags = [*flag_overrides(agent=asked.agent), *_reviewers(asked.agent)]
-    workspace = open_workspace(call.environment, flags, no_input=call.no_input)
-    return run_loop_command(
-        call, workspace, lambda ui: review_loop(workspace, ui, asked.task), stream=asked.stream
-    )
-
-
-def _reviewers(agent: str | None) -> list[RawSetting]:
-    """Return the flags that let an agent make both reviews of a change, whatever the configuration says."""
-    keys = () if agent is None else ("reviews.spec.agent", "reviews.code.agent")
-    return [RawSetting(key, agent, Layer.FLAG, "command line") for key in keys]
-
-
-def _dismiss(call: CommandContext, asked: ReviewArgs) -> ExitCode:
-    from git_blackbird.controller.engine.commands import dismiss_review  # noqa: PLC0415  # as above
-
-    if asked.reason is None:
-        raise UsageError("say why: the reason is kept with the review", hint="--reason TEXT")
-    workspace = open_workspace(call.environment)
-    workspace.require_settings()
-    done = dismiss_review(workspace, asked.task, asked.reason)
-    call.output.print(f"dismissed the review of {done.parent.id}; it is {done.parent.status.value}")
-    if done.dropped:
-        call.output.print(f"  its feedback is no longer pending for: {', '.join(done.dropped)}")
-    call.output.data("runs:DismissOutput", done, reason=asked.reason.strip())
-    return ExitCode.OK
-
-
-_ACTIONS: dict[str, Callable[[CommandContext, ReviewArgs], ExitCode]] = {
-    "show": _show,
-    "run": _run,
-    "dismiss": _dismiss,
-}
+from git_blackbird.model.views.reviews import ChangeReviewView, ReviewView
 
 
 def review(
@@ -112,4 +42,88 @@ def review(
         raise UsageError("--reason goes with `review dismiss`")
     if form is not None and (action != "show" or call.output.as_json):
         raise UsageError("--format goes with `review show`, without --json")
-    return _ACTIONS[action](call, ReviewArgs(task, agent, stream, reason, form))
+    if action == "show":
+        return _show(call, task, wants_xml=form == "xml")
+    if action == "run":
+        return _run(call, task, agent, stream=stream)
+    return _dismiss(call, task, reason)
+
+
+def _show(call: CommandContext, name: str, *, wants_xml: bool) -> ExitCode:
+    workspace = open_workspace(call.environment)
+    task = find_task(workspace.store.plan(), name)
+    if task.is_leaf:
+        _show_change(call, workspace, task, wants_xml=wants_xml)
+    elif wants_xml:
+        raise UsageError("the review of a parent has no XML", hint=f"git blackbird review show {task.id}")
+    else:
+        view = view_review(workspace, name)
+        call.output.lines(_parent_lines(view))
+        call.output.data("runs:ParentReviewOutput", view)
+    warn_problems(call.output, workspace)
+    return ExitCode.OK
+
+
+def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, wants_xml: bool) -> None:
+    view = view_change_review(workspace, task)
+    if wants_xml:
+        from git_blackbird.messages.display.merged_review import render_merged_xml  # noqa: PLC0415  # only XML pays
+
+        if view.merged is None:
+            raise RequestError(
+                f"no change of {task.id} was reviewed", hint=task_command("review run", task.id)
+            )
+        call.output.print(render_merged_xml(view.merged).rstrip("\n"))
+        return
+    call.output.lines(_change_lines(view, call.output))
+    call.output.data("runs:ChangeReviewOutput", view)
+    warn_records(call.output, view.faults)
+
+
+def _run(call: CommandContext, task: str, agent: str | None, *, stream: bool) -> ExitCode:
+    # Showing a review needs nothing of what makes one.
+    from git_blackbird.cli.commands.run import open_with_flags, run_loop_command  # noqa: PLC0415
+    from git_blackbird.controller.engine.commands import review_loop  # noqa: PLC0415
+
+    keys = ("agent", "reviews.spec.agent", "reviews.code.agent")
+    workspace = open_with_flags(call, dict.fromkeys(keys, agent))
+    return run_loop_command(call, workspace, lambda ui: review_loop(workspace, ui, task), stream=stream)
+
+
+def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
+    from git_blackbird.controller.engine.commands import dismiss_review  # noqa: PLC0415  # as above
+
+    if reason is None:
+        raise UsageError("say why: the reason is kept with the review", hint="--reason TEXT")
+    workspace = open_workspace(call.environment)
+    workspace.require_settings()
+    result = dismiss_review(workspace, task, reason)
+    call.output.print(f"dismissed the review of {result.parent.id}; it is {result.parent.status.value}")
+    if result.dropped:
+        call.output.print(f"  its feedback is no longer pending for: {', '.join(result.dropped)}")
+    call.output.data("runs:DismissOutput", result, reason=reason.strip())
+    return ExitCode.OK
+
+
+def _parent_lines(view: ReviewView) -> Iterator[str]:
+    parent = view.parent
+    yield f"{click.style(parent.id, bold=True)}  {clean_line(parent.title)}"
+    yield from render_facts(parent_facts(view))
+    for title, lines in parent_sections(view, paint):
+        yield from render_section(title, lines)
+    listed = {feedback.command for feedback in view.outstanding}
+    yield from render_section("next", (step for step in parent_steps(view) if step not in listed))
+
+
+def _change_lines(view: ChangeReviewView, output: Output) -> Iterator[str]:
+    yield f"{click.style(view.task.id, bold=True)}  {clean_line(view.task.title)}"
+    yield from render_facts(change_facts(view))
+    if view.run is not None and view.merged is not None:
+        yield ""
+        yield from merged_lines(view.run)
+    yield from render_section("missing", change_missing(view))
+    rounds = [tuple(map(Cell, row)) for row in change_rounds(view)]
+    yield from render_section("rounds", render_table(rounds, None))
+    table = runs_table(view.about, output.environment.timestamp(), output.columns_less(2))
+    yield from render_section("reviewers", table)
+    yield from render_section("next", change_steps(view))

@@ -1,15 +1,17 @@
 """Commands that run agents or decide what becomes of what they did."""
 
 import asyncio
+import contextlib
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_dry_run, show_recorded, show_status_change, show_stop
-from git_blackbird.cli.ui.select import build_ui
+from git_blackbird.cli.stdio import is_capable_terminal
+from git_blackbird.cli.ui.base import BaseUI, Writer
 from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, open_workspace
@@ -82,11 +84,6 @@ class MessageOptions(NamedTuple):
         """Whether there is, or will be, something to tell."""
         return self.words is not None or self.in_editor
 
-    @property
-    def option(self) -> str:
-        """The option by which it is given."""
-        return "-e" if self.in_editor else "-m"
-
     def read(self, workspace: Workspace, task_id: str) -> str | None:
         """Return the words; from the editor they begin with the draft there is. Raises RequestError."""
         if not self.in_editor:
@@ -116,8 +113,6 @@ def read_message(message: str | None, file: str | None) -> str | None:
     return text
 
 
-Prepare = Callable[[Workspace, UserInterface], Loop]
-
 _DECISIONS = {
     "approve": DecisionState.APPROVED_CONTINUE,
     "request_changes": DecisionState.CHANGES_REQUESTED,
@@ -136,7 +131,8 @@ def execute(
     agent: str | None,
     stream: bool,
 ) -> ExitCode:
-    workspace = _open(call, flag_overrides(agent=agent, stop=stop, reviews=reviews))
+    flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
+    workspace = open_with_flags(call, flags)
     if dry_run:
         return show_dry_run(call.output, forecast(workspace, task_ids, limit))
     return run_loop_command(
@@ -157,18 +153,19 @@ def resume(
     reviews: str | None,
     stream: bool,
 ) -> ExitCode:
-    told = MessageOptions.given(call, message, message_file, in_editor=in_editor)
-    if below and (told.is_given or answers):
+    options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
+    if below and (options.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
-    answered = parse_answer_options(answers)
-    workspace = _open(call, flag_overrides(stop=stop, reviews=reviews))
+    parsed = parse_answer_options(answers)
+    flags = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews}
+    workspace = open_with_flags(call, flags)
     if below:
         return run_loop_command(
             call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), stream=stream
         )
     if in_editor:
-        require_messageable(workspace, task_id, is_answered=bool(answered))
-    request = ResumeRequest(task_id, told.read(workspace, task_id), answered)
+        require_messageable(workspace, task_id, is_answered=bool(parsed))
+    request = ResumeRequest(task_id, options.read(workspace, task_id), parsed)
     return run_loop_command(call, workspace, lambda ui: resume_loop(workspace, ui, request), stream=stream)
 
 
@@ -184,11 +181,12 @@ def restart(
     agent: str | None,
     stream: bool,
 ) -> ExitCode:
-    told = MessageOptions.given(call, message, message_file, in_editor=in_editor)
-    workspace = _open(call, flag_overrides(agent=agent, stop=stop, reviews=reviews))
-    words = told.read(workspace, task_id)
+    options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
+    flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
+    workspace = open_with_flags(call, flags)
+    message = options.read(workspace, task_id)
     return run_loop_command(
-        call, workspace, lambda ui: restart_loop(workspace, ui, task_id, words), stream=stream
+        call, workspace, lambda ui: restart_loop(workspace, ui, task_id, message), stream=stream
     )
 
 
@@ -209,15 +207,15 @@ def decide(
     message: str | None,
     message_file: str | None,
     in_editor: bool,
-    **wanted: bool,
+    **decisions: bool,
 ) -> ExitCode:
-    told = MessageOptions.given(call, message, message_file, in_editor=in_editor)
-    states = [_DECISIONS[name] for name, is_wanted in wanted.items() if is_wanted]
+    options = MessageOptions.given(call, message, message_file, in_editor=in_editor)
+    states = [_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen]
     if len(states) != 1:
         what = "no decision given" if not states else "more than one decision given"
         raise UsageError(what, hint="one of --approve, --request-changes -m TEXT, --reject")
-    if told.is_given and states[0] is not DecisionState.CHANGES_REQUESTED:
-        raise UsageError(f"{told.option} goes with --request-changes")
+    if options.is_given and states[0] is not DecisionState.CHANGES_REQUESTED:
+        raise UsageError(f"{'-e' if in_editor else '-m'} goes with --request-changes")
     if any_branch and states[0] is not DecisionState.APPROVED_CONTINUE:
         raise UsageError("--any-branch goes with --approve")
     workspace = open_workspace(call.environment)
@@ -226,32 +224,19 @@ def decide(
     if in_editor:
         state = workspace.plan_state()
         require_messageable(workspace, find_pending(state, find_task(state.plan, task_id).id, run).task_id)
-    decision = Decision(states[0], told.read(workspace, task_id), branch_confirmed=any_branch)
+    decision = Decision(states[0], options.read(workspace, task_id), branch_confirmed=any_branch)
     return show_recorded(call.output, record_decision(workspace, task_id, decision, run))
 
 
-def flag_overrides(
-    *, agent: str | None = None, stop: bool | None = None, reviews: str | None = None
-) -> list[RawSetting]:
-    """Return the options that overrule the configuration."""
-    given = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
-    return [
-        RawSetting(key, value, Layer.FLAG, "command line")
-        for key, value in given.items()
-        if value is not None
-    ]
-
-
-def _open(call: CommandContext, flags: list[RawSetting]) -> Workspace:
-    return open_workspace(call.environment, flags, no_input=call.no_input)
+def open_with_flags(call: CommandContext, flags: Mapping[str, str | bool | None]) -> Workspace:
+    """Open the workspace; the options that are given, by their keys, overrule the configuration."""
+    given = ((key, value) for key, value in flags.items() if value is not None)
+    settings = [RawSetting(key, value, Layer.FLAG, "command line") for key, value in given]
+    return open_workspace(call.environment, settings, no_input=call.no_input)
 
 
 def run_loop_command(
-    call: CommandContext,
-    workspace: Workspace,
-    prepare: Callable[[UserInterface], Loop],
-    *,
-    stream: bool,
+    call: CommandContext, workspace: Workspace, prepare: Callable[[UserInterface], Loop], *, stream: bool
 ) -> ExitCode:
     """Run a loop with the user interface of the call, and print how it ended."""
     for problem in workspace.settings.problems:
@@ -261,3 +246,36 @@ def run_loop_command(
     with build_ui(call, workspace, stream=wants_stream) as ui:
         stop = run_loop(workspace, call.output.command, prepare(ui))
     return show_stop(call.output, stop, ui.shown_reviews)
+
+
+@contextlib.contextmanager
+def build_ui(call: CommandContext, workspace: Workspace, *, stream: bool) -> Iterator[BaseUI]:
+    """Yield the user interface that fits the call, and leave the terminal as it was."""
+    if call.output.as_json:
+        from git_blackbird.cli.ui.json import JsonUI  # noqa: PLC0415  # one of three is needed
+
+        with contextlib.closing(Writer()) as writer:
+            yield JsonUI(writer, wants_output=stream)
+    elif not call.no_input and is_capable_terminal(call.environment.environ):
+        from git_blackbird.cli.ui.terminal import TerminalUI  # noqa: PLC0415  # questionary is for terminals
+
+        with TerminalUI(call.output, workspace, wants_output=stream) as ui:
+            yield ui
+    else:
+        from git_blackbird.cli.ui.plain import PlainUI  # noqa: PLC0415  # one of three is needed
+
+        asks = not call.no_input and not _keys_go_to_pager(call)
+        with contextlib.closing(Writer()) as writer:
+            yield PlainUI(workspace, writer, asks=asks, wants_output=stream)
+
+
+def _keys_go_to_pager(call: CommandContext) -> bool:
+    """Whether a pager that git started reads the keys that would be an answer; warns if so."""
+    is_paged = bool(call.environment.environ.get("GIT_PAGER_IN_USE")) and not sys.stdout.isatty()
+    if is_paged and sys.stdin.isatty():
+        call.output.warn(
+            "git's pager reads the keyboard, so no questions are asked",
+            f"`git --no-pager blackbird {call.output.command}` asks",
+        )
+        return True
+    return False

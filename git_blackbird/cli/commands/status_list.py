@@ -2,10 +2,10 @@
 
 import gc
 
-from git_blackbird.cli.output import CommandContext, Output, warn_faults, warn_problems, warn_unconfirmed
+from git_blackbird.cli.output import CommandContext, warn_problems, warn_records
 from git_blackbird.cli.render.porcelain import list_records, print_records, record_end_of, status_records
 from git_blackbird.cli.render.status import status_lines
-from git_blackbird.cli.render.tables import Cell, label_cell, render_table
+from git_blackbird.cli.render.tables import label_cell, render_table
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
@@ -20,13 +20,7 @@ from git_blackbird.controller.queries.status import (
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
-
-_EMPTY = {
-    "ready": "no ready tasks",
-    "blocked": "no blocked tasks",
-}
 
 
 def status(call: CommandContext, *, porcelain: bool, nul: bool) -> ExitCode:
@@ -43,8 +37,7 @@ def show_status(call: CommandContext, record_end: str | None = None) -> ExitCode
         call.output.data("status:StatusOutput", overview, other_worktrees=elsewhere)
     else:
         print_records(call.output, status_records(overview), record_end)
-    warn_faults(call.output, overview.unreadable)
-    warn_unconfirmed(call.output, overview.unconfirmed)
+    warn_records(call.output, overview.unreadable, overview.unconfirmed)
     warn_problems(call.output, workspace)
     return ExitCode.OK
 
@@ -79,7 +72,7 @@ def list_command(
     nul: bool,
 ) -> ExitCode:
     record_end = record_end_of(call.output, porcelain=porcelain, nul=nul)
-    if status_name is not None and which in _EMPTY:
+    if status_name is not None and which in {"ready", "blocked"}:
         raise UsageError(f"--status and --{which} do not go together")
     workspace = open_workspace(call.environment)
     plan = workspace.store.plan()
@@ -93,19 +86,13 @@ def list_command(
     rows = tree_of_tasks(plan, wanted) if tree else [(0, task) for task in list_tasks(plan, wanted)]
     listed = [(depth, task, label(plan, task, wanted.stopped)) for depth, task in rows]
     if record_end is None:
-        _print_list(call.output, listed, _EMPTY.get(which or "", "no tasks"))
+        fields = [
+            ("  " * depth + task.id, label_cell(word), clean_line(task.title)) for depth, task, word in listed
+        ]
+        empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
+        call.output.lines(render_table(fields, call.output.columns) or [empty])
+        call.output.data("plan:ListOutput", listed)
     else:
         print_records(call.output, list_records(listed), record_end)
     warn_problems(call.output, workspace)
     return ExitCode.OK
-
-
-def _print_list(output: Output, rows: list[tuple[int, Task, str]], empty: str) -> None:
-    cells = [
-        (Cell("  " * depth + task.id), label_cell(word), Cell(clean_line(task.title)))
-        for depth, task, word in rows
-    ]
-    output.lines(render_table(cells, output.columns))
-    if not rows:
-        output.print(empty)
-    output.data("plan:ListOutput", rows)

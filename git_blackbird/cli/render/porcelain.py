@@ -50,20 +50,19 @@ def record_end_of(output: Output, *, porcelain: bool, nul: bool) -> str | None:
 
 def print_records(output: Output, records: Iterable[Record], end: str) -> None:
     """Print records; in lines, a field that would break them is quoted as in C."""
-    joined = _line if end == LINE_END else _unquoted
-    text = "".join(joined(list(map(_text, record))) + end for record in records)
-    output.raw(text.encode(errors="replace"))
+    join = _join_quoted if end == LINE_END else _join_unquoted
+    texts = (
+        join([_ABSENT if field is None or field == "" else str(field) for field in record])
+        for record in records
+    )
+    output.raw("".join(text + end for text in texts).encode(errors="replace"))
 
 
-def _text(field: object) -> str:
-    return _ABSENT if field is None or field == "" else str(field)
-
-
-def _line(fields: Sequence[str]) -> str:
+def _join_quoted(fields: Sequence[str]) -> str:
     return "\t".join(map(quoted_field, fields))
 
 
-def _unquoted(fields: Sequence[str]) -> str:
+def _join_unquoted(fields: Sequence[str]) -> str:
     """Join fields as they are; only the last may hold a tab, none may hold what ends the record."""
     *first, last = fields
     return "\t".join([*(field.replace("\t", "\ufffd") for field in first), last]).replace(NUL, "\ufffd")
@@ -87,34 +86,26 @@ def status_records(overview: "StatusReport") -> Iterator[Record]:
 
     for status in Status:
         yield "count", status.value, overview.counts[status]
-    yield from _working_records(overview)
-    for items in due_groups(overview).values():
-        yield from (("due", item.kind, item.task.id, item.run_id, _command(item.command)) for item in items)
-    yield from _odd_records(overview)
-
-
-def _command(step: str) -> str:
-    """Return a next step as it can be run, without the remark for people."""
-    return runnable(step) or step
-
-
-def _working_records(overview: "StatusReport") -> Iterator[Record]:
     if overview.locked_by is not None:
         yield "holder", overview.locked_by
-    for one in overview.running:
-        yield "running", one.run.task_id, one.run.id, one.run.pid, "alive" if one.alive else "gone"
+    for live in overview.running:
+        yield "running", live.run.task_id, live.run.id, live.run.pid, "alive" if live.alive else "gone"
     if overview.approving is not None:
         yield "approving", overview.approving.task.id, overview.approving.run_id
+    for items in due_groups(overview).values():
+        for item in items:
+            yield "due", item.kind, item.task.id, item.run_id, runnable(item.command) or item.command
+    yield from _irregular_records(overview)
 
 
-def _odd_records(overview: "StatusReport") -> Iterator[Record]:
+def _irregular_records(overview: "StatusReport") -> Iterator[Record]:
     for task_id, deps in sorted(overview.blocked.items()):
         yield from (("blocked", task_id, dep) for dep in deps)
     for task_id, (stored, derived) in overview.drift.items():
         yield "drift", task_id, stored.value, derived.value
     for fault in overview.unreadable:
         yield "unreadable", fault.path, fault.what
-    for one in overview.unconfirmed:
-        yield "unconfirmed", one.path, one.run_id
+    for record in overview.unconfirmed:
+        yield "unconfirmed", record.path, record.run_id
     for run in overview.orphaned_decisions:
         yield "elsewhere", run.task_id, run.id

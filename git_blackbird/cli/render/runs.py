@@ -1,11 +1,18 @@
-"""Runs as a table, one run in full, and the colours of a verdict."""
+"""Runs as a table, one run in full, commits of runs, and the colours of a verdict."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table, status_cell
+from git_blackbird.cli.render.tables import (
+    Cell,
+    bounded,
+    render_facts,
+    render_section,
+    render_table,
+    status_cell,
+)
 from git_blackbird.messages.display.format import render_path, render_totals
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.messages.display.runs import (
@@ -22,6 +29,8 @@ from git_blackbird.messages.display.runs import (
 )
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import FileChange, Summary
+from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.entities.commits import CommitProvenance, CommitSource, Evidence, RunCommit
 from git_blackbird.model.entities.parent_verdict import ChildStatus
 from git_blackbird.model.entities.run import Run, RunType, TerminalReason
 
@@ -29,13 +38,8 @@ _COLORS = {ChildStatus.PASSED: "green", ChildStatus.FAILED: "red"}
 
 
 def paint(status: ChildStatus) -> str:
-    """Write what is said of one child."""
+    """Return what a review says of one child in its colour."""
     return click.style(status.value, fg=_COLORS[status])
-
-
-def painted_verdict(run: Run) -> Iterator[str]:
-    """Write what a review says of each child, and of all; nothing for a run without a verdict."""
-    return verdict_lines(run, paint)
 
 
 MAX_TEXT_LINES = 30
@@ -49,10 +53,11 @@ def runs_table(
     """Write the runs of one task, or of all."""
     if not runs:
         return []
-    rows = [tuple(Cell(text, bold=True) for text in _HEADINGS), *(_row(run, now) for run in runs)]
+    headings = tuple(Cell(text, bold=True) for text in _HEADINGS)
+    rows: list[tuple[Cell | str, ...]] = [headings, *(_row(run, now) for run in runs)]
     if not of_all_tasks:
         return render_table(rows, columns)
-    tasks = [Cell("Task", bold=True), *(Cell(clean_line(run.task_id)) for run in runs)]
+    tasks: list[Cell | str] = [Cell("Task", bold=True), *(clean_line(run.task_id) for run in runs)]
     rows = [
         (first, task, started, took, status, cost, decision)
         for task, (first, _, started, took, status, _, cost, decision) in zip(tasks, rows, strict=True)
@@ -60,21 +65,21 @@ def runs_table(
     return render_table(rows, columns, flexible=_TASK_COLUMN)
 
 
-def _row(run: Run, now: str) -> tuple[Cell, ...]:
+def _row(run: Run, now: str) -> tuple[Cell | str, ...]:
     return (
-        Cell(run.id),
-        Cell(run.run_type.value),
-        Cell(format_moment(run.started_at)),
-        Cell(format_seconds(run_seconds(run, now))),
+        run.id,
+        run.run_type.value,
+        format_moment(run.started_at),
+        format_seconds(run_seconds(run, now)),
         status_cell(run),
-        Cell("-" if run.exit_code is None else str(run.exit_code)),
-        Cell(format_cost(run.cost_usd)),
-        Cell(format_decision(run)),
+        "-" if run.exit_code is None else str(run.exit_code),
+        format_cost(run.cost_usd),
+        format_decision(run),
     )
 
 
 def run_lines(
-    run: Run, output: Output, told: str, logs: Mapping[str, str], commits: Sequence[str]
+    run: Run, output: Output, prompt: str, logs: Mapping[str, str], commits: Iterable[str]
 ) -> Iterator[str]:
     """Write one run: its prompt, result, changes, commits, cost and decision.
 
@@ -85,9 +90,9 @@ def run_lines(
     name = click.style(f"run {run.id}", bold=True)
     yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
     yield from render_facts(_facts(run, now))
-    yield from render_section("sent", _bounded(told))
+    yield from render_section("sent", _bounded(prompt))
     yield from render_section("asked", _questions(run))
-    yield from render_section("verdict", painted_verdict(run))
+    yield from render_section("verdict", verdict_lines(run, paint))
     yield from render_section("found", result_lines(run))
     yield from render_section("reviews", merged_lines(run))
     yield from render_section("answer", _bounded(run.result or ("" if logs else run.stdout or "")))
@@ -96,15 +101,12 @@ def run_lines(
     yield from render_section("the plan changed meanwhile", map(clean_line, run.plan_changes))
     yield from render_section("the configuration changed meanwhile", map(clean_line, run.config_changes))
     yield from render_section("notes", map(clean_line, run.notes))
-    yield from render_section("files", _more(run, logs))
+    yield from render_section("files", _files(run, logs))
 
 
 def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
     yield "type", run.run_type.value
-    yield (
-        "agent",
-        " ".join(filter(None, [clean_line(run.provider), clean_line(run.agent_version or "")])) or "-",
-    )
+    yield "agent", f"{clean_line(run.provider)} {clean_line(run.agent_version or '')}".strip() or "-"
     yield "session", clean_line(run.provider_session_ref or "-")
     if run.resumes is not None:
         before = f" ({run.last_completion_status.value})" if run.last_completion_status else ""
@@ -183,11 +185,10 @@ def _change_lines(summary: Summary | None) -> Iterator[str]:
     if summary.minimal is None and (summary.totals.files or not summary.files):
         yield render_totals(summary)
     yield from (f"cut: {clean_line(cut)}" for cut in summary.cut)
-    yield from (f"not in the snapshot: {render_path(one.path)} ({one.reason})" for one in summary.left_out)
-    yield from (
-        f"{render_path(one.path)} was also changed by run {one.run} of {one.task} in between"
-        for one in summary.between
-    )
+    for skipped in summary.left_out:
+        yield f"not in the snapshot: {render_path(skipped.path)} ({skipped.reason})"
+    for edit in summary.between:
+        yield f"{render_path(edit.path)} was also changed by run {edit.run} of {edit.task} in between"
     yield from submodule_lines(summary)
     for heading, in_change in ((OUTSIDE, False), (OUTSIDE_UNKNOWN, True)):
         if lines := outside_lines(summary, in_change=in_change):
@@ -195,13 +196,13 @@ def _change_lines(summary: Summary | None) -> Iterator[str]:
             yield from (f"  {line}" for line in lines)
 
 
-def _change_row(change: FileChange) -> tuple[Cell, ...]:
+def _change_row(change: FileChange) -> tuple[str, ...]:
     renamed = f"{render_path(change.old_path)} -> " if change.old_path else ""
     counts = ("", "binary") if change.binary else (f"+{change.additions}", f"-{change.deletions}")
-    return (Cell(change.status.value), *map(Cell, counts), Cell(f"{renamed}{render_path(change.path)}"))
+    return (change.status.value, *counts, f"{renamed}{render_path(change.path)}")
 
 
-def _more(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
+def _files(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
     if run.tail_of is not None:
         for name, printed in (("stdout", run.tail_of.stdout), ("stderr", run.tail_of.stderr)):
             if printed:
@@ -212,3 +213,58 @@ def _more(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
                 yield f"{missing} bytes of {name} were not kept (execution.logMegabytes)"
     for name, path in logs.items():
         yield f"{name}: {clean_line(path, 1000)}"
+
+
+MAX_COMMITS = 10
+SHORT_OID = 12
+
+_LEFT_BEHIND = "not in history any more: amended, rebased or dropped"
+_SOURCES = {
+    Evidence.RECORD: "the run's record",
+    Evidence.NOTE: "the hook's notes; the run has not ended",
+    Evidence.TRAILERS: "the commit's own trailers",
+}
+
+
+def commit_lines(commits: Sequence[RunCommit]) -> Iterator[str]:
+    """Write commits line by line, the last ones in short."""
+    return bounded([_commit_line(commit) for commit in commits], MAX_COMMITS)
+
+
+def _commit_line(commit: RunCommit) -> str:
+    if commit.subject is None:
+        text = "(not in this repository any more)"
+    else:
+        text = clean_line(commit.subject) + ("" if commit.in_history else f"  ({_LEFT_BEHIND})")
+    return f"{commit.oid[:SHORT_OID]}  {text}"
+
+
+def origin_lines(origin: CommitProvenance) -> Iterator[str]:
+    """Say which tasks and runs made a commit, and how that is known."""
+    commit = origin.commit
+    yield f"{click.style(f'commit {commit.oid[:SHORT_OID]}', bold=True)}  {clean_line(commit.subject)}"
+    yield from render_table(map(_maker_row, origin.makers), None)
+    if not origin.in_history:
+        yield _LEFT_BEHIND
+    yield "known from " + _SOURCES[origin.source]
+    yield from (_run_command(maker.run) for maker in origin.makers if maker.run is not None)
+    for other in origin.instead[:MAX_COMMITS]:
+        yield f"run {other.run.id} of {clean_line(other.run.task_id)} lists another commit:"
+        yield f"    {_commit_line(other)}"
+    named = {maker.run_id for maker in origin.makers}
+    others = {other.run.id: other.run for other in origin.instead if other.run.id not in named}
+    yield from map(_run_command, others.values())
+
+
+def _run_command(run: Run) -> str:
+    return f"    {task_command('runs', run.task_id, f' {run.id}')}"
+
+
+def _maker_row(maker: CommitSource) -> tuple[Cell | str, ...]:
+    run = maker.run
+    task = f"  task {clean_line(maker.task_id or '-')}"
+    if run is not None:
+        return (task, f"run {run.id}", run.run_type.value, status_cell(run), format_decision(run))
+    if maker.run_id is not None:
+        return (task, f"run {clean_line(maker.run_id)}", "no record here", "", "")
+    return (task, "names no run", "", "", "")

@@ -1,12 +1,13 @@
 """The text of ``status``: counts, runs, and what is due, with the command that answers it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
+from operator import attrgetter
 
 import click
 
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.render.tables import BAR, Cell, render_section, render_table, truncate
+from git_blackbird.cli.render.tables import BAR, bounded, render_section, render_table, truncate
 from git_blackbird.controller.queries.attention import (
     CUT_OFF,
     DueItem,
@@ -17,16 +18,11 @@ from git_blackbird.controller.queries.attention import (
 )
 from git_blackbird.controller.queries.other_worktrees import RunElsewhere
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
-from git_blackbird.controller.queries.status import (
-    APPROVING,
-    LiveRun,
-    StatusReport,
-)
+from git_blackbird.controller.queries.status import APPROVING, LiveRun, StatusReport
 from git_blackbird.messages.display.format import counted
 from git_blackbird.messages.display.runs import format_moment, format_seconds, review_word, run_seconds
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 
@@ -55,14 +51,14 @@ _COUNTED = (
 def status_lines(overview: StatusReport, elsewhere: Iterable[RunElsewhere], output: Output) -> Iterator[str]:
     """Write the whole screen."""
     now = output.environment.timestamp()
-    columns = None if output.columns is None else output.columns - 2
+    columns = output.columns_less(2)
     yield _summary(overview)
     if overview.leaves:
         yield _bar(overview, BAR_WIDTH - 2 if columns is None else min(BAR_WIDTH, columns))
-    yield from render_section("running", _working(overview, now))
+    yield from render_section("running", _running(overview, now))
     yield from render_section("due", _due(overview, columns))
     yield from render_section("blocked", _blocked(overview, columns))
-    yield from render_section(CUT_OFF, _cut_off(overview))
+    yield from render_section(CUT_OFF, _interrupted(overview))
     yield from render_section("commits of yours that are not recorded yet", _deferred(overview))
     yield from render_section("the plan and the records differ", _drift(overview))
     yield from render_section("decisions on tasks that are not in this plan", _orphaned(overview))
@@ -71,7 +67,7 @@ def status_lines(overview: StatusReport, elsewhere: Iterable[RunElsewhere], outp
 
 def worktree_lines(elsewhere: Iterable[RunElsewhere]) -> Iterator[str]:
     """Write a section with the runs of the same tasks in other worktrees."""
-    lines = (f"{clean_line(found.run.task_id)}  {clean_line(found.text, 2000)}" for found in elsewhere)
+    lines = (f"{clean_line(other.run.task_id)}  {clean_line(other.text, 2000)}" for other in elsewhere)
     return render_section("in other worktrees", lines)
 
 
@@ -86,21 +82,21 @@ def _summary(overview: StatusReport) -> str:
     return f"{counted(overview.leaves, 'task')}{above}: {', '.join(parts)}"
 
 
-def _bar(overview: StatusReport, room: int) -> str:
+def _bar(overview: StatusReport, columns: int) -> str:
     """Draw the bar; whatever there is of a status shows as one mark at least."""
     counts = overview.counts
-    wanted = [(mark, color, counts[status]) for status, mark, color in BAR if counts[status]]
-    widths = [max(1, room * count // overview.leaves) for _, _, count in wanted]
+    parts = [(mark, color, counts[status]) for status, mark, color in BAR if counts[status]]
+    widths = [max(1, columns * count // overview.leaves) for _, _, count in parts]
     largest = widths.index(max(widths))
-    widths[largest] += max(0, room - sum(widths))
+    widths[largest] += max(0, columns - sum(widths))
     drawn = (
         click.style(mark * width, fg=color) if color else mark * width
-        for (mark, color, _), width in zip(wanted, widths, strict=True)
+        for (mark, color, _), width in zip(parts, widths, strict=True)
     )
     return f"[{''.join(drawn)}]"
 
 
-def _working(overview: StatusReport, now: str) -> Iterator[str]:
+def _running(overview: StatusReport, now: str) -> Iterator[str]:
     if overview.locked_by is not None:
         yield f"git blackbird {clean_line(overview.locked_by)}"
     for live in overview.running:
@@ -109,36 +105,34 @@ def _working(overview: StatusReport, now: str) -> Iterator[str]:
         yield f"{overview.approving.task.id}  {APPROVING}"
 
 
-def _running_text(one: LiveRun, holder: str | None, now: str) -> str:
-    run = one.run
+def _running_text(live: LiveRun, holder: str | None, now: str) -> str:
+    run = live.run
     since = format_seconds(run_seconds(run, now))
     word = review_word(run.run_type) or "run"
-    what = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
-    if one.alive and holder is not None:
-        return what
+    text = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, process {run.pid}, {since}"
     if holder is not None:
-        return f"{what}; its process has ended"
-    does = "stops it and keeps what it did" if one.alive else "closes its record"
-    return f"{what}\n      {unwatched_words(one)}; `git blackbird execute` {does}"
+        return text if live.alive else f"{text}; its process has ended"
+    does = "stops it and keeps what it did" if live.alive else "closes its record"
+    return f"{text}\n      {unwatched_words(live)}; `git blackbird execute` {does}"
 
 
 def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
     groups = due_groups(overview)
     for group, more in _MORE.items():
-        by_task = [list(items) for _, items in groupby(groups[group], key=_task_id)]
+        by_task = [list(items) for _, items in groupby(groups[group], key=attrgetter("task.id"))]
         for items in by_task[:MAX_LISTED]:
-            yield _headline(items[0].task, items[0].what, columns)
+            first = items[0]
+            room = None if columns is None else columns - len(first.what) - len(first.task.id) - 4
+            yield f"{first.task.id}  {truncate(clean_line(first.task.title), room)}: {first.what}"
             for item in items[:MAX_LISTED]:
                 yield from (f"    {line}" for line in _due_lines(item, columns))
         if len(by_task) > MAX_LISTED:
             yield f"and {len(by_task) - MAX_LISTED} more{more}"
     if overview.ready:
-        yield truncate(f"ready: {_ids(overview.ready)}", columns)
+        named = ", ".join(task.id for task in overview.ready[:MAX_LISTED])
+        more = f" and {len(overview.ready) - MAX_LISTED} more" if len(overview.ready) > MAX_LISTED else ""
+        yield truncate(f"ready: {named}{more}", columns)
         yield f"    {_execute(overview)}"
-
-
-def _task_id(item: DueItem) -> str:
-    return item.task.id
 
 
 def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:
@@ -156,72 +150,53 @@ def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:
             yield strip_controls(item.command)
 
 
-def _pending_lines(owed: PendingItem, room: int | None) -> Iterator[str]:
-    if owed.kind is PendingKind.ANSWERS:
-        for question in owed.questions:
+def _pending_lines(item: PendingItem, columns: int | None) -> Iterator[str]:
+    if item.kind is PendingKind.ANSWERS:
+        for question in item.questions:
             options = f" ({', '.join(question.options)})" if question.options else ""
-            yield truncate(f"{clean_line(question.id)}: {clean_line(question.prompt + options)}", room)
-    if said := reviews_said(owed):
-        yield f"{said} ({task_command('review show', owed.task.id)})"
-    if reason := decision_reason(owed):
+            yield truncate(f"{clean_line(question.id)}: {clean_line(question.prompt + options)}", columns)
+    if verdict := reviews_said(item):
+        yield f"{verdict} ({task_command('review show', item.task.id)})"
+    if reason := decision_reason(item):
         yield reason
-    yield owed.command
+    yield item.command
 
 
-def review_wait_lines(waiting: BlockedParentView, room: int | None) -> Iterator[str]:
+def review_wait_lines(waiting: BlockedParentView, columns: int | None) -> Iterator[str]:
     """Say what a review found, or why it found nothing, and the next commands for its parent."""
     if waiting.why and waiting.wait is not ReviewBlock.REVIEW_DUE:
-        yield truncate(clean_line(waiting.why), room)
+        yield truncate(clean_line(waiting.why), columns)
     if waiting.skipped:
-        yield truncate(f"skipped: {', '.join(waiting.skipped)}", room)
+        yield truncate(f"skipped: {', '.join(waiting.skipped)}", columns)
     yield from waiting.commands
 
 
-def _headline(task: Task, what: str, columns: int | None) -> str:
-    room = None if columns is None else columns - len(what) - len(task.id) - 4
-    return f"{task.id}  {truncate(clean_line(task.title), room)}: {what}"
-
-
-def _ids(tasks: Sequence[Task]) -> str:
-    named = ", ".join(task.id for task in tasks[:MAX_LISTED])
-    return named if len(tasks) <= MAX_LISTED else f"{named} and {len(tasks) - MAX_LISTED} more"
-
-
 def _blocked(overview: StatusReport, columns: int | None) -> Iterator[str]:
+    skipped = {dep: f"{dep} (skipped)" for dep in overview.skipped}
     rows = [
-        (Cell(task_id), Cell(f"waits for {', '.join(_named(overview, deps))}"))
-        for task_id, deps in sorted(overview.blocked.items())[:MAX_LISTED]
+        (task_id, f"waits for {', '.join(skipped.get(dep, dep) for dep in deps)}")
+        for task_id, deps in sorted(overview.blocked.items())
     ]
-    yield from render_table(rows, columns)
-    if len(overview.blocked) > MAX_LISTED:
-        yield f"and {len(overview.blocked) - MAX_LISTED} more (`git blackbird list --blocked`)"
-    yield from (f"    {way}" for way in overview.hints[: 2 * MAX_LISTED])
+    yield from render_table(rows[:MAX_LISTED], columns)
+    if len(rows) > MAX_LISTED:
+        yield f"and {len(rows) - MAX_LISTED} more (`git blackbird list --blocked`)"
+    yield from (f"    {hint}" for hint in overview.hints[: 2 * MAX_LISTED])
 
 
-def _named(overview: StatusReport, deps: Sequence[str]) -> Iterator[str]:
-    for dep in deps:
-        yield f"{dep} (skipped)" if dep in overview.skipped else dep
-
-
-def _cut_off(overview: StatusReport) -> Iterator[str]:
-    one = overview.interrupted_approval
-    if one is None:
+def _interrupted(overview: StatusReport) -> Iterator[str]:
+    approval = overview.interrupted_approval
+    if approval is None:
         return
-    if one.commit is None:
-        left = "before it made a commit"
-    else:
-        open_still = (
-            "the index may lack it" if one.is_recorded else "it is not recorded, and the index may lack it"
-        )
-        left = f"after it made commit {one.commit[:12]}; {open_still}"
-    yield f"{one.task_id}  run {one.run_id}: killed {left}"
-    yield f"    {one.command}    # finishes it"
+    state = "before it made a commit"
+    if approval.commit is not None:
+        unrecorded = "" if approval.is_recorded else "it is not recorded, and "
+        state = f"after it made commit {approval.commit[:12]}; {unrecorded}the index may lack it"
+    yield f"{approval.task_id}  run {approval.run_id}: killed {state}"
+    yield f"    {approval.command}    # finishes it"
 
 
 def _deferred(overview: StatusReport) -> Iterator[str]:
-    yield from (f"{oid[:10]}" for oid in overview.deferred[:MAX_LISTED])
-    if len(overview.deferred) > MAX_LISTED:
-        yield f"and {len(overview.deferred) - MAX_LISTED} more"
+    yield from bounded([oid[:10] for oid in overview.deferred], MAX_LISTED)
     if overview.deferred:
         yield "    git blackbird execute    # records them first"
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from git_blackbird.cli.output import Output, ignore_broken_pipe
+from git_blackbird.cli.render.tables import bounded
 from git_blackbird.controller.decisions.record import DecisionResult
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
@@ -23,30 +24,25 @@ _LONGEST_LINE = 2000
 def show_stop(output: Output, stop: Stop, shown: Collection[RunId] = ()) -> ExitCode:
     """Say why the call ended and what to do next, less the reviews shown already; return the exit code."""
     with ignore_broken_pipe():
-        output.lines(_why(stop, shown))
-        _print_stop(output, stop)
+        output.lines(_reasons(stop, shown))
+        output.lines(render_next_steps(stop))
+        blocked = sorted(stop.blocked.items())
+        lines = [f"blocked: {task_id} waits for {', '.join(deps)}" for task_id, deps in blocked]
+        output.lines(bounded(lines, _MAX_BLOCKED, " blocked (`git blackbird list --blocked`)"))
+        output.event("events:StopEvent", stop)
     return stop.exit_code
 
 
-def _why(stop: Stop, shown: Collection[RunId]) -> Iterator[str]:
+def _reasons(stop: Stop, shown: Collection[RunId]) -> Iterator[str]:
     if not stop.held:
         yield from (clean_line(line, _LONGEST_LINE) for line in stop.text.splitlines())
-    for one in stop.held:
-        if one.run_id not in shown:
-            yield from (
-                render_failing(one.task_id, one.resume, one.feedback)
-                if one.fault is None
-                else (render_no_verdict(one.task_id, one.fault),)
-            )
-
-
-def _print_stop(output: Output, stop: Stop) -> None:
-    output.lines(render_next_steps(stop))
-    for task_id, waits in sorted(stop.blocked.items())[:_MAX_BLOCKED]:
-        output.print(f"blocked: {task_id} waits for {', '.join(waits)}")
-    if len(stop.blocked) > _MAX_BLOCKED:
-        output.print(f"and {len(stop.blocked) - _MAX_BLOCKED} more blocked (`git blackbird list --blocked`)")
-    output.event("events:StopEvent", stop)
+    for parent in stop.held:
+        if parent.run_id in shown:
+            continue
+        if parent.fault is None:
+            yield from render_failing(parent.task_id, parent.resume, parent.feedback)
+        else:
+            yield render_no_verdict(parent.task_id, parent.fault)
 
 
 def show_dry_run(output: Output, foreseen: DryRun) -> ExitCode:
@@ -57,7 +53,7 @@ def show_dry_run(output: Output, foreseen: DryRun) -> ExitCode:
     if not (order or foreseen.changes or foreseen.requests):
         output.print("nothing would be started")
     if stop is not None:
-        output.lines(_why(stop, ()))
+        output.lines(_reasons(stop, ()))
         output.lines(render_next_steps(stop))
     output.data("events:DryRunOutput", foreseen)
     return ExitCode.OK

@@ -46,20 +46,23 @@ def truncate(text: str, columns: int | None) -> str:
     """Cut a line to so many columns; what was cut shows as ``...``."""
     if columns is None or width_of(text) <= columns:
         return text
-    kept, used = [], 0
+    fitting, used = [], 0
     for char in text:
         used += _char_width(char)
         if used > columns - 3:
             break
-        kept.append(char)
-    return "".join(kept) + "..."[: max(columns, 0)]
+        fitting.append(char)
+    return "".join(fitting) + "..."[: max(columns, 0)]
 
 
-def render_table(rows: Sequence[Sequence[Cell]], columns: int | None, flexible: int = -1) -> list[str]:
+def render_table(
+    fields: Iterable[Sequence[Cell | str]], columns: int | None, flexible: int = -1
+) -> list[str]:
     """Align rows of the same length; the flexible column gives way where all do not fit.
 
     Two spaces lie between columns, one where that makes them fit.
     """
+    rows = [[field if isinstance(field, Cell) else Cell(field) for field in row] for row in fields]
     if not rows:
         return []
     count = len(rows[0])
@@ -96,10 +99,16 @@ def render_section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 def render_facts(facts: Iterable[tuple[str, str]]) -> list[str]:
     """Align indented names and their values."""
-    return render_table([(Cell(f"  {name}"), Cell(text)) for name, text in facts], None)
+    return render_table(((f"  {name}", text) for name, text in facts), None)
 
 
-_NANOSECONDS = 1_000_000_000
+def bounded(lines: Sequence[str], limit: int, more: str = "") -> Iterator[str]:
+    """Yield at most ``limit`` lines, and how many there are more."""
+    yield from lines[:limit]
+    if len(lines) > limit:
+        yield f"and {len(lines) - limit} more{more}"
+
+
 COLORS = {
     "DONE": "green",
     "READY": "cyan",
@@ -118,7 +127,7 @@ _RUN_COLORS = {
 
 
 def status_cell(run: Run) -> Cell:
-    """Write a run's status in its colour; an overtaken run is dim."""
+    """Write a run's status in its colour; a superseded run is dim."""
     return Cell(
         run.status.value, None if run.superseded_at else _RUN_COLORS[run.status], dim=bool(run.superseded_at)
     )

@@ -27,7 +27,7 @@ _MARGIN = len(_INDENT) + _VERB_COLUMNS
 _LEAST_COLUMNS = 20
 _MAX_SUBJECT = 400
 _MAX_MESSAGE = 20_000
-# Figures are said again once they have grown by half, and by at least so much.
+# Figures are shown again once they have grown by half, and by at least so much.
 _LEAST_TOKENS = 10_000
 _LEAST_DOLLARS = 0.05
 
@@ -38,7 +38,7 @@ class ProgressLog:
     def __init__(self, *, colored: bool) -> None:
         self._colored = colored
         self._spent = UsageCost()
-        self._said = UsageCost()
+        self._reported = UsageCost()
 
     def render(self, step: Progress, columns: int | None = None) -> str:
         """Return a step's block of lines, at most ``columns`` wide; "" for what is nothing to read.
@@ -47,13 +47,13 @@ class ProgressLog:
         """
         block = self._block(_VERBS.get(step.kind, ""), _lines(step), columns)
         self._spent = self._spent.updated(step.usage, step.cost_usd)
-        return block + (self._figures() if _has_grown(self._spent, self._said) else "")
+        return block + (self._figures() if _has_grown(self._spent, self._reported) else "")
 
     def finish(self, usage: Usage | None, cost_usd: float | None) -> str:
-        """Return what the run has spent, unless the last line said so; the next step is another run's."""
+        """Return what the run has spent, unless the last line has it; the next step is another run's."""
         self._spent = self._spent.updated(usage, cost_usd)
-        block = self._figures() if self._spent and self._spent != self._said else ""
-        self._spent = self._said = UsageCost()
+        block = self._figures() if self._spent and self._spent != self._reported else ""
+        self._spent = self._reported = UsageCost()
         return block
 
     def remark(self, text: str) -> str:
@@ -61,7 +61,7 @@ class ProgressLog:
         return self._dim(f"{_INDENT}[{clean_line(text, _MAX_SUBJECT)}]") + "\n"
 
     def _figures(self) -> str:
-        self._said = self._spent
+        self._reported = self._spent
         return self._dim(f"{_INDENT}{'spent'.ljust(_VERB_COLUMNS)}{render_spent(self._spent)}") + "\n"
 
     def _block(self, verb: str, lines: list[str], columns: int | None) -> str:
@@ -87,10 +87,10 @@ def _lines(step: Progress) -> list[str]:
     return lines
 
 
-def _has_grown(spent: UsageCost, said: UsageCost) -> bool:
+def _has_grown(spent: UsageCost, reported: UsageCost) -> bool:
     return (
-        spent.tokens >= said.tokens + said.tokens // 2 + _LEAST_TOKENS
-        or spent.cost_usd >= said.cost_usd * 1.5 + _LEAST_DOLLARS
+        spent.tokens >= reported.tokens + reported.tokens // 2 + _LEAST_TOKENS
+        or spent.cost_usd >= reported.cost_usd * 1.5 + _LEAST_DOLLARS
     )
 
 
@@ -128,13 +128,13 @@ class AnsiSanitizer(StreamSanitizer):
 
     def _shown(self, text: str) -> str:
         parts = _COLOR.split(_LINE_END.sub("", text))
-        shown = "".join(
+        cleaned = "".join(
             escape_controls(part) if index % 2 == 0 else "" if _CONCEALS.search(part) else part
             for index, part in enumerate(parts)
         )
-        if shown:
+        if cleaned:
             self._ends_line = True
-        return shown
+        return cleaned
 
 
 def colored_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:

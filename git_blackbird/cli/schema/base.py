@@ -179,8 +179,8 @@ class UnconfirmedView(View):
     command: str = field("The command that lets it count.", "command.command")
 
 
-def _state_elsewhere(found: RunElsewhere) -> str:
-    return "decision" if found.run.is_pending else "running"
+def _state_elsewhere(elsewhere: RunElsewhere) -> str:
+    return "decision" if elsewhere.run.is_pending else "running"
 
 
 class RunInWorktree(View):

@@ -26,8 +26,8 @@ def _removed(edit: EditResult) -> list[TaskId]:
     return [dep for dep in edit.before.deps if dep not in edit.after.deps]
 
 
-def _deadlock(done: EditResult | MoveResult) -> tuple[TaskId, ...]:
-    return done.deadlock or ()
+def _deadlock(result: EditResult | MoveResult) -> tuple[TaskId, ...]:
+    return result.deadlock or ()
 
 
 class InitOutput(DataOutput, schema_name="init"):

@@ -21,12 +21,12 @@ Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem
 def _completer(offer: Callable[[click.Context], Iterable[Offer]]) -> Completer:
     """Turn what is on offer into a callback of click: the values that begin with what was typed."""
 
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
-        del param
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
         from click.shell_completion import CompletionItem  # noqa: PLC0415  # --help must not pay for it
 
-        offered = ((value, what) for value, what in offer(ctx) if value.startswith(incomplete))
-        return [CompletionItem(value, help=what) for value, what in offered]
+        return [
+            CompletionItem(value, help=what) for value, what in offer(ctx) if value.startswith(incomplete)
+        ]
 
     return complete
 
@@ -39,9 +39,11 @@ def _glance() -> "Glance":
 
 @_completer
 def tasks(ctx: click.Context) -> Iterable[Offer]:
-    """Offer the tasks that the command takes in their present state."""
+    """Offer the tasks that the command, or its action, takes in their present state."""
     verb = ctx.info_name or ""
-    if ctx.params.get("below"):
+    if "action" in ctx.params:
+        verb = f"{verb} {ctx.params['action']}"
+    elif ctx.params.get("below"):
         verb = f"{verb} --all"
     elif ctx.params.get("message"):
         verb = f"{verb} -m"
@@ -49,15 +51,8 @@ def tasks(ctx: click.Context) -> Iterable[Offer]:
 
 
 @_completer
-def reviewed_tasks(ctx: click.Context) -> Iterable[Offer]:
-    """Offer the tasks that this action of ``review`` takes in their present state."""
-    return _glance().tasks_for(f"review {ctx.params.get('action')}")
-
-
-@_completer
-def all_tasks(ctx: click.Context) -> Iterable[Offer]:
+def all_tasks(_: click.Context) -> Iterable[Offer]:
     """Offer every task."""
-    del ctx
     return _glance().tasks_for("")
 
 
@@ -76,18 +71,16 @@ def runs(ctx: click.Context) -> Iterable[Offer]:
 
 
 @_completer
-def commits(ctx: click.Context) -> Iterable[Offer]:
+def commits(_: click.Context) -> Iterable[Offer]:
     """Offer branches and tags."""
     from git_blackbird.controller.queries.completion import list_refs  # noqa: PLC0415  # starts git
 
-    del ctx
     return ((name, "") for name in list_refs(os.environ, os.getcwd()))  # noqa: PTH109  # as above
 
 
 @_completer
-def agents(ctx: click.Context) -> Iterable[Offer]:
+def agents(_: click.Context) -> Iterable[Offer]:
     """Offer the agents."""
-    del ctx
     return ((name, "") for name in AGENT_NAMES)
 
 
@@ -119,9 +112,8 @@ def _keys_in(
 
 
 @_completer
-def keys(ctx: click.Context) -> Iterable[Offer]:
+def keys(_: click.Context) -> Iterable[Offer]:
     """Offer the keys of the configuration."""
-    del ctx
     return ((name, field["description"]) for name, field in _config_keys().items())
 
 
@@ -134,15 +126,13 @@ def key_values(ctx: click.Context) -> Iterable[Offer]:
 
 
 @_completer
-def schemas(ctx: click.Context) -> Iterable[Offer]:
+def schemas(_: click.Context) -> Iterable[Offer]:
     """Offer the schemas."""
-    del ctx
     return ((name, "") for name in schema_names())
 
 
-def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
+def folders(_: click.Context, _param: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
     """Let the shell complete a folder."""
     from click.shell_completion import CompletionItem  # noqa: PLC0415  # --help must not pay for it
 
-    del ctx, param
     return [CompletionItem(incomplete, type="dir")]

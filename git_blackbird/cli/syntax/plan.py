@@ -3,7 +3,7 @@
 from click import Argument, Choice, Option
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec, flag, text
+from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
 from git_blackbird.model.entities.status import Status
 
 STATUSES = tuple(status.value for status in Status)
@@ -29,13 +29,7 @@ add = CommandSpec(
     Option(["--description"], type=text, default="", help="What it is about."),
     Option(["--prompt"], type=text, default="", help="What its agent is to do."),
     Option(["--notes"], type=text, default=None, help="Notes for people."),
-    Option(
-        ["--ac", "criteria"],
-        type=text,
-        multiple=True,
-        metavar="TEXT",
-        help="An acceptance criterion; repeatable.",
-    ),
+    Option(["--ac", "criteria"], type=text, multiple=True, help="An acceptance criterion; repeatable."),
     Option(
         ["--dep", "deps"],
         multiple=True,
@@ -59,32 +53,31 @@ set_status = CommandSpec(
 )
 edit = CommandSpec(
     "edit",
-    "edit:edit",
+    "plan:edit",
     """Edit a task: with options, or without any in your editor, as TOML.
 
     The editor is git's: GIT_EDITOR, core.editor, VISUAL, EDITOR. What others change in the plan meanwhile
     is kept.
     """,
     _TASK,
-    Option(["--title"], type=text, metavar="TEXT", help="What the task is, in one line."),
-    Option(["--description"], type=text, metavar="TEXT", help="What it is about."),
+    Option(["--title"], type=text, help="What the task is, in one line."),
+    Option(["--description"], type=text, help="What it is about."),
     flag("Clear the description.", "--clear-description"),
-    Option(["--prompt"], type=text, metavar="TEXT", help="What its agent is to do."),
+    Option(["--prompt"], type=text, help="What its agent is to do."),
     flag("Clear the prompt.", "--clear-prompt"),
-    Option(["--notes"], type=text, metavar="TEXT", help="Notes for people."),
+    Option(["--notes"], type=text, help="Notes for people."),
     flag("Clear the notes.", "--clear-notes"),
     Option(
         ["--ac", "acceptance_criteria"],
         type=text,
         multiple=True,
-        metavar="TEXT",
         help="An acceptance criterion, replacing the present ones; repeatable.",
     ),
     flag("Clear the criteria.", "--clear-ac", "clear_acceptance_criteria"),
 )
 deps = CommandSpec(
     "deps",
-    "edit:deps",
+    "plan:deps",
     """Change which tasks must be done before TASK.
 
     add and remove change single dependencies; set replaces all, with none if no DEP is given.
@@ -95,7 +88,7 @@ deps = CommandSpec(
 )
 move = CommandSpec(
     "move",
-    "edit:move",
+    "plan:move",
     "Move a task, and everything below it, to another parent or position.",
     _TASK,
     Option(
@@ -105,14 +98,12 @@ move = CommandSpec(
         shell_complete=complete.all_tasks,
     ),
     Option(
-        ["--index"],
-        type=int,
-        help="The position among the parent's children, from 0; the last if not given.",
+        ["--index"], type=int, help="The position among the parent's children, from 0; the last if not given."
     ),
 )
 delete = CommandSpec(
     "delete",
-    "edit:delete",
+    "plan:delete",
     "Remove a task from the plan; the records of its runs stay.",
     _TASK,
     flag("Delete everything below it too.", "--cascade-children"),

@@ -1,96 +1,146 @@
-"""The commands: one group, each loaded when it is named."""
+"""The commands: what may be typed, apart from the code that carries it out.
 
+``--help`` and completion load the modules of this folder, which need click alone; the code is imported when
+a command is called.
+"""
+
+import gc
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any
 
 import click
 
-from git_blackbird import __version__
-from git_blackbird.cli.syntax.command_spec import CommandSpec
+from git_blackbird import __version__, trace
+from git_blackbird.cli.stdio import AppState
 from git_blackbird.errors import ExitCode
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+
+class CommandSpec(click.Command):
+    """A command: its name, arguments, options and help, and where its code is (``module:function``).
+
+    The function is given a CommandContext and the values of the parameters. ``--json`` and ``--no-input`` are
+    parameters of every command.
+    """
+
+    def __init__(
+        self, name: str, code: str, help_text: str, *params: click.Parameter, **settings: Any
+    ) -> None:
+        common = (
+            flag("Print JSON for programs.", "--json", "as_json"),
+            flag("Never ask; stop where someone must decide.", "--no-input"),
+        )
+        super().__init__(name, params=[*params, *common], help=help_text, callback=self._call, **settings)
+        self.code = code
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse options of which only the last would count. Raises click.UsageError."""
+        options = args[: args.index("--")] if "--" in args else args
+        # Options that store different values under one name.
+        choices = {
+            param.opts[0]: param.name
+            for param in self.params
+            if isinstance(param, click.Option) and isinstance(param.flag_value, str)
+        }
+        given: dict[str | None, str] = {}
+        for option in filter(choices.__contains__, options):
+            first = given.setdefault(choices[option], option)
+            if first != option:
+                raise click.UsageError(f"{first} and {option} do not go together", ctx)
+        return super().parse_args(ctx, args)
+
+    def _call(self, *, as_json: bool, no_input: bool, **values: Any) -> ExitCode:
+        from git_blackbird.cli.output import CommandContext, Output  # noqa: PLC0415  # loads what commands share
+
+        trace.event("command", self.name)
+        module, function = self.code.split(":")
+        body = getattr(import_module(f"git_blackbird.cli.commands.{module}"), function)
+        context = click.get_current_context()
+        state: AppState = context.obj
+        state.as_json = as_json
+        if state.begin is not None:
+            state.begin()
+        output = Output(context.info_name or "", as_json, state.environment)
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
+        code: ExitCode = body(CommandContext(state.environment, output, no_input), **values)
+        return code
 
 
-class CommandEntry(NamedTuple):
-    """One command: the module and name it is loaded from, and its line in the list of commands."""
-
-    place: str
-    help: str
+def flag(help_text: str, *names: str) -> click.Option:
+    """Make an option without a value."""
+    return click.Option(names, is_flag=True, help=help_text)
 
 
+def text(value: str) -> str:
+    """Return an option's text unchanged. Help shows this function's name as its type.
+
+    Raises click.BadParameter for what is not UTF-8: it would be saved as another text.
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise click.BadParameter("it is not UTF-8") from error
+    return value
+
+
+# Where the syntax of each command is, and its line in the list of commands.
 COMMANDS = {
-    "add": CommandEntry("plan:add", "Add a task to the plan."),
-    "agent": CommandEntry("setup:agent", "Show which agents there are, and which is chosen."),
-    "completion": CommandEntry("setup:completion", "Print the completion script of a shell."),
-    "config": CommandEntry("setup:config", "Show every key, or read or write one."),
-    "decide": CommandEntry("run:decide", "Record a decision on a task's run."),
-    "deinit": CommandEntry("setup:deinit", "Remove git-blackbird from a repository."),
-    "delete": CommandEntry("plan:delete", "Remove a task from the plan."),
-    "demo": CommandEntry("setup:demo", "Try everything in a new repository."),
-    "deps": CommandEntry("plan:deps", "Change which tasks must be done before another."),
-    "edit": CommandEntry("plan:edit", "Edit a task, with options or in your editor."),
-    "execute": CommandEntry("run:execute", "Run what is ready; stop where someone must decide."),
-    "hooks": CommandEntry("setup:hooks", "Install, remove or show the post-commit hook."),
-    "init": CommandEntry("plan:init", "Create an empty plan."),
-    "list": CommandEntry("show:list_tasks", "List tasks."),
-    "move": CommandEntry("plan:move", "Move a task to another parent or position."),
-    "restart": CommandEntry("run:restart", "Start a task again in a new session."),
-    "resume": CommandEntry("run:resume", "Continue a task in the same session."),
-    "retry": CommandEntry("run:retry", "Set a task back to todo; start nothing."),
-    "review": CommandEntry("run:review", "Show, run or dismiss the reviews of a task."),
-    "runs": CommandEntry("show:runs", "Show what happened, what it cost, what it changed."),
-    "schema": CommandEntry("setup:schema", "Print the JSON Schema of a file or an output."),
-    "set-status": CommandEntry("plan:set_status", "Set a task's status by hand."),
-    "show": CommandEntry("show:show", "Show one task and why it is or is not ready."),
-    "status": CommandEntry("show:status", "Show where the plan stands and what is due."),
-    "tui": CommandEntry("show:tui", "Open the plan in a full-screen application."),
-    "validate": CommandEntry("plan:validate", "Check the plan file and report every error."),
+    "add": ("plan:add", "Add a task to the plan."),
+    "agent": ("setup:agent", "Show which agents there are, and which is chosen."),
+    "completion": ("setup:completion", "Print the completion script of a shell."),
+    "config": ("setup:config", "Show every key, or read or write one."),
+    "decide": ("run:decide", "Record a decision on a task's run."),
+    "deinit": ("setup:deinit", "Remove git-blackbird from a repository."),
+    "delete": ("plan:delete", "Remove a task from the plan."),
+    "demo": ("setup:demo", "Try everything in a new repository."),
+    "deps": ("plan:deps", "Change which tasks must be done before another."),
+    "edit": ("plan:edit", "Edit a task, with options or in your editor."),
+    "execute": ("run:execute", "Run what is ready; stop where someone must decide."),
+    "hooks": ("setup:hooks", "Install, remove or show the post-commit hook."),
+    "init": ("plan:init", "Create an empty plan."),
+    "list": ("show:list_tasks", "List tasks."),
+    "move": ("plan:move", "Move a task to another parent or position."),
+    "restart": ("run:restart", "Start a task again in a new session."),
+    "resume": ("run:resume", "Continue a task in the same session."),
+    "retry": ("run:retry", "Set a task back to todo; start nothing."),
+    "review": ("run:review", "Show, run or dismiss the reviews of a task."),
+    "runs": ("show:runs", "Show what happened, what it cost, what it changed."),
+    "schema": ("setup:schema", "Print the JSON Schema of a file or an output."),
+    "set-status": ("plan:set_status", "Set a task's status by hand."),
+    "show": ("show:show", "Show one task and why it is or is not ready."),
+    "status": ("show:status", "Show where the plan stands and what is due."),
+    "tui": ("show:tui", "Open the plan in a full-screen application."),
+    "validate": ("plan:validate", "Check the plan file and report every error."),
 }
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def load_command(name: str) -> CommandSpec:
+    """Import the syntax of a command."""
+    module, variable = COMMANDS[name][0].split(":")
+    command = getattr(import_module(f"git_blackbird.cli.syntax.{module}"), variable)
+    if not isinstance(command, CommandSpec):
+        raise TypeError(f"{variable} is no command")
+    return command
 
 
 class LazyGroup(click.Group):
-    """Commands whose syntax is imported when one is named: ``--help`` and completion need no other."""
+    """Commands of which all but the line in the list is imported when one is named."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name every command."""
-        del ctx
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> CommandSpec | None:
-        """Import one command's syntax."""
-        del ctx
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        module, name = entry.place.split(":")
-        command = getattr(import_module(f"git_blackbird.cli.syntax.{module}"), name)
-        if not isinstance(command, CommandSpec):
-            raise TypeError(f"{entry.place} is no command")
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name].help) for name in sorted(COMMANDS)])
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
-        """Complete a command's name, or an option of the program itself, without importing commands."""
-        if incomplete.startswith("-"):
-            return click.Command.shell_complete(self, ctx, incomplete)
-        from click.shell_completion import CompletionItem  # noqa: PLC0415  # only completion pays for it
-
-        return [
-            CompletionItem(name, help=COMMANDS[name].help)
-            for name in sorted(COMMANDS)
-            if name.startswith(incomplete)
-        ]
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Import the command that is named."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name in COMMANDS else command, rest
 
 
-@click.group(cls=LazyGroup, invoke_without_command=True, context_settings=SETTINGS)
+@click.group(
+    cls=LazyGroup,
+    commands=[click.Command(name, short_help=line) for name, (_, line) in COMMANDS.items()],
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="git blackbird", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> ExitCode | None:
@@ -100,8 +150,5 @@ def cli(context: click.Context) -> ExitCode | None:
     """
     if context.invoked_subcommand:
         return None
-    command = cli.get_command(context, "tui")
-    if command is None:
-        return None
-    code: ExitCode = context.invoke(command, as_json=False, no_input=False)
+    code: ExitCode = context.invoke(load_command("tui"), as_json=False, no_input=False)
     return code

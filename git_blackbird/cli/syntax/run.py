@@ -3,15 +3,13 @@
 from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec, flag, text
+from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
 from git_blackbird.model.config.choices import AGENT_NAMES, REVIEW_MODES
 
 _TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.tasks)
 _AGENT = Option(["--agent"], type=Choice(AGENT_NAMES), help="The agent for new runs.")
 _STOP = Option(
-    ["--stop-after-each/--no-stop", "stop"],
-    default=None,
-    help="Stop for a decision after each task, or not.",
+    ["--stop-after-each/--no-stop", "stop"], default=None, help="Stop for a decision after each task, or not."
 )
 _REVIEWS = Option(
     ["--reviews"],
@@ -117,9 +115,9 @@ review = CommandSpec(
     parent be done without a passing review of its children as they are, and records the reason.
     """,
     Argument(["action"], type=Choice(["show", "run", "dismiss"]), metavar="show|run|dismiss"),
-    Argument(["task"], metavar="TASK", shell_complete=complete.reviewed_tasks),
+    Argument(["task"], metavar="TASK", shell_complete=complete.tasks),
     Option(["--agent"], type=Choice(AGENT_NAMES), help="With run: the agent that reviews."),
     flag("With run: show what the reviewer does and says as it happens.", "--stream"),
     Option(["--format", "form"], type=Choice(["text", "xml"]), help="With show of a leaf: the format."),
-    Option(["--reason"], type=text, metavar="TEXT", help="With dismiss: the reason; required."),
+    Option(["--reason"], type=text, help="With dismiss: the reason; required."),
 )

@@ -3,7 +3,7 @@
 from click import Argument, Choice, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec, flag
+from git_blackbird.cli.syntax.registry import CommandSpec, flag
 
 DEMO_FOLDER = "blackbird-demo"
 """Where ``demo`` makes its repository when nobody says where."""
@@ -48,7 +48,7 @@ config = CommandSpec(
 )
 deinit = CommandSpec(
     "deinit",
-    "deinit:deinit",
+    "setup:deinit",
     """Remove git-blackbird from this repository.
 
     It shows what there is, and on a terminal asks about each part. Your own configuration stays, and so does
@@ -80,7 +80,7 @@ demo = CommandSpec(
 )
 hooks = CommandSpec(
     "hooks",
-    "hooks:hooks",
+    "setup:hooks",
     """Install or remove the post-commit hook, or show its state.
 
     The hook notes which commits agents make, and records a commit of yours that says `Blackbird-Task: ID` as

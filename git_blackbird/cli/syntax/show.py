@@ -3,8 +3,8 @@
 from click import Argument, Choice, IntRange, Option
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.command_spec import CommandSpec, flag
 from git_blackbird.cli.syntax.plan import STATUSES
+from git_blackbird.cli.syntax.registry import CommandSpec, flag
 
 NEWEST = 20
 """How many runs are listed over all tasks when nobody says how many."""
@@ -64,18 +64,11 @@ runs = CommandSpec(
     """,
     Argument(["task_id"], metavar="[TASK", required=False, shell_complete=complete.all_tasks),
     Argument(["run_id"], metavar="[RUN]]", required=False, shell_complete=complete.runs),
-    Option(
-        ["--limit"],
-        type=IntRange(min=1),
-        metavar="N",
-        help=f"At most N runs; {NEWEST} over all tasks.",
-    ),
+    Option(["--limit"], type=IntRange(min=1), metavar="N", help=f"At most N runs; {NEWEST} over all tasks."),
     Option(["--log", "mode"], flag_value="log", help="Show what its agent did and said, in the pager."),
     Option(["--follow", "mode"], flag_value="follow", help="Show what a live run does, until it ends."),
     Option(
-        ["--diff", "mode"],
-        flag_value="diff",
-        help="Show the full diff: of RUN, or of the task's change.",
+        ["--diff", "mode"], flag_value="diff", help="Show the full diff: of RUN, or of the task's change."
     ),
     flag("With --diff: what changed since you last requested changes.", "--since-request"),
     Option(["--accept", "mode"], flag_value="accept", help="Accept the record of RUN, whoever wrote it."),

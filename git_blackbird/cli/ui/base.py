@@ -1,18 +1,155 @@
-"""What the user interfaces of commands share."""
+"""What the user interfaces of commands share: a thread that writes, and the steps of a decision."""
 
-from collections.abc import Mapping
+import asyncio
+import errno
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 
 from git_blackbird.cli.render.transcript import ProgressLog
-from git_blackbird.cli.ui.writer import STDERR, STDOUT, Writer
+from git_blackbird.cli.stdio import OutputError, write_some
+from git_blackbird.controller.core.drafts import Draft, Drafts
 from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.sanitize import StreamSanitizer
+from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line
 from git_blackbird.model.entities.agent_io import Progress, RightsQuestion
-from git_blackbird.model.entities.decision import Reply
+from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.decision import APPROVES, VIEWS, Choice, Decision, Reply, reply_of
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Question, Run, RunType
+from git_blackbird.model.entities.run import DecisionState, Question, Run, RunType
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunEnded, RunOutput
+
+STDOUT = 1
+STDERR = 2
+MAX_BACKLOG = 256 * 1024
+# How a pipe without a reader and a terminal that is gone refuse: nobody misses what is not printed there.
+_LEFT = frozenset({errno.EPIPE, errno.EIO})
+
+Job = Callable[[], None]
+
+
+class Writer:
+    """Writes what it is given, in order, in a thread of its own.
+
+    Giving never blocks. What may be dropped is dropped while more than ``MAX_BACKLOG`` characters wait,
+    and how many bytes were is reported in their place. Once a reader has gone away, the rest is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: deque[tuple[Job, int]] = deque()
+        self._wake = threading.Condition()
+        self._waiting = 0
+        self._dropped = 0
+        self._closed = False
+        self._failure: Exception | None = None
+        # A stream that was closed from the start is written to no more than one whose reader went away: its
+        # number may belong to any other file by now.
+        streams = {STDOUT: sys.stdout, STDERR: sys.stderr}
+        self._gone = {number for number, stream in streams.items() if stream is None}
+        self._encodings: dict[int, str] = {}
+        for number in streams.keys() - self._gone:
+            streams[number].flush()
+            self._encodings[number] = streams[number].encoding or "utf-8"
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def put(self, text: str, stream: int = STDOUT) -> None:
+        """Write one piece of text; it is never dropped."""
+        self.perform(lambda: self.write(text, stream), len(text))
+
+    def put_droppable(self, text: str, where: int = STDOUT) -> None:
+        """Write one piece of text if whoever reads keeps up, else count what is lost."""
+        if self.is_behind:
+            self.drop(len(text.encode(errors="replace")))
+        else:
+            self.report_dropped()
+            self.put(text, where)
+
+    def drop(self, size: int) -> None:
+        """Count ``size`` bytes as lost; the total is reported with the next write."""
+        self._dropped += size
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more waits than may."""
+        return self._waiting > MAX_BACKLOG
+
+    def perform(self, job: Job, size: int = 0) -> None:
+        """Do something in the thread once all before it is done; ``size`` counts as what waits."""
+        with self._wake:
+            self._jobs.append((job, size))
+            self._waiting += size
+            self._wake.notify()
+
+    def write(self, text: str, stream: int = STDOUT) -> None:
+        """Write at once; only for jobs, since it may block."""
+        data = memoryview(text.encode(self._encodings.get(stream, "utf-8"), errors="replace"))
+        while data and stream not in self._gone:
+            try:
+                data = data[write_some(stream, data) :]
+            except OSError as error:
+                # The pipe has no reader or the terminal hung up; the work goes on without being shown.
+                self._gone.add(stream)
+                if stream == STDOUT and error.errno not in _LEFT:
+                    self._failure = OutputError(error)
+
+    async def drained(self) -> None:
+        """Wait until everything given so far is written; nothing else is held up meanwhile."""
+        done: Future[None] = Future()
+        self.perform(lambda: _resolve(done))
+        await asyncio.wrap_future(done)
+
+    def close(self) -> None:
+        """Write what is left and end the thread; raises what went wrong in it."""
+        self.report_dropped()
+        with self._wake:
+            self._closed = True
+            self._wake.notify()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def report_dropped(self) -> None:
+        """Say how many bytes were dropped since the last report."""
+        if self._dropped:
+            self.put(f"\n[{self._dropped} bytes are not shown: the screen could not keep up]\n")
+            self._dropped = 0
+
+    def _run(self) -> None:
+        while (entry := self._next()) is not None:
+            job, size = entry
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001  # raised by close; until then the rest is shown
+                self._failure = error
+            with self._wake:
+                self._waiting -= size
+
+    def _next(self) -> tuple[Job, int] | None:
+        with self._wake:
+            if not self._jobs and not self._closed:
+                self._wake.wait(self.pause_seconds())
+            if self._jobs:
+                return self._jobs.popleft()
+            return None if self._closed else (self.idle, 0)
+
+    def pause_seconds(self) -> float | None:
+        """Return how long to wait for something to write before ``idle`` is called; None is for ever."""
+        return None
+
+    def idle(self) -> None:
+        """Do what is to be done while nothing is to be written."""
+
+
+def _resolve(future: Future[None]) -> None:
+    # A wait that was given up has cancelled it.
+    if future.set_running_or_notify_cancel():
+        future.set_result(None)
 
 
 class BaseUI:
@@ -49,10 +186,72 @@ class BaseUI:
         return None
 
 
+class AskingUI(BaseUI):
+    """Ask a person for a decision, in steps that a subclass puts on its screen."""
+
+    def __init__(self, workspace: Workspace, writer: Writer, *, colored: bool, wants_output: bool) -> None:
+        super().__init__(wants_output=wants_output)
+        self._workspace = workspace
+        self._writer = writer
+        self._drafts = Drafts(workspace)
+        self._agent = AgentPrinter(writer, colored=colored)
+
+    async def _choose(self, checkpoint: Checkpoint) -> Choice:
+        """Ask for one of the choices that are possible."""
+        raise NotImplementedError
+
+    async def _request(self, checkpoint: Checkpoint) -> str | None:
+        """Ask for a change request; None goes back to the choices."""
+        raise NotImplementedError
+
+    async def _confirms_branch(self) -> bool:
+        """Ask whether to approve on another branch than the run's."""
+        raise NotImplementedError
+
+    def _show_diff(self, pair: TreePair) -> None:
+        """Show a diff. Raises BlackbirdError."""
+        raise NotImplementedError
+
+    async def _decide(self, checkpoint: Checkpoint) -> Reply:
+        """Take one step after another until something is decided."""
+        other_branch = checkpoint.other_branch
+        while True:
+            choice = await self._choose(checkpoint)
+            if choice in VIEWS:
+                self._view(checkpoint.pair_of(choice))
+            elif choice is Choice.REQUEST_CHANGES:
+                request = await self._request(checkpoint)
+                if request is not None:
+                    return Decision(DecisionState.CHANGES_REQUESTED, request)
+            elif choice in APPROVES and other_branch is not None:
+                self._print(f"Careful: {other_branch.text}.")
+                if await self._confirms_branch():
+                    return reply_of(choice, branch_confirmed=True)
+            else:
+                return reply_of(choice, branch_confirmed=other_branch is not None)
+
+    def _view(self, pair: TreePair | None) -> None:
+        try:
+            if pair is not None:
+                self._show_diff(pair)
+        except BlackbirdError as error:
+            self._print(f"no diff can be shown: {clean_line(error.message)}")
+
+    def _save(self, draft: Draft, stream: int = STDOUT) -> None:
+        """Save a change request that is left; say so on ``stream`` if that is not possible."""
+        draft.save()
+        if draft.fault is not None:
+            text = f"warning: what you wrote could not be saved: {draft.fault.message}\n"
+            self._writer.put(text, stream)
+
+    def _print(self, *lines: str) -> None:
+        self._writer.put("".join(f"{line}\n" for line in lines))
+
+
 class AgentPrinter:
     """Print plain output as it comes, an event stream as its steps, standard error to ours (``--stream``).
 
-    Nothing of it steers a terminal. What a screen cannot keep up with is dropped, and that is said.
+    Nothing of it steers a terminal. What a screen cannot keep up with is dropped and counted.
     """
 
     def __init__(self, writer: Writer, *, colored: bool) -> None:

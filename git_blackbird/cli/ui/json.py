@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from git_blackbird.cli.output import event_line
 from git_blackbird.cli.schema.events import CheckpointReached, Dropped, QuestionsAsked, event_of
-from git_blackbird.cli.ui.base import BaseUI
-from git_blackbird.cli.ui.writer import Writer
+from git_blackbird.cli.ui.base import BaseUI, Writer
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task

@@ -1,19 +1,15 @@
 """Prompts on a terminal: a list, a line, a text of several lines in which ``@`` completes paths."""
 
 import os
-import select
-import signal
 import sys
 import termios
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
-import click
 import questionary
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
@@ -25,11 +21,9 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from git_blackbird.cli.ui.writer import STDOUT
+from git_blackbird.cli.ui.base import STDOUT
 from git_blackbird.controller.core.drafts import Draft
-from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.model.base.path_search import MENTION, PathIndex
-from git_blackbird.model.base.sanitize import clean_line
 
 
 class PathCompleter(Completer):
@@ -46,31 +40,20 @@ class PathCompleter(Completer):
         mention = MENTION.search(document.current_line_before_cursor)
         if mention is None:
             return
-        wanted = mention[1]
-        for path in chain.from_iterable(self._known().matching(wanted)):
-            yield Completion(path, start_position=-len(wanted))
-
-    def _known(self) -> PathIndex:
         with self._lock:
-            if self._paths is None:
-                self._paths = PathIndex(self._load())
-            return self._paths
+            self._paths = self._paths or PathIndex(self._load())
+        for path in chain.from_iterable(self._paths.matching(mention[1])):
+            yield Completion(path, start_position=-len(mention[1]))
 
 
-T = TypeVar("T")
 _ESCAPE_SECONDS = 0.1
 _SEQUENCE_SECONDS = 0.4
-_DIGITS = "123456789"
+_MOST_DIGITS = 9
 _COMPOSING = "(Alt+Enter or Ctrl+S sends, Esc goes back, @ names files,\n  Ctrl+X Ctrl+E opens your editor)\n"
 
 
-@dataclass(frozen=True)
-class PromptItem:
-    """One line of a list; ``obstacle`` says why it cannot be chosen."""
-
-    value: object
-    title: str
-    blocked_reason: str | None = None
+class LeftOpenError(Exception):
+    """A person left the question open: by Ctrl+C, Ctrl+D or the end of input."""
 
 
 class UnfinishedText(Enum):
@@ -81,14 +64,14 @@ class UnfinishedText(Enum):
 
 
 class Prompts:
-    """Puts questions on the terminal one at a time; Ctrl+C, Ctrl+D and the end of input leave them open.
+    """Puts questions on the terminal one at a time. Each raises LeftOpenError.
 
     The terminal is asked nothing itself (W26): it is neither waited for nor written to by its answers.
     """
 
     def __init__(self, *, colored: bool) -> None:
         self._input: Input = create_input(sys.stdin)
-        self._looks: dict[str, Any] = {
+        self._settings: dict[str, Any] = {
             "input": self._input,
             "output": Vt100_Output(sys.stdout, _size, term=os.environ.get("TERM"), enable_cpr=False),
             "color_depth": None if colored else ColorDepth.DEPTH_1_BIT,
@@ -100,83 +83,77 @@ class Prompts:
         with suppress(termios.error, OSError):
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
-    async def choose(self, message: str, offers: Sequence[PromptItem], start: object = None) -> Any:
+    async def choose(self, message: str, choices: Sequence[questionary.Choice], start: object = None) -> Any:
         """Let one of a list be chosen: arrows, j/k or digits move, Enter chooses.
 
-        The cursor begins at the offer whose value is ``start``, else at the first. Gives the offer's value,
-        or Unanswered.
+        The cursor begins at the choice whose value is ``start``, else at the first. Returns the value.
         """
-        has_digits = len(offers) <= len(_DIGITS)
+        has_digits = len(choices) <= _MOST_DIGITS
+        for number, choice in enumerate(choices, start=1):
+            choice.shortcut_key = str(number) if has_digits else False
         question = questionary.select(
             message,
-            [_choice(offer, _DIGITS[index] if has_digits else None) for index, offer in enumerate(offers)],
-            default=start,  # type: ignore[arg-type]  # any value of an offer
+            choices,
+            default=start,  # type: ignore[arg-type]  # any value of a choice
             use_shortcuts=has_digits,
             pointer=">",
             instruction=f"(arrows{', j/k or digits' if has_digits else ' or j/k'}; Enter chooses)",
-            **self._looks,
+            **self._settings,
         )
         bindings = question.application.key_bindings
         if isinstance(bindings, KeyBindings):
-            bindings.add("escape", eager=True)(_leave)
-            bindings.add("c-d", eager=True)(_leave)
+            for key in ("escape", "c-d"):
+                bindings.add(key, eager=True)(_leave)
         return await _run(question)
 
-    async def read_line(self, message: str, draft: Draft) -> str | UnfinishedText | Unanswered:
+    async def read_line(self, message: str, draft: Draft) -> str | UnfinishedText:
         """Read one line that is not blank, beginning with the draft, which has what was typed at any time.
 
         Esc goes back.
         """
         bindings = KeyBindings()
         bindings.add("escape")(_go_back)
-        question = questionary.text(
-            message,
-            default=" ".join(draft.text.splitlines()),
-            validate=lambda text: True if text.strip() else "an answer is required",
-            validate_while_typing=False,
-            key_bindings=bindings,
-            **self._looks,
-        )
-        answer: str | UnfinishedText | Unanswered = await _run(_kept(question, draft))
-        return answer
+        default = " ".join(draft.text.splitlines())
+        return await self._write(message, draft, "an answer is required", bindings, default=default)
 
     async def compose(
         self, message: str, draft: Draft, suggestion: str, load_paths: Callable[[], list[str]]
-    ) -> str | UnfinishedText | Unanswered:
+    ) -> str | UnfinishedText:
         """Read a text of several lines, in which ``@`` completes paths.
 
         It begins with the draft, or else with ``suggestion``; the draft has what was typed at any time.
         """
-        question = questionary.text(
+        return await self._write(
             message,
+            draft,
+            "change request cannot be empty",
+            _composing(),
             default=draft.text or suggestion,
             multiline=True,
             instruction=_COMPOSING,
             completer=ThreadedCompleter(PathCompleter(load_paths)),
             complete_while_typing=True,
-            validate=lambda text: True if text.strip() else "change request cannot be empty",
-            validate_while_typing=False,
-            key_bindings=_composing(),
-            **self._looks,
         )
-        text: str | UnfinishedText | Unanswered = await _run(_kept(question, draft))
+
+    async def _write(
+        self, message: str, draft: Draft, missing: str, bindings: KeyBindings, **settings: Any
+    ) -> str | UnfinishedText:
+        """Read a text that the draft follows; ``missing`` is the complaint about a blank one."""
+        question = questionary.text(
+            message,
+            validate=lambda text: True if text.strip() else missing,
+            validate_while_typing=False,
+            key_bindings=bindings,
+            **settings,
+            **self._settings,
+        )
+
+        def follow(buffer: Buffer) -> None:
+            draft.text = buffer.text
+
+        question.application.current_buffer.on_text_changed += follow
+        text: str | UnfinishedText = await _run(question)
         return text
-
-
-def _kept(question: questionary.Question, draft: Draft) -> questionary.Question:
-    """Have a draft follow what is typed."""
-
-    def follow(buffer: Buffer) -> None:
-        draft.text = buffer.text
-
-    question.application.current_buffer.on_text_changed += follow
-    return question
-
-
-def _choice(offer: PromptItem, digit: str | None) -> questionary.Choice:
-    return questionary.Choice(
-        clean_line(offer.title), offer.value, disabled=offer.blocked_reason, shortcut_key=digit or False
-    )
 
 
 def _composing() -> KeyBindings:
@@ -202,7 +179,7 @@ def _composing() -> KeyBindings:
 
 
 def _leave(event: KeyPressEvent) -> None:
-    event.app.exit(result=Unanswered())
+    event.app.exit(exception=LeftOpenError())
 
 
 def _go_back(event: KeyPressEvent) -> None:
@@ -216,7 +193,7 @@ async def _run(question: questionary.Question) -> Any:
     try:
         return await question.application.run_async(handle_sigint=False, set_exception_handler=False)
     except (KeyboardInterrupt, EOFError):
-        return Unanswered()
+        raise LeftOpenError from None
 
 
 def _size() -> Size:
@@ -226,55 +203,3 @@ def _size() -> Size:
         columns, rows = 0, 0
     # Some terminals give no size; a prompt needs one all the same.
     return Size(rows=rows or 24, columns=columns or 80)
-
-
-_ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
-_MANY = 4096
-
-
-def confirm(question: str, *, default: bool, err: bool = False) -> bool:
-    """Ask until the answer is yes, no, or empty for the default.
-
-    Raises click.Abort for Ctrl+C and at the end of input.
-    """
-    prompt = f"{question} [{'Y/n' if default else 'y/N'}]: "
-    answers = _ANSWERS | {"": default}
-    try:
-        while True:
-            click.echo(prompt, nl=False, err=err)
-            answer = answers.get(_read_line().strip().lower())
-            if answer is not None:
-                return answer
-            click.echo("Error: invalid input", err=err)
-    except KeyboardInterrupt:
-        raise click.Abort from None
-
-
-def _read_line() -> str:
-    """Read a line once there is one.
-
-    ``input`` misses a signal that comes just before it blocks: its handler would run after the next key. A
-    terminal that is readable has a whole line.
-    """
-    with _signal_pipe() as woken:
-        while sys.stdin not in select.select([sys.stdin, woken], [], [])[0]:
-            # The handlers of these signals have run, and raised nothing.
-            os.read(woken, _MANY)
-    line = sys.stdin.readline()
-    if not line:
-        raise click.Abort
-    return line
-
-
-@contextmanager
-def _signal_pipe() -> Iterator[int]:
-    """Yield a descriptor that is readable as soon as a signal has come for which there is a handler."""
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    former = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    try:
-        yield reader
-    finally:
-        signal.set_wakeup_fd(former)
-        os.close(reader)
-        os.close(writer)

@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 from collections import deque
+from contextlib import suppress
 
 _CHUNK = 65536
 _MAX_LINE = 1024 * 1024
@@ -45,14 +46,12 @@ class StdinReader:
         while not self._lines:
             if self._ended:
                 return None
-            self._want_chunk()
+            if not self._is_reading:  # as it still does for a question that was cancelled
+                self._start_reading()
             self._take(await self._chunks.get())
         return self._lines.popleft()
 
-    def _want_chunk(self) -> None:
-        """Ask the thread for more, unless it is at that still for a question that was cancelled."""
-        if self._is_reading:
-            return
+    def _start_reading(self) -> None:
         self._is_reading = True
         if self._thread is None:
             loop = asyncio.get_running_loop()
@@ -74,19 +73,14 @@ class StdinReader:
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
         while True:
             self._wanted.acquire()
-            data = _read_chunk()
+            data = b""
+            with suppress(OSError):
+                data = os.read(_STDIN, _CHUNK)
             try:
                 loop.call_soon_threadsafe(self._chunks.put_nowait, data)
             except RuntimeError:
                 # The loop is closed: the program is about to end and asks no more.
                 return
-
-
-def _read_chunk() -> bytes:
-    try:
-        return os.read(_STDIN, _CHUNK)
-    except OSError:
-        return b""
 
 
 def _text(line: bytes) -> str:

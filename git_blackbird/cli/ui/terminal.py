@@ -11,14 +11,20 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, Self
 
+import questionary
+
 from git_blackbird.cli.output import Output
-from git_blackbird.cli.render.panels import checkpoint_panel, event_line, question_panel
 from git_blackbird.cli.render.transcript import colored_pieces
-from git_blackbird.cli.ui.base import AgentPrinter, BaseUI
-from git_blackbird.cli.ui.live_line import LiveActivity, LiveDisplay
-from git_blackbird.cli.ui.prompts import PromptItem, Prompts, UnfinishedText
-from git_blackbird.cli.ui.writer import STDERR
-from git_blackbird.controller.core.drafts import Draft, Drafts
+from git_blackbird.cli.ui.base import STDERR, AskingUI
+from git_blackbird.cli.ui.display import (
+    LiveActivity,
+    LiveDisplay,
+    checkpoint_panel,
+    event_line,
+    question_panel,
+)
+from git_blackbird.cli.ui.prompts import LeftOpenError, Prompts, UnfinishedText
+from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import page_diff, paths_of
@@ -39,17 +45,9 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.decision import (
-    APPROVE_ANYWAY,
-    APPROVES,
-    VIEWS,
-    Choice,
-    Decision,
-    Reply,
-    reply_of,
-)
+from git_blackbird.model.entities.decision import APPROVE_ANYWAY, Choice, Reply
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import REVIEWER_TYPES, DecisionState, Question
+from git_blackbird.model.entities.run import REVIEWER_TYPES, Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
     Decided,
@@ -87,23 +85,20 @@ def signals_to_pager() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(descriptor)
-        for one in missed:
-            signal.raise_signal(one)
+        for missed_number in missed:
+            signal.raise_signal(missed_number)
 
 
 _BELL = "\a"
 
 
-class TerminalUI(BaseUI):
+class TerminalUI(AskingUI):
     """Shows and asks on a terminal, and leaves it as it was; a context manager."""
 
     def __init__(self, output: Output, workspace: Workspace, *, wants_output: bool) -> None:
-        super().__init__(wants_output=wants_output)
-        self._workspace = workspace
-        self._drafts = Drafts(workspace)
         self._display = LiveDisplay(colored=output.colored)
+        super().__init__(workspace, self._display, colored=output.colored, wants_output=wants_output)
         self._prompts = Prompts(colored=output.colored)
-        self._agent = AgentPrinter(self._display, colored=output.colored)
         self._meter = UsageMeter()
         self._activities: dict[RunId, LiveActivity] = {}
         self._activity: LiveActivity | None = None
@@ -139,7 +134,7 @@ class TerminalUI(BaseUI):
             case RunEnded():
                 self._end(event)
             case ReviewsEnded() if event.run.is_pending:
-                self._display.put(f"{render_verdicts(event)}\n")
+                self._print(render_verdicts(event))
             case Decided():
                 self._drafts.settle(event)
                 self._show_line(event)
@@ -196,30 +191,32 @@ class TerminalUI(BaseUI):
     ) -> Mapping[str, str] | Unanswered | None:
         """Ask question by question: a list where there are options, which offers a line too, else a line."""
         answers: dict[str, str] = {}
-        for number, question in enumerate(questions, start=1):
-            self._display.show(question_panel(task, question, (number, len(questions))))
-            await self._take_terminal(is_first=number == 1)
-            answer = await self._answer_one(question, self._drafts.answer(task.id, question))
-            if isinstance(answer, Unanswered):
-                return answer
-            answers[question.id] = answer
+        try:
+            for number, question in enumerate(questions, start=1):
+                self._display.show(question_panel(task, question, (number, len(questions))))
+                await self._take_terminal(is_first=number == 1)
+                draft = self._drafts.answer(task.id, question)
+                answers[question.id] = await self._answer_one(question, draft)
+        except LeftOpenError:
+            return Unanswered()
         return answers
 
-    async def _answer_one(self, question: Question, draft: Draft) -> str | Unanswered:
+    async def _answer_one(self, question: Question, draft: Draft) -> str:
         if not question.options:
             answer = await self._write_answer(question, draft)
-            return Unanswered() if isinstance(answer, UnfinishedText) else answer
-        offers = [PromptItem(option, option) for option in question.options]
+            if isinstance(answer, UnfinishedText):
+                raise LeftOpenError
+            return answer
+        choices = [questionary.Choice(clean_line(option), option) for option in question.options]
+        choices.append(questionary.Choice(OTHER, UnfinishedText.BACK))
         while True:
-            chosen: str | UnfinishedText | Unanswered = await self._prompts.choose(
-                clean_line(question.id), [*offers, PromptItem(UnfinishedText.BACK, OTHER)]
-            )
-            if isinstance(chosen, UnfinishedText):
-                chosen = await self._write_answer(question, draft)
-            if not isinstance(chosen, UnfinishedText):
-                return chosen
+            answer = await self._prompts.choose(clean_line(question.id), choices)
+            if isinstance(answer, UnfinishedText):
+                answer = await self._write_answer(question, draft)
+            if not isinstance(answer, UnfinishedText):
+                return answer
 
-    async def _write_answer(self, question: Question, draft: Draft) -> str | UnfinishedText | Unanswered:
+    async def _write_answer(self, question: Question, draft: Draft) -> str | UnfinishedText:
         if draft.text in question.options:
             draft.text = ""
         try:
@@ -229,99 +226,78 @@ class TerminalUI(BaseUI):
 
     async def agree(self, question: RightsQuestion) -> bool | None:
         """Ask, with the answer that starts nothing under the cursor."""
-        self._display.put("\n".join(("", *render_rights(question), "")))
+        self._print("", *render_rights(question))
         await self._take_terminal(is_first=True)
-        answer = await self._prompts.choose(
-            render_ask(question), [PromptItem(False, REFUSE), PromptItem(True, AGREE)]
-        )
-        return answer is True
+        try:
+            return await self._confirms(render_ask(question), REFUSE, AGREE)
+        except LeftOpenError:
+            return False
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Show the checkpoint and let one of its choices be made."""
         self._display.show(checkpoint_panel(checkpoint))
         await self._take_terminal(is_first=True)
-        offers = [
-            PromptItem(offer.choice, offer.label, _obstacle(checkpoint, offer.choice))
-            for offer in checkpoint.offers()
-        ]
         draft = self._drafts.message(checkpoint.run.task_id)
         if draft.text.strip():
-            self._display.put("Your earlier text is kept: Request changes continues it.\n")
-            await self._display.drained()
+            self._print("Your earlier text is kept: Request changes continues it.")
         try:
-            decision = await self._choose(checkpoint, offers, draft)
+            return await self._decide(checkpoint)
+        except LeftOpenError:
+            self._print_kept(checkpoint, draft)
+            return Unanswered()
         except asyncio.CancelledError:
-            self._tell_kept(checkpoint, draft)
+            self._print_kept(checkpoint, draft)
             raise
-        if isinstance(decision, Unanswered):
-            self._tell_kept(checkpoint, draft)
-        return decision
 
-    async def _choose(
-        self, checkpoint: Checkpoint, offers: list[PromptItem], draft: Draft
-    ) -> Reply | Unanswered:
-        while True:
-            choice = await self._prompts.choose("Select an action", offers, checkpoint.preselected)
-            if isinstance(choice, Unanswered):
-                return choice
-            if choice in VIEWS:
-                await self._view(checkpoint.pair_of(choice))
-            elif choice is Choice.REQUEST_CHANGES:
-                request = await self._compose(draft, checkpoint.suggested_request or "")
-                if isinstance(request, Unanswered):
-                    return request
-                if isinstance(request, str):
-                    return Decision(DecisionState.CHANGES_REQUESTED, request)
-            else:
-                is_meant = choice not in APPROVES or await self._confirms_branch(checkpoint)
-                if isinstance(is_meant, Unanswered):
-                    return is_meant
-                if is_meant:
-                    return reply_of(choice, branch_confirmed=checkpoint.other_branch is not None)
+    def _print_kept(self, checkpoint: Checkpoint, draft: Draft) -> None:
+        """Say where a request is that was begun and is not sent."""
+        if draft.text.strip() and draft.fault is None:
+            command = task_command("resume", checkpoint.run.task_id, " -e")
+            self._print(f"Your text was not sent; it is kept, and `{command}` continues it.")
 
-    async def _confirms_branch(self, checkpoint: Checkpoint) -> bool | Unanswered:
-        """Ask whether to approve on another branch than the run's."""
-        if checkpoint.other_branch is None:
-            return True
-        self._display.put(f"Careful: {checkpoint.other_branch.text}.\n")
+    async def _choose(self, checkpoint: Checkpoint) -> Choice:
+        choices = []
+        for offer in checkpoint.offers():
+            obstacle = checkpoint.blocked_reason(offer.choice)
+            disabled = None if obstacle is None else clean_line(obstacle)
+            choices.append(questionary.Choice(offer.label, offer.choice, disabled=disabled))
         await self._display.drained()
-        offers = [PromptItem(False, "Go back"), PromptItem(True, APPROVE_ANYWAY)]
-        answer: bool | Unanswered = await self._prompts.choose("Approve on this branch?", offers)
+        choice: Choice = await self._prompts.choose("Select an action", choices, checkpoint.preselected)
+        return choice
+
+    async def _confirms_branch(self) -> bool:
+        await self._display.drained()
+        return await self._confirms("Approve on this branch?", "Go back", APPROVE_ANYWAY)
+
+    async def _confirms(self, message: str, no: str, yes: str) -> bool:
+        """Ask, with the answer no under the cursor."""
+        choices = [questionary.Choice(no, False), questionary.Choice(yes, True)]
+        answer: bool = await self._prompts.choose(message, choices)
         return answer
 
-    async def _compose(self, draft: Draft, suggestion: str) -> str | Unanswered | None:
-        """Read a change request; None goes back to the list. However this ends, the draft is on disk then."""
+    async def _request(self, checkpoint: Checkpoint) -> str | None:
+        """Let a change request be written. However this ends, the draft is on disk then."""
+        draft = self._drafts.message(checkpoint.run.task_id)
+        suggestion = checkpoint.suggested_request or ""
         try:
             while True:
                 text = await self._prompts.compose("What should change?", draft, suggestion, self._paths)
-                if not isinstance(text, UnfinishedText):
-                    return text
-                if text is UnfinishedText.BACK:
-                    return None
+                if text is not UnfinishedText.IN_EDITOR:
+                    return None if isinstance(text, UnfinishedText) else text
                 draft.text = draft.text or suggestion
                 await self._edit(draft)
         finally:
-            draft.save()
-            if draft.fault is not None:
-                self._display.put(
-                    f"warning: what you wrote could not be saved: {draft.fault.message}\n", STDERR
-                )
+            self._save(draft, STDERR)
 
     async def _edit(self, draft: Draft) -> None:
         try:
             with signals_to_pager():
                 draft.edit(self._workspace)
         except BlackbirdError as error:
-            self._display.put(f"{clean_line(error.message)}\n")
+            self._print(clean_line(error.message))
             await self._display.drained()
         # What was typed for the editor is no part of the request.
         self._prompts.forget_typed()
-
-    def _tell_kept(self, checkpoint: Checkpoint, draft: Draft) -> None:
-        """Say where a request is that was begun and is not sent."""
-        if draft.text.strip() and draft.fault is None:
-            again = task_command("resume", checkpoint.run.task_id, " -e")
-            self._display.put(f"Your text was not sent; it is kept, and `{again}` continues it.\n")
 
     async def _take_terminal(self, *, is_first: bool) -> None:
         """Ring once, and wait until all is shown; what was typed until then is no answer."""
@@ -331,17 +307,11 @@ class TerminalUI(BaseUI):
         if is_first:
             self._prompts.forget_typed()
 
-    async def _view(self, pair: TreePair | None) -> None:
-        if pair is None:
-            return
-        try:
-            with signals_to_pager():
-                page_diff(self._workspace, pair, colored_pieces)
-            # The pager's keys are no choice from the list.
-            self._prompts.forget_typed()
-        except BlackbirdError as error:
-            self._display.put(f"no diff can be shown: {clean_line(error.message)}\n")
-            await self._display.drained()
+    def _show_diff(self, pair: TreePair) -> None:
+        with signals_to_pager():
+            page_diff(self._workspace, pair, colored_pieces)
+        # The pager's keys are no choice from the list.
+        self._prompts.forget_typed()
 
     def _paths(self) -> list[str]:
         try:
@@ -349,8 +319,3 @@ class TerminalUI(BaseUI):
         except BlackbirdError:
             # Completing is a convenience: a request can be written without it.
             return []
-
-
-def _obstacle(checkpoint: Checkpoint, choice: Choice) -> str | None:
-    obstacle = checkpoint.blocked_reason(choice)
-    return None if obstacle is None else clean_line(obstacle)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from git_blackbird.cli.syntax.registry import COMMANDS, cli
+from git_blackbird.cli.syntax.registry import COMMANDS, load_command
 from git_blackbird.model.config.choices import AGENT_NAMES
 from git_blackbird.model.config.keys import KEYS
 from git_blackbird.model.entities.run import RunStatus
@@ -200,7 +200,7 @@ def test_every_option_is_offered(make: Make, planned: Path, installed: Path) -> 
 
 
 def long_options(name: str) -> list[str]:
-    command = cli.get_command(click.Context(cli), name)
+    command = load_command(name)
     assert command is not None
     context = click.Context(command, help_option_names=["-h", "--help"])
     options = [one for one in command.get_params(context) if isinstance(one, click.Option)]

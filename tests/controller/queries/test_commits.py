@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.cli.render.commits import commit_lines, origin_lines
+from git_blackbird.cli.render.runs import commit_lines, origin_lines
 from git_blackbird.cli.schema.runs import ShowCommitOutput
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_noted
 from git_blackbird.errors import RequestError

@@ -1,0 +1,125 @@
+"""Commands that install parts of the program in a repository, and take them out: ``hooks`` and ``deinit``."""
+
+import sys
+
+from git_blackbird.cli.output import CommandContext, Output, confirm
+from git_blackbird.controller.core.workspace import open_workspace
+from git_blackbird.controller.setup.install import (
+    Component,
+    HookAction,
+    HookResult,
+    HookState,
+    HookStatus,
+    install_hook,
+    list_installed,
+    remove_parts,
+    uninstall_hook,
+    view_hook,
+)
+from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.model.base.sanitize import clean_line
+
+_MAX_LENGTH = 1000
+_ACTION_WORDS = {
+    HookAction.INSTALLED: "installed",
+    HookAction.UPDATED: "updated",
+    HookAction.REMOVED: "removed",
+    HookAction.RESTORED: "removed; the previous hook is back:",
+}
+_STATE_WORDS = {
+    HookState.INSTALLED: "installed",
+    HookState.ABSENT: "not installed",
+    HookState.OUTDATED: "installed by another git-blackbird",
+    HookState.EDITED: "installed, and edited by someone else",
+    HookState.REPLACED: "replaced by another hook",
+}
+_OFFER = """\
+The post-commit hook notes which commits agents make, and records a commit of yours
+that says `Blackbird-Task: ID` as work on that task. A hook that is already there runs first."""
+
+
+def hooks(call: CommandContext, action: str) -> ExitCode:
+    if action == "status":
+        outcome, view = None, view_hook(call.environment)
+        _print_state(call.output, view)
+    else:
+        result = install_hook(call.environment) if action == "install" else uninstall_hook(call.environment)
+        outcome, view = result.outcome, result.view
+        _print_result(call.output, result)
+    call.output.data("setup:HooksOutput", view, outcome=outcome)
+    return ExitCode.OK
+
+
+def offer_hook(call: CommandContext) -> HookResult | None:
+    """Offer the hook on a terminal; None if it is not wanted, or nobody can be asked."""
+    if not call.can_confirm(sys.stdout) or call.environment.is_agent:
+        return None
+    view = view_hook(call.environment)
+    if view.state is not HookState.ABSENT or view.blocked_reason is not None:
+        return None
+    call.output.print(_OFFER)
+    return install_hook_and_report(call) if confirm("Install it?", default=True) else None
+
+
+def install_hook_and_report(call: CommandContext) -> HookResult:
+    """Install the hook and report it.
+
+    Raises RequestError where something would be overwritten, UnusableError.
+    """
+    result = install_hook(call.environment)
+    _print_result(call.output, result)
+    return result
+
+
+def _print_result(output: Output, result: HookResult) -> None:
+    view = result.view
+    unchanged = result.outcome is HookAction.UNCHANGED
+    words = f"{_STATE_WORDS[view.state]}:" if unchanged else _ACTION_WORDS[result.outcome]
+    output.print(f"{words} {clean_line(str(view.path), _MAX_LENGTH)}")
+    if view.state is HookState.INSTALLED:
+        _print_remarks(output, view)
+
+
+def _print_state(output: Output, view: HookStatus) -> None:
+    output.print(f"{_STATE_WORDS[view.state]}: {clean_line(str(view.path), _MAX_LENGTH)}")
+    for path in view.missing_programs:
+        output.print(f"  {clean_line(path, _MAX_LENGTH)} is gone; without it the hook does nothing")
+    if view.blocked_reason is not None:
+        output.print(f"  installing is refused: {clean_line(view.blocked_reason, _MAX_LENGTH)}")
+    elif view.state is HookState.ABSENT and view.other:
+        output.print("  another hook is there; it would be kept and run first")
+    _print_remarks(output, view)
+    if view.blocked_reason is None and view.state in {HookState.ABSENT, HookState.OUTDATED}:
+        output.print("next: git blackbird hooks install")
+
+
+def _print_remarks(output: Output, view: HookStatus) -> None:
+    if view.backup is not None and view.state is not HookState.ABSENT:
+        runs = "runs first" if view.runs_aside else "is not executable and does not run"
+        state = "is kept" if view.state is HookState.REPLACED else runs
+        output.print(f"  the previous hook {state}: {clean_line(str(view.backup), _MAX_LENGTH)}")
+    if view.shared is not None:
+        output.warn(view.shared)
+
+
+def deinit(call: CommandContext, /, *, everything: bool, yes: bool, **options: bool) -> ExitCode:
+    asks = not yes and call.can_confirm(sys.stdout)
+    default = [part for part in Component if part is not Component.PLAN]
+    chosen = [part for part in Component if options[part.value] or (everything and part in default)]
+    if not chosen and not asks:
+        hint = "some of --hooks, --refs, --state, --config, --all, --plan"
+        raise UsageError("say what to remove", hint=hint)
+    workspace = open_workspace(call.environment)
+    installed = list_installed(workspace)
+    for status in installed:
+        call.output.print(f"{status.part.value:<6}  {clean_line(status.text, _MAX_LENGTH)}")
+    if asks:
+        offered = [
+            status.part for status in installed if status.is_there and status.part in (chosen or default)
+        ]
+        chosen = [part for part in offered if confirm(f"Remove {part.value}?", default=False)]
+    removed = remove_parts(workspace, chosen, is_agreed=asks or yes) if chosen else ()
+    names = ", ".join(status.part.value for status in removed)
+    call.output.print(f"removed: {names}" if names else "nothing was removed")
+    call.output.data("setup:DeinitOutput", removed=removed)
+    return ExitCode.OK
