@@ -28,7 +28,7 @@ from git_blackbird.controller.engine.run_commands import (
 )
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.forms.answers import parse_answer_options
+from git_blackbird.messages.incoming.questions import parse_answer_options
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.settings import Layer, RawSetting

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from git_blackbird.cli.render.tables import Cell, render_table, status_cell
-from git_blackbird.messages.display.runs import format_decision
+from git_blackbird.messages.display.format import format_decision
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.commits import CommitProvenance, CommitSource, Evidence, RunCommit

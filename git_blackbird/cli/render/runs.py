@@ -7,16 +7,17 @@ import click
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table, status_cell
 from git_blackbird.messages.display.checkpoint import OUTSIDE, OUTSIDE_UNKNOWN, outside_lines, submodule_lines
-from git_blackbird.messages.display.format import render_path, render_totals
-from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
-from git_blackbird.messages.display.runs import (
+from git_blackbird.messages.display.format import (
     format_cost,
     format_decision,
     format_moment,
     format_seconds,
+    render_path,
+    render_totals,
     run_seconds,
     verdict_word,
 )
+from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import FileChange, Summary
 from git_blackbird.model.entities.parent_verdict import ChildStatus

@@ -10,8 +10,8 @@ from git_blackbird.cli.render.status import review_wait_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
 from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, why_failed
+from git_blackbird.messages.display.format import format_moment, undo_lines
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.messages.display.runs import format_moment, undo_lines
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task

@@ -22,8 +22,13 @@ from git_blackbird.controller.queries.status import (
     LiveRun,
     StatusReport,
 )
-from git_blackbird.messages.display.format import counted
-from git_blackbird.messages.display.runs import format_moment, format_seconds, review_word, run_seconds
+from git_blackbird.messages.display.format import (
+    counted,
+    format_moment,
+    format_seconds,
+    review_word,
+    run_seconds,
+)
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task

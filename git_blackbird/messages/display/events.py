@@ -2,10 +2,15 @@
 
 from collections.abc import Iterator
 
-from git_blackbird.messages.display.format import counted, render_cost, render_duration, render_totals
+from git_blackbird.messages.display.format import (
+    counted,
+    render_cost,
+    render_duration,
+    render_totals,
+    review_word,
+)
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import render_review_end
-from git_blackbird.messages.display.runs import review_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.agent_io import Progress, ProgressKind, RightsQuestion
 from git_blackbird.model.entities.run import APPROVALS, DecisionState, Run, RunStatus, RunType, TerminalReason

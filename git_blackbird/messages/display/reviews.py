@@ -3,8 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from git_blackbird.messages.display.format import render_cost, render_duration
-from git_blackbird.messages.display.runs import format_decision, format_moment, verdict_word
+from git_blackbird.messages.display.format import (
+    format_decision,
+    format_moment,
+    render_cost,
+    render_duration,
+    verdict_word,
+)
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, dismiss_command, task_command
 from git_blackbird.model.entities.parent_verdict import ChildResult, ChildStatus, excerpt

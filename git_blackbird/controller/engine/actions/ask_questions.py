@@ -9,8 +9,7 @@ from git_blackbird.controller.decisions.external_change import race_external_cha
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.runs.instructions import order_answers
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.forms.answers import match_answers, take_answer
-from git_blackbird.messages.incoming.questions import questions_of
+from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
 from git_blackbird.model.entities.cli_hints import answer_options, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
