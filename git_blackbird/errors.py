@@ -37,6 +37,11 @@ class BlackbirdError(Exception):
         self.hint = hint
 
 
+def error_notes(error: BlackbirdError) -> tuple[str, ...]:
+    """Return what was done before the error, in lines: it stays done."""
+    return tuple(getattr(error, "__notes__", ()))
+
+
 class RequestError(BlackbirdError):
     """A request that makes sense but cannot be met in the present state."""
 

@@ -15,14 +15,13 @@ import click
 
 from git_blackbird.cli.stdio import AppState, OutputError
 from git_blackbird.controller.core.environment import Environment, color_wanted
-from git_blackbird.errors import BlackbirdError, ExitCode
+from git_blackbird.errors import BlackbirdError, ExitCode, error_notes
 from git_blackbird.model.base.sanitize import strip_controls
 
 if TYPE_CHECKING:
     from git_blackbird.cli.schema.base import EventOutput
     from git_blackbird.controller.core.workspace import Workspace
-    from git_blackbird.model.entities.history import RecordError
-    from git_blackbird.model.entities.provenance import UnconfirmedRecord
+    from git_blackbird.model.entities.history import RecordError, UnconfirmedRecord
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
@@ -146,6 +145,8 @@ def ignore_broken_pipe() -> Iterator[None]:
 
 def print_error(error: BlackbirdError, *, as_json: bool) -> None:
     """Say what went wrong on standard error, and to programs on standard output too."""
+    for note in error_notes(error):
+        click.echo(strip_controls(note), err=True)
     word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
     click.echo(f"{word}: {strip_controls(error.message)}", err=True)
     _hints(error.hint)

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.task_fields import TaskFields, title_fault
+from git_blackbird.model.rules.plan_edits import TaskFields, title_fault
 
 _FAULT_MARK = "#!"
 _INTRODUCTION = (

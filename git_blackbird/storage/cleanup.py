@@ -49,10 +49,7 @@ def remove_private(paths: Paths) -> None:
 
 
 def remove_plan(paths: Paths) -> None:
-    """Remove the plan file, or the link in its place.
-
-    Raises UnusableError.
-    """
+    """Remove the plan file, or the link in its place. Raises UnusableError."""
     _remove(paths.plan)
 
 

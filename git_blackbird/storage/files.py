@@ -248,10 +248,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def move_aside(paths: Paths, path: Path, aside: Path) -> None:
-    """Move whatever is at ``path`` to another name below ``.blackbird/``.
-
-    Raises SaveError.
-    """
+    """Move whatever is at ``path`` to another name below ``.blackbird/``. Raises SaveError."""
     try:
         paths.make_folder(aside.parent)
         path.rename(aside)

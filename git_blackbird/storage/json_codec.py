@@ -51,10 +51,7 @@ def load_json(data: bytes) -> Any:
 
 
 def load_bounded_json(data: bytes) -> Any:
-    """Parse one JSON value, limited to a depth that can be written again.
-
-    Raises JsonError.
-    """
+    """Parse one JSON value, limited to a depth that can be written again. Raises JsonError."""
     value = load_json(data)
     if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
         return value

@@ -17,9 +17,9 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from git_blackbird.model.base.ids import CheckedRunId, RunId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.entities.history import RecordError
-from git_blackbird.model.entities.provenance import (
+from git_blackbird.model.entities.history import (
     Content,
+    RecordError,
     Unconfirmed,
     UnconfirmedRecord,
     WatchedRun,
@@ -200,10 +200,7 @@ class Ledger:
                 yield place, found
 
     def confirm(self, path: Path) -> None:
-        """Accept a file as it is now.
-
-        Raises SaveError, OSError if it cannot be read.
-        """
+        """Accept a file as it is now. Raises SaveError, OSError if it cannot be read."""
         data = load_inside(self.top, path)
         self.note(path, data)
         self.refresh()

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from git_blackbird.model.base.ids import CheckedRunId, RunId, TaskId
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.run import DecisionState, Run
-from git_blackbird.model.entities.undo import Undo
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.json_codec import dump_json, load_note
 from git_blackbird.storage.paths import Paths

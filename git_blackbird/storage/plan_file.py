@@ -13,7 +13,7 @@ from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.plan import Plan, PlanFile
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.validation import PlanError, plan_faults
+from git_blackbird.model.rules.validation import PlanError, plan_faults
 from git_blackbird.storage.json_codec import JsonError, dump_json, escaped_as_go, load_bounded_json, load_json
 
 
@@ -29,10 +29,7 @@ class InvalidPlanError(UnusableError):
 
 
 def parse_plan(data: bytes, path: str) -> Plan:
-    """Parse a plan file; the last of duplicate keys counts.
-
-    Raises InvalidPlanError with every error.
-    """
+    """Parse a plan file; the last of duplicate keys counts. Raises InvalidPlanError with every error."""
     # The parsed data is unreferenced in the block, so that the garbage collector does not traverse it.
     with gc_paused():
         try:
@@ -142,10 +139,7 @@ def _place(steps: Iterable[str | int]) -> str:
 
 
 def require_unique_keys(data: bytes, path: str) -> None:
-    """Reject a plan file with duplicate keys: saving it would lose a value.
-
-    Raises InvalidPlanError.
-    """
+    """Reject a plan file with duplicate keys: saving it would lose a value. Raises InvalidPlanError."""
     _load(data, path, load_json)
 
 

@@ -12,9 +12,8 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.system import gc_paused, is_exhausted
-from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError
+from git_blackbird.model.entities.history import NO_HISTORY, History, RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.plan import Plan
-from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.files import folder_inside, load_entry, load_inside
 from git_blackbird.storage.json_codec import dump_json, load_part

@@ -9,7 +9,7 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.entities.history import History, SavedFeedback
+from git_blackbird.model.entities.history import SavedFeedback
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
@@ -20,17 +20,11 @@ from git_blackbird.storage.files import (
     SaveError,
     load_inside,
     move_aside,
-    sweep_temporaries,
     write_atomic,
     write_private,
 )
 from git_blackbird.storage.ledger import Ledger, WatchEnd
-from git_blackbird.storage.locks import (
-    STORE_PATIENCE_SECONDS,
-    approval_in_progress,
-    controller_holder,
-    store_lock,
-)
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import parse_plan, render_plan, require_unique_keys
 from git_blackbird.storage.records import RunStore, noop, record_path, render_record
@@ -169,18 +163,6 @@ class Transaction:
             self._plan = self._store.editable_plan()
         return self._plan
 
-    def history(self, task_id: TaskId) -> History:
-        """Return one task's runs as they are under the lock."""
-        return self._store.records.history(task_id)
-
-    def is_worked_on(self) -> bool:
-        """Whether a program of ours runs agents in this worktree now."""
-        return controller_holder(self._store.paths) is not None
-
-    def reviews(self, task_id: TaskId) -> History:
-        """Return the spec and code reviews of a task's changes as they are under the lock."""
-        return self._store.records.reviews(task_id)
-
     def saved_feedback(self) -> SavedFeedback:
         """Return the saved feedback as it is under the lock."""
         if self._feedback is None:
@@ -188,10 +170,7 @@ class Transaction:
         return self._feedback
 
     def save_plan(self, plan: Plan) -> None:
-        """Save the plan; leave the file alone if nothing changed.
-
-        Raises SaveError.
-        """
+        """Save the plan; leave the file alone if nothing changed. Raises SaveError."""
         self._plan = None
         data = render_plan(plan)
         if data != self._store.plan_bytes():
@@ -209,10 +188,7 @@ class Transaction:
         return after
 
     def save_run(self, run: Run) -> None:
-        """Save a run's record, readable by its owner only.
-
-        Raises SaveError.
-        """
+        """Save a run's record, readable by its owner only. Raises SaveError."""
         path, data = record_path(self._store.paths, run), render_record(run)
         self._store.ledger.note(path, data)
         write_atomic(self._store.paths, path, data, mode=0o600)
@@ -226,10 +202,7 @@ class Transaction:
         self._store.feedback.save(task_id, feedback)
 
     def drop_feedback(self, task_id: TaskId) -> None:
-        """Remove the feedback for a leaf, if any.
-
-        Raises UnusableError, SaveError.
-        """
+        """Remove the feedback for a leaf, if any. Raises UnusableError, SaveError."""
         self._feedback = None
         self._store.feedback.drop(task_id)
 
@@ -265,10 +238,7 @@ class Transaction:
         return self._store.ledger.end()
 
     def confirm(self, path: Path) -> None:
-        """Accept a record file as it is now.
-
-        Raises SaveError, OSError.
-        """
+        """Accept a record file as it is now. Raises SaveError, OSError."""
         self._feedback = None
         self._store.ledger.confirm(path)
 
@@ -326,22 +296,12 @@ class Transaction:
         except FileNotFoundError:
             return None
 
-    def plan_bytes(self) -> bytes | None:
-        """Return the content of the plan file; None if there is none."""
-        return self._store.plan_bytes()
-
     def plan_if_there(self) -> Plan | None:
-        """Return the plan; None if the file is missing.
-
-        Raises InvalidPlanError.
-        """
+        """Return the plan; None if the file is missing. Raises InvalidPlanError."""
         return None if self._store.plan_bytes() is None else self.plan()
 
     def restore_plan(self, data: bytes) -> None:
-        """Replace the plan file.
-
-        Raises SaveError.
-        """
+        """Replace the plan file. Raises SaveError."""
         self._plan = None
         write_atomic(self._store.paths, self._store.paths.plan, data)
 
@@ -357,11 +317,3 @@ class Transaction:
             move_aside(self._store.paths, self._store.paths.plan, aside)
         self.restore_plan(replacement)
         return aside
-
-    def approval_in_progress(self) -> RunId | None:
-        """Return the run whose approval is being committed, which takes longer than this lock is held."""
-        return approval_in_progress(self._store.paths)
-
-    def sweep(self) -> int:
-        """Remove leftovers of crashed saves; return their number."""
-        return sweep_temporaries(self._store.paths)

@@ -12,7 +12,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.decisions.approval_commit import is_committing
 from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
-from git_blackbird.errors import BlackbirdError
+from git_blackbird.errors import BlackbirdError, error_notes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.settings import Layer, RawSetting
@@ -148,7 +148,9 @@ class AppContext(ThemedApp, InputGuard):
 
     def show_error(self, error: BlackbirdError) -> None:
         """Show why something could not be done."""
-        self.log_and_notify("\n".join(filter(None, (error.message, error.hint))), is_good=False)
+        self.log_and_notify(
+            "\n".join(filter(None, (*error_notes(error), error.message, error.hint))), is_good=False
+        )
 
     def show_unsent(self, task_id: TaskId, text: str) -> None:
         """Report a text that was not sent; the log has all of it, whatever becomes of the task."""

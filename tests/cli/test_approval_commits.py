@@ -245,6 +245,71 @@ def test_the_way_out_that_is_named_works(gated: Path) -> None:
     assert git(gated, "log", "--format=%s") == "a commit"
 
 
+def test_later_edits_are_set_aside_and_brought_back_by_the_commands_that_are_named(gated: Path) -> None:
+    commit(gated, {"old.txt": "one\ntwo\n", "gone.txt": "1\n"})
+    prompt = "append old.txt by the agent\nwrite new.txt 1\ndelete gone.txt\nwrite sub/x.txt 1"
+    put_plan(gated, leaf("a", prompt))
+    run(gated, "execute", "--no-input")
+    mine = {
+        "old.txt": "mine\none\ntwo\nby the agent\n",
+        "new.txt": "1\nmine\n",
+        "gone.txt": "mine\n",
+    }
+    write(gated, mine)
+    (gated / "sub/x.txt").unlink()
+    where = gated / "sub"
+    tree = git(gated, "rev-parse", f"refs/blackbird/runs/{runs_of(gated, 'a')[0].id}:head")
+    refused = run(where, "decide", "a", "--approve")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    restore = f"git restore --source={tree} --worktree --"
+    commands = [
+        "mv -i -- ../gone.txt ../gone.txt.later",
+        f"mv -i -- ../new.txt ../new.txt.later && {restore} ../new.txt",
+        f"mv -i -- ../old.txt ../old.txt.later && {restore} ../old.txt",
+        f"{restore} x.txt",
+        "git blackbird decide a --approve",
+        "mv -- ../gone.txt.later ../gone.txt",
+        "mv -- ../new.txt.later ../new.txt",
+        "mv -- ../old.txt.later ../old.txt",
+        "rm -- x.txt",
+    ]
+    later = "it was edited after the run, by hand or by another task"
+    assert refused.stderr.splitlines() == [
+        "error: a is not approved: its change cannot be committed yet",
+        *(f"- {path}: {later}" for path in ("gone.txt", "new.txt", "old.txt", "sub/x.txt")),
+        (
+            "hint: set the later edits aside as below and approve again; "
+            "what HEAD already has is not committed again"
+        ),
+        *(f"hint:   {command}" for command in commands),
+        (
+            "hint: or commit by hand, and approve without a commit: "
+            "git -c blackbird.execution.commit=never blackbird decide a --approve"
+        ),
+    ]
+    alias = f"!PYTHONPATH={Path(__file__).parents[2]} {sys.executable} -m git_blackbird"
+    git(gated, "config", "alias.blackbird", alias)
+    script = "\n".join(["set -e", *commands])
+    done = subprocess.run(["sh", "-c", script], cwd=where, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert git(gated, "show", "--no-renames", "--format=%s", "--name-status", "HEAD").splitlines() == [
+        "Task a",
+        "",
+        "D\tgone.txt",
+        "A\tnew.txt",
+        "M\told.txt",
+        "A\tsub/x.txt",
+    ]
+    assert git(gated, "show", "HEAD:old.txt") == "one\ntwo\nby the agent"
+    assert {name: (gated / name).read_text() for name in mine} == mine
+    assert git(gated, "status", "--porcelain").splitlines() == [
+        " M new.txt",
+        " M old.txt",
+        " D sub/x.txt",
+        "?? gone.txt",
+    ]
+
+
 RUN = Run(
     id=RunId("0123456789abcdef"),
     task_id=TaskId("a"),

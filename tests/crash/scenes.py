@@ -105,8 +105,9 @@ def _judged(repo: Path) -> None:
 def _reviewed(repo: Path) -> None:
     _start(repo, leaf("t", "write x.txt one"))
     execute(repo)
-    with open_at(repo).store.transaction() as transaction:
-        (done,) = transaction.history(leaf("t").id).runs
+    store = open_at(repo).store
+    with store.transaction() as transaction:
+        (done,) = store.records.history(leaf("t").id).runs
         transaction.save_run(done.with_fields(RunFields(review_state=ReviewState.DUE)))
     configure(repo, reviews__mode="parallel")
 

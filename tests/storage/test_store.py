@@ -187,7 +187,7 @@ def test_an_image_holds_plan_and_runs(store: Store) -> None:
     )
     with store.transaction() as transaction:
         transaction.save_run(run)
-        assert transaction.history(TaskId("a")).runs == (run,)
+        assert store.records.history(TaskId("a")).runs == (run,)
         assert transaction.state() == store.state(is_gated=False)
     state = store.state(is_gated=False)
     assert state.history(TaskId("a")).live == run

@@ -171,6 +171,28 @@ def test_a_commit_that_cannot_be_recorded_later_is_named_with_the_reason(trial: 
     assert trial.records("a") == []
 
 
+@pytest.mark.parametrize(
+    ("command", "refusal"),
+    [
+        (("decide", "b", "--approve"), "no decision is pending on b"),
+        (("retry", "b"), "task b is not failed, waiting or blocked: it is todo"),
+        (("set-status", "c", "todo"), 'unknown id "c"'),
+    ],
+)
+def test_a_refused_command_says_what_it_recorded_first(
+    trial: Trial, command: tuple[str, ...], refusal: str
+) -> None:
+    write(trial.repo, {"old.txt": "new\n"})
+    with store_held(trial.repo):
+        commit_all(trial.repo, "-m", "Renew it", "-m", "Blackbird-Task: a")
+    head = git(trial.repo, "rev-parse", "HEAD")
+    told = trial.expect(1, *command).splitlines()
+    (record,) = trial.records("a")
+    assert told[0] == f"commit {head[:10]} is recorded as run {record['id']} of a; the task is done"
+    assert told[1].startswith(f"error: {refusal}")
+    assert trial.statuses() == {"a": "done", "b": "todo"}
+
+
 def test_no_commit_waits_and_the_next_decision_finds_it(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "true"})
     write(trial.repo, {"old.txt": "new\n"})

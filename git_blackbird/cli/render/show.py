@@ -13,12 +13,12 @@ from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, why
 from git_blackbird.messages.display.format import format_moment, undo_lines
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.entities.undo import Undo
 from git_blackbird.model.rules.attention import OWED_WORDS
-from git_blackbird.model.rules.review_rounds import merged_or_none
+from git_blackbird.model.rules.reviews import merged_or_none
 
 MAX_RUNS = 5
 

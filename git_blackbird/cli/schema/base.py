@@ -22,7 +22,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.rules.review_rounds import merged_or_none, result_of
+from git_blackbird.model.rules.reviews import merged_or_none, result_of
 
 
 @dataclass(frozen=True)

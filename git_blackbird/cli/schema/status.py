@@ -24,7 +24,7 @@ from git_blackbird.model.entities.findings import FollowUp, MergedVerdict
 from git_blackbird.model.entities.run import RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
-from git_blackbird.model.rules.review_rounds import merged_or_none
+from git_blackbird.model.rules.reviews import merged_or_none
 
 _TASK = "The task."
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.core.tools import edit_file, editor_command
+from git_blackbird.git.core.config import edit_file, editor_command
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.run import Run, RunStatus

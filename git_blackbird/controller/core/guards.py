@@ -2,6 +2,7 @@
 
 from git_blackbird.controller.core.processes import is_alive
 from git_blackbird.controller.core.unreadable import require_usable
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import LockedError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
@@ -11,18 +12,18 @@ from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import is_decision_alive
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
-from git_blackbird.storage.store import Transaction
+from git_blackbird.storage.locks import approval_in_progress, controller_holder
 
 _IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
 
-def require_not_busy(transaction: Transaction, task: Task) -> None:
+def require_not_busy(workspace: Workspace, task: Task) -> None:
     """Refuse to change a task while an agent works on it, or its change is being committed.
 
     Raises RequestError, LockedError, and UnreadableRecordError where that cannot be known.
     """
-    require_unclaimed(transaction, task.id)
-    history = transaction.history(task.id)
+    require_unclaimed(workspace, task.id)
+    history = workspace.store.records.history(task.id)
     require_usable(task.id, history)
     if history.live is not None and is_alive(history.live):
         raise RequestError(
@@ -30,9 +31,9 @@ def require_not_busy(transaction: Transaction, task: Task) -> None:
             hint="Ctrl+C in the terminal that runs it pauses it",
         )
     is_due = history.latest is not None and history.latest.review_state is ReviewState.DUE
-    if not is_due or not transaction.is_worked_on():
+    if not is_due or controller_holder(workspace.paths) is None:
         return
-    for review in transaction.reviews(task.id).runs:
+    for review in workspace.store.records.reviews(task.id).runs:
         if review.status is RunStatus.RUNNING and is_alive(review):
             raise RequestError(
                 f"reviewers are looking at the change of {task.id} (run {review.id}, process {review.pid})",
@@ -40,12 +41,12 @@ def require_not_busy(transaction: Transaction, task: Task) -> None:
             )
 
 
-def require_not_busy_task(transaction: Transaction, plan: Plan, parent_id: TaskId | None) -> None:
+def require_not_busy_task(workspace: Workspace, plan: Plan, parent_id: TaskId | None) -> None:
     """Refuse to make a task a parent while it is being worked on or decided: only leaves are executed."""
     if parent_id is None or not plan.tasks[parent_id].is_leaf:
         return
-    parent, history = plan.tasks[parent_id], transaction.history(parent_id)
-    require_not_busy(transaction, parent)
+    parent, history = plan.tasks[parent_id], workspace.store.records.history(parent_id)
+    require_not_busy(workspace, parent)
     if history.latest is not None and history.latest.is_pending:
         raise RequestError(
             f"{parent.id} cannot become a parent yet: a decision on it is due",
@@ -95,12 +96,12 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
     return run if is_undecided_failure or is_done else find_pending(state, task_id, run_id)
 
 
-def require_undecided(transaction: Transaction, run: Run) -> Run:
+def require_undecided(workspace: Workspace, run: Run) -> Run:
     """Return the record as it is under the lock: another command may have decided first.
 
     Raises RequestError then, and UnreadableRecordError.
     """
-    history = transaction.history(run.task_id)
+    history = workspace.store.records.history(run.task_id)
     require_usable(run.task_id, history)
     stored = history.find(run.id)
     if stored is None or stored.superseded_at or stored.decision_state is not run.decision_state:
@@ -108,13 +109,13 @@ def require_undecided(transaction: Transaction, run: Run) -> Run:
     return stored
 
 
-def require_unclaimed(transaction: Transaction, task_id: TaskId) -> None:
+def require_unclaimed(workspace: Workspace, task_id: TaskId) -> None:
     """Refuse to touch the runs of a task while the approval of one of them is being committed.
 
     Raises LockedError.
     """
-    run_id = transaction.approval_in_progress()
-    if run_id is not None and transaction.history(task_id).find(run_id) is not None:
+    run_id = approval_in_progress(workspace.paths)
+    if run_id is not None and workspace.store.records.history(task_id).find(run_id) is not None:
         raise LockedError(
             f"run {run_id} of {task_id} is being approved: its change is being committed",
             hint="wait for it; `git blackbird status` shows what became of it",

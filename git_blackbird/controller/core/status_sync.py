@@ -18,7 +18,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.review_gate import Transition
+from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import apply_gates, apply_statuses, derive_leaves
 from git_blackbird.storage.store import Transaction
@@ -43,10 +43,17 @@ def save_status(workspace: Workspace, transaction: Transaction, task_id: TaskId)
     _save(workspace, transaction, transaction.state_of(task_id))
 
 
+def save_feedback_and_statuses(workspace: Workspace, transaction: Transaction) -> StatusUpdate:
+    """Save the feedback of parent reviews, then the plan, as they follow from the records (spec 1)."""
+    state = transaction.state()
+    _save_feedback(transaction, state, {})
+    return _save(workspace, transaction, state)
+
+
 def update_run(workspace: Workspace, run: Run, change: Callable[[Run], Run]) -> Run:
     """Change a run's record as it is under the lock, and save the statuses that follow."""
     with workspace.transaction() as transaction:
-        stored = transaction.history(run.task_id).find(run.id) or run
+        stored = workspace.store.records.history(run.task_id).find(run.id) or run
         changed = change(stored)
         if changed is not stored:
             transaction.save_run(changed)
@@ -59,7 +66,7 @@ def _save(workspace: Workspace, transaction: Transaction, state: PlanState) -> S
     if settled is state.plan:
         return StatusUpdate(state, {})
     delivered = [task_id for task_id in wanted if not state.history(task_id).is_undelivered]
-    save_plan_and_feedback(transaction, state, settled, delivered)
+    save_plan(transaction, state, settled, delivered)
     moved = {task_id: (state.plan.tasks[task_id].status, status) for task_id, status in wanted.items()}
     return StatusUpdate(replace(state, plan=settled, saved_feedback=transaction.saved_feedback()), moved)
 
@@ -73,37 +80,50 @@ def derive_plan(
     return apply_gates(followed, moment), wanted
 
 
-def save_plan_and_feedback(
-    transaction: Transaction, state: PlanState, after: Plan, delivered: Iterable[TaskId]
+def save_plan(
+    transaction: Transaction, state: PlanState, after: Plan, delivered: Iterable[TaskId] = ()
 ) -> None:
-    """Save what ``state`` became; the ``delivered`` leaves that are ``done`` now have heard their feedback.
+    """Save what the plan of ``state`` became, and the feedback before it.
 
-    Each file is marked first, so that it is known after a crash whether the plan was saved.
+    A verdict says nothing any more once the children that it is about have changed. The ``delivered`` leaves
+    that are ``done`` now have acted on their feedback: it is marked first and dropped last, so that it is
+    known after a crash whether the plan was saved.
     """
-    owed = state.feedback
-    heard = [
-        task_id
-        for task_id in sorted(owed.keys() & set(delivered))
-        if task_id in after.tasks
-        and state.plan.tasks[task_id].status != Status.DONE == after.tasks[task_id].status
-    ]
-    for task_id in heard:
-        settled_at = after.tasks[task_id].updated_at
-        transaction.save_feedback(task_id, owed[task_id].settled(settled_at))
+    settled = {
+        task_id: after.tasks[task_id].updated_at
+        for task_id in delivered
+        if task_id in state.feedback and task_id in after.tasks
+        if state.plan.tasks[task_id].status != Status.DONE == after.tasks[task_id].status
+    }
+    _save_feedback(transaction, state, settled)
     transaction.save_plan(after)
-    for task_id in heard:
+    for task_id in sorted(settled):
         transaction.drop_feedback(task_id)
 
 
-def supersede_runs(transaction: Transaction, task_id: TaskId, by: str, now: str) -> tuple[Run, ...]:
+def _save_feedback(transaction: Transaction, state: PlanState, settled: Mapping[TaskId, str]) -> None:
+    """Make the files what follows from the records, some marked as settled at a time."""
+    saved = transaction.saved_feedback().by_leaf
+    for task_id, feedback in state.feedback.items():
+        wanted = feedback.settled(settled.get(task_id))
+        if saved.get(task_id) != wanted:
+            transaction.save_feedback(task_id, wanted)
+    for task_id in saved.keys() & state.plan.tasks.keys() - state.feedback.keys():
+        transaction.drop_feedback(task_id)
+
+
+def supersede_runs(
+    workspace: Workspace, transaction: Transaction, task_id: TaskId, by: str
+) -> tuple[Run, ...]:
     """Mark every run of a task that still counts, but for the run ``by``; return them as they were.
 
     A decision still pending becomes ``rejected`` and says what overtook it.
     """
-    counting = [run for run in transaction.history(task_id).own if run.superseded_at is None and run.id != by]
+    now, own = workspace.environment.timestamp(), workspace.store.records.history(task_id).own
+    counting = tuple(run for run in own if run.superseded_at is None and run.id != by)
     for run in counting:
         transaction.save_run(_overtaken(run, by, now))
-    return tuple(counting)
+    return counting
 
 
 def _overtaken(run: Run, by: str, now: str) -> Run:

@@ -1,7 +1,7 @@
 """One opened worktree: its repository, its state, its settings."""
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from git_blackbird.controller.core.environment import Environment
@@ -16,8 +16,8 @@ from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.entities.cli_hints import CallOptions
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.plan.graph import subtree
-from git_blackbird.model.rules.review_gate import ReviewGate, Transition
+from git_blackbird.model.rules.graph import subtree
+from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
@@ -75,15 +75,12 @@ class Workspace:
         """Whether an approval makes a commit (DESIGN.md 10)."""
         return self.settings.text("execution.commit") == "approved"
 
-    @contextlib.contextmanager
-    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[Transaction]:
-        """Hold the store lock to change something; what a crash cut off of a review is finished first.
+    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> AbstractContextManager[Transaction]:
+        """Hold the store lock to change something.
 
-        Raises SaveError, and LockedError when it cannot be had within ``patience`` seconds.
+        Raises LockedError when it cannot be had within ``patience`` seconds.
         """
-        with self.store.transaction(patience, is_gated=self.reviews_parents) as transaction:
-            sync_feedback_files(transaction)
-            yield transaction
+        return self.store.transaction(patience, is_gated=self.reviews_parents)
 
     @property
     def reviews_parents(self) -> bool:
@@ -194,19 +191,3 @@ def find_task(plan: Plan, task_id: str) -> Task:
         hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
         raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
     return task
-
-
-def sync_feedback_files(transaction: Transaction) -> None:
-    """Finish what a crash cut off between a verdict, its feedback and the plan, before all other changes."""
-    try:
-        state = transaction.state_of()
-    except UnusableError:
-        # There is no plan: whoever needs it says so, and nothing is owed now that is not owed later.
-        return
-    saved = state.saved_feedback.by_leaf
-    for task_id, feedback in state.feedback.items():
-        if saved.get(task_id) != feedback or feedback.settled_at is not None:
-            transaction.save_feedback(task_id, feedback.settled(None))
-    for task_id in saved:
-        if task_id in state.plan.tasks and task_id not in state.feedback:
-            transaction.drop_feedback(task_id)

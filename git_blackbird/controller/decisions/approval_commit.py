@@ -5,7 +5,8 @@ decides otherwise in that time is refused.
 """
 
 import contextlib
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -22,22 +23,21 @@ from git_blackbird.errors import (
 )
 from git_blackbird.git.commit.create import (
     CommitRefusedError,
+    CreatedCommit,
     HookRefusedError,
     IndexUpdateError,
     update_index,
 )
-from git_blackbird.git.commit.plan import CommitPlan, plan_commit, tree_of
+from git_blackbird.git.commit.plan import CommitPlan, LaterEdit, plan_commit
 from git_blackbird.git.commit.worker import (
     CommitInterruptedError,
-    CommitRequest,
-    CommitResult,
     CommitWorkerKilled,
     commit_in_subprocess,
 )
 from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
-from git_blackbird.git.worktree.log import commit_of_run
+from git_blackbird.git.worktree.log import commit_of_run, tree_of
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
@@ -56,10 +56,7 @@ from git_blackbird.storage.notes import (
 )
 
 _MAX_NAMED = 20
-_WAY_PAST_EDITS = (
-    "commit your own edits from before the run by themselves first (`git commit -p`),\n"
-    "stash later edits to these files, unstage what is staged there,"
-)
+_MAX_SET_ASIDE = 5
 
 
 class ApprovalRefusedError(RequestError):
@@ -70,12 +67,14 @@ class ApprovalRefusedError(RequestError):
 
     hook_output: str | None = None
 
-    def __init__(self, task: Task, why: str, way: str | None = "resolve that") -> None:
+    def __init__(
+        self, task: Task, why: str, way: str | None = "resolve that", set_aside: Iterable[str] = ()
+    ) -> None:
         is_done = task.status is Status.DONE
         by_hand = "" if is_done else f", and approve without a commit: {approve_without_commit(task.id)}"
+        again = f"{way} and approve again; what HEAD already has is not committed again"
         hint = (
-            f"{way} and approve again; what HEAD already has is not committed again\n"
-            f"or commit by hand{by_hand}"
+            "\n".join([again, *set_aside, f"or commit by hand{by_hand}"])
             if way is not None
             else f"commit by hand what you still want of it{by_hand}"
         )
@@ -171,9 +170,41 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
     except BlackbirdError as error:
         raise ApprovalRefusedError(task, f"its change cannot be committed: {error.message}") from error
     if plan.edits and plan.obstacles:
-        way = None if plan.has_moved_on else plan.way or _WAY_PAST_EDITS
-        raise ApprovalRefusedError(task, _listed(plan.obstacles), way)
+        raise _obstructed(workspace, task, plan, pair)
     return plan, moved
+
+
+def _obstructed(workspace: Workspace, task: Task, plan: CommitPlan, pair: TreePair) -> ApprovalRefusedError:
+    """Return the refusal of a commit that would touch other work, with the commands that make way for it."""
+    why = _listed(plan.obstacles)
+    if plan.has_moved_on:
+        return ApprovalRefusedError(task, why, None)
+    if not plan.later_edits:
+        return ApprovalRefusedError(task, why, plan.hint or "resolve that")
+    ways = [plan.hint, "set the later edits aside as below"]
+    return ApprovalRefusedError(
+        task, why, ", ".join(filter(None, ways)), _set_aside(workspace, task, plan.later_edits, pair.head)
+    )
+
+
+def _set_aside(workspace: Workspace, task: Task, edits: Sequence[LaterEdit], tree: str) -> Iterator[str]:
+    """Return the commands that move later edits out of the way, approve, and move them back."""
+    start = os.path.relpath(workspace.environment.cwd, workspace.repo.top)
+    back: list[str] = []
+    for edit in edits[:_MAX_SET_ASIDE]:
+        path = os.path.relpath(os.fsdecode(edit.path), start)
+        name, aside = shell_word(path), shell_word(f"{path}.later")
+        # A name that has to be quoted may be a pattern to git, and one with a colon a pathspec.
+        git = "git" if name == path and ":" not in path else "git --literal-pathspecs"
+        move = f"mv -i -- {name} {aside}"
+        restore = f"{git} restore --source={tree} --worktree -- {name}"
+        steps = [(move, edit.in_worktree), (restore, edit.in_change)]
+        yield f"  {' && '.join(step for step, is_needed in steps if is_needed)}"
+        back.append(f"  mv -- {aside} {name}" if edit.in_worktree else f"  rm -- {name}")
+    if len(edits) > _MAX_SET_ASIDE:
+        yield f"  # and likewise for {len(edits) - _MAX_SET_ASIDE} more"
+    yield f"  {task_command('decide', task.id, ' --approve')}"
+    yield from back
 
 
 def _on_other_branch(task: Task, branch: OtherBranch) -> ApprovalRefusedError:
@@ -189,8 +220,8 @@ def _listed(obstacles: tuple[str, ...]) -> str:
 
 def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, right: int) -> ApprovalCommit:
     task, run = approval.task, approval.run
-    with workspace.transaction() as transaction:
-        require_undecided(transaction, run)
+    with workspace.transaction():
+        require_undecided(workspace, run)
         save_pending_approval(
             workspace.paths,
             PendingApproval(
@@ -198,8 +229,8 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
             ),
         )
     try:
-        wanted = CommitRequest(render_commit_message(task, run.id), run.id)
-        result = commit_in_subprocess(workspace.repo, plan, wanted, right)
+        message = render_commit_message(task, run.id)
+        made = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
     except CommitWorkerKilled as error:
         why = f"the process committing its change was killed, and git may still be at work\n{error.words}"
         raise ApprovalRefusedError(task, why, "wait for git") from error
@@ -213,23 +244,21 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         if isinstance(error, HookRefusedError):
             refusal.hook_output = error.output
         raise refusal from error
-    warnings = tuple(_finish(workspace, result))
-    return ApprovalCommit(result.made.oid, result.made.paths, warnings=warnings)
+    return ApprovalCommit(made.oid, made.paths, warnings=tuple(_finish(workspace, made)))
 
 
-def _finish(workspace: Workspace, result: CommitResult) -> Iterator[str]:
+def _finish(workspace: Workspace, made: CreatedCommit) -> Iterator[str]:
     """Say what is not as it was meant."""
-    if result.cut_short is not None:
+    if made.cut_short is not None:
         yield (
-            f"commit {result.made.oid[:12]} was made, but git did not finish what comes after it: "
-            f"{result.cut_short}"
+            f"commit {made.oid[:12]} was made, but git did not finish what comes after it: {made.cut_short}"
         )
-    if result.made.differs:
-        names = ", ".join(result.made.differs[:_MAX_NAMED])
+    if made.differs:
+        names = ", ".join(made.differs[:_MAX_NAMED])
         yield f"a hook of this repository changed what was committed: {names}"
-    if result.left_behind is not None:
-        yield f"the index was not updated for the commit: {result.left_behind}"
-    if result.left_behind is None or result.is_final:
+    if made.left_behind is not None:
+        yield f"the index was not updated for the commit: {made.left_behind}"
+    if made.left_behind is None or made.is_final:
         # Else the next command can do it.
         drop_pending_approval(workspace.paths)
 

@@ -20,7 +20,7 @@ from git_blackbird.model.entities.history import History, requested_change, runs
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE, Run
 from git_blackbird.model.rules.attention import is_session_lost
-from git_blackbird.model.rules.review_rounds import (
+from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
     merged_or_none,
     missing_texts,

@@ -26,11 +26,11 @@ from git_blackbird.controller.decisions.checkpoint import (
     worktree_tree,
 )
 from git_blackbird.controller.decisions.undo import prepare_undo
-from git_blackbird.controller.runs.manual_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.model.entities.change import TreePair, Undo
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History, runs_in_change
@@ -44,8 +44,7 @@ from git_blackbird.model.entities.run import (
     TerminalReason,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.entities.undo import Undo
-from git_blackbird.model.rules.review_rounds import merged_or_none
+from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
@@ -111,8 +110,8 @@ def record_decision(
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
     workspace.forbid_agents("decide")
-    deferred = record_deferred(workspace)
-    return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
+    with deferred_recorded(workspace) as deferred:
+        return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
 
 
 def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunId | None) -> DecisionResult:
@@ -219,9 +218,9 @@ def _save(
 ) -> tuple[Run, PlanState]:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
     with workspace.transaction() as transaction:
-        stored = require_undecided(transaction, run)
+        stored = require_undecided(workspace, run)
         if commit is None:
-            require_unclaimed(transaction, run.task_id)
+            require_unclaimed(workspace, run.task_id)
         rejected = decision.state is DecisionState.REJECTED
         made = () if commit is None or commit.oid is None else (commit.oid,)
         decided = stored.with_fields(

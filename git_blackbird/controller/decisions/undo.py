@@ -4,16 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.outside_moves import changed_by_others
-from git_blackbird.git.commit.carrier import Carrier
-from git_blackbird.git.commit.plan import tree_of
 from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.changes import changed_paths, diverged_paths, entry
-from git_blackbird.git.worktree.log import commits_between
-from git_blackbird.git.worktree.saved_trees import keep_undo_trees
-from git_blackbird.model.entities.change import TreePair
+from git_blackbird.git.worktree.changes import Carrier, changed_paths, diverged_paths, entry
+from git_blackbird.git.worktree.log import commits_between, tree_of
+from git_blackbird.git.worktree.saved_trees import save_run_ref
+from git_blackbird.model.entities.change import KeptPath, TreePair, Undo, revert_command, script_command
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.entities.undo import KeptPath, Undo, revert_command, script_command
 from git_blackbird.storage.notes import save_undo
 from git_blackbird.storage.paths import HIDDEN
 
@@ -34,7 +31,7 @@ def prepare_undo(workspace: Workspace, runs: Sequence[Run], pair: TreePair, work
     script = render_undo(workspace.repo, edits)
     run_id = runs[-1].id
     if script is not None:
-        keep_undo_trees(workspace.repo, run_id, *edits)
+        save_run_ref(workspace.repo, run_id, *edits, purpose="undo")
     undo = Undo(
         commands=(
             *((script_command(run_id),) if script is not None else ()),

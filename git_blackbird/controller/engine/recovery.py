@@ -10,7 +10,7 @@ from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.processes import processes_at_work
-from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
@@ -35,6 +35,7 @@ from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import ReviewState, Run, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.files import sweep_temporaries
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 
@@ -54,12 +55,12 @@ def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     _finish_approval(workspace, ui)
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
-            settle_plan(transaction)
+            settle_plan(workspace, transaction)
     settle_watch(workspace, ui)
     _record_deferred(workspace, ui)
     with workspace.transaction() as transaction:
-        settled = save_statuses(workspace, transaction)
-        transaction.sweep()
+        settled = save_feedback_and_statuses(workspace, transaction)
+        sweep_temporaries(workspace.paths)
     for task_id, (was, became) in sorted(settled.moved.items()):
         trace.event("derive", task_id, was, "to", became)
         text = f"{task_id}: the plan said {was}; its runs say {became}"

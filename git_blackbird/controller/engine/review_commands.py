@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import probe, require_reviewer
-from git_blackbird.controller.core.status_sync import new_run, save_statuses
+from git_blackbird.controller.core.status_sync import new_run, save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_readable
-from git_blackbird.controller.core.workspace import Workspace, find_task, sync_feedback_files
+from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.reviews import find_parent
 from git_blackbird.controller.reviews.change import reopen_reviews, require_change
@@ -21,7 +21,7 @@ from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import resume_command
 from git_blackbird.model.rules.next_action import CallScope
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.reviews import (
     allows_done,
     current_review,
     is_complete,
@@ -118,8 +118,7 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
         transaction.save_run(dismissed)
         dropped = [task_id for task_id, owed in state.feedback.items() if owed.parent_task_id == parent.id]
         # The feedback of a dismissed review is void.
-        sync_feedback_files(transaction)
-        save_statuses(workspace, transaction)
+        save_feedback_and_statuses(workspace, transaction)
         return DismissResult(transaction.plan().tasks[parent.id], dismissed, tuple(sorted(dropped)))
 
 

@@ -9,19 +9,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.controller.core.guards import require_not_busy, require_not_busy_task
+from git_blackbird.controller.core.status_sync import save_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.task_fields import FieldsChange, TaskFields, changed_fields, fields_of
-from git_blackbird.model.plan.graph import find_new_deadlock
-from git_blackbird.model.plan.validation import PlanError
-from git_blackbird.model.rules.plan_edits import added, edited
+from git_blackbird.model.rules.graph import find_new_deadlock
+from git_blackbird.model.rules.plan_edits import (
+    FieldsChange,
+    TaskFields,
+    added,
+    changed_fields,
+    edited,
+    fields_of,
+)
+from git_blackbird.model.rules.validation import PlanError
 from git_blackbird.storage.config_files import with_key
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.plan_file import InvalidPlanError
-from git_blackbird.storage.store import BROKEN_BY_AGENT, Transaction
+from git_blackbird.storage.store import BROKEN_BY_AGENT
 
 
 @dataclass(frozen=True)
@@ -70,12 +77,12 @@ def add_task(workspace: Workspace, new: NewTask) -> Task:
     Raises RequestError naming what is wrong with it.
     """
     with workspace.transaction() as transaction:
-        plan = transaction.plan()
-        moment = workspace.transition(transaction.state().histories)
+        state = transaction.state()
+        plan, moment = state.plan, workspace.transition(state.histories)
         task = _build(workspace, plan, new, moment.now)
-        _refuse_former_runs(transaction, task.id)
-        require_not_busy_task(transaction, plan, task.parent)
-        transaction.save_plan(added(plan, task, new.index, moment))
+        _refuse_former_runs(workspace, task.id)
+        require_not_busy_task(workspace, plan, task.parent)
+        save_plan(transaction, state, added(plan, task, new.index, moment))
         return task
 
 
@@ -97,9 +104,9 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
     )
 
 
-def _refuse_former_runs(transaction: Transaction, task_id: TaskId) -> None:
+def _refuse_former_runs(workspace: Workspace, task_id: TaskId) -> None:
     """Refuse the id of a deleted task with runs: the new task would inherit its status and feedback."""
-    if transaction.history(task_id).own:
+    if workspace.store.records.history(task_id).own:
         raise RequestError(
             f'runs of a deleted task "{task_id}" are still here and would count for the new one',
             hint=f"choose another id; {task_command('runs', task_id)} shows them",
@@ -143,14 +150,16 @@ def edit_task(workspace: Workspace, task_id: str, change: FieldsChange) -> EditR
     """
     workspace.forbid_agents("edit tasks")
     with workspace.transaction() as transaction:
-        before = transaction.plan()
+        state = transaction.state_of()
+        before = state.plan
         task = find_task(before, task_id)
-        require_not_busy(transaction, task)
+        require_not_busy(workspace, task)
         wanted = change(fields_of(task))
         for dep in wanted.deps:
             find_task(before, dep)
-        now = workspace.environment.timestamp()
-        after = transaction.change_plan(lambda plan: edited(plan, task.id, wanted, now))
+        after = edited(before, task.id, wanted, workspace.environment.timestamp())
+        if after is not before:
+            save_plan(transaction, state, after)
         return EditResult(
             task.id, fields_of(task), fields_of(after.tasks[task.id]), find_new_deadlock(before, after)
         )

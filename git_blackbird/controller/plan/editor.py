@@ -8,7 +8,7 @@ from pathlib import Path
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import EditResult, edit_task
 from git_blackbird.errors import BlackbirdError, InterruptedByUserError, RequestError, UnusableError
-from git_blackbird.git.core.tools import edit_file, editor_command
+from git_blackbird.git.core.config import edit_file, editor_command
 from git_blackbird.messages.task_form import (
     FormError,
     has_faults,
@@ -18,7 +18,7 @@ from git_blackbird.messages.task_form import (
     with_faults,
 )
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.task_fields import FIELD_NAMES, FieldConflictError, TaskFields, merge_fields
+from git_blackbird.model.rules.plan_edits import FIELD_NAMES, FieldConflictError, TaskFields, merge_fields
 from git_blackbird.storage.drafts import (
     create_draft,
     drafts_of,

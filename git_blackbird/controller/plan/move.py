@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from git_blackbird.controller.core.guards import require_not_busy, require_not_busy_task
-from git_blackbird.controller.core.status_sync import derive_plan, supersede_runs
+from git_blackbird.controller.core.status_sync import derive_plan, save_plan, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -12,9 +12,9 @@ from git_blackbird.model.entities.cli_hints import decide_run_command
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_DELETE
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import find_new_deadlock, started_dependents, subtree
+from git_blackbird.model.rules.graph import find_new_deadlock, started_dependents, subtree
 from git_blackbird.model.rules.plan_edits import TreePosition, deleted, moved, outside_dependents
-from git_blackbird.model.rules.review_gate import Transition
+from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.storage.store import Transaction
 
 TOP_OF_PLAN = "/"
@@ -61,11 +61,9 @@ def move_task(workspace: Workspace, task_id: str, destination: Destination) -> M
         before = transaction.plan()
         task = find_task(before, task_id)
         place = _place(before, task, destination)
-        require_not_busy(transaction, task)
-        require_not_busy_task(transaction, before, place.parent)
-        after = transaction.change_plan(
-            _with_statuses(workspace, transaction, lambda plan, now: moved(plan, task.id, place, now))
-        )
+        require_not_busy(workspace, task)
+        require_not_busy_task(workspace, before, place.parent)
+        after = _save(workspace, transaction, lambda plan, moment: moved(plan, task.id, place, moment))
         followed = _followed(before, after)
         return MoveResult(
             task.id,
@@ -98,16 +96,15 @@ def _status_of(plan: Plan, task_id: TaskId) -> TreePosition:
     return TreePosition(parent, beside.index(task_id))
 
 
-def _with_statuses(workspace: Workspace, transaction: Transaction, change: _Change) -> Callable[[Plan], Plan]:
-    """Make a change, and what follows from the records for tasks that became leaves, one write."""
-
-    def made(plan: Plan) -> Plan:
-        histories = transaction.state().histories
-        moment = workspace.transition(histories)
-        after = change(plan, moment)
-        return after if after is plan else derive_plan(after, histories, moment)[0]
-
-    return made
+def _save(workspace: Workspace, transaction: Transaction, change: _Change) -> Plan:
+    """Make a change, and what follows from the records for tasks that became leaves, in one write."""
+    state = transaction.state()
+    moment = workspace.transition(state.histories)
+    after = change(state.plan, moment)
+    if after is not state.plan:
+        after = derive_plan(after, state.histories, moment)[0]
+        save_plan(transaction, state, after)
+    return after
 
 
 def _followed(before: Plan, after: Plan) -> dict[TaskId, Status]:
@@ -164,14 +161,13 @@ def delete_task(workspace: Workspace, deletion: DeleteRequest) -> DeleteResult:
         task = find_task(before, deletion.task_id)
         doomed = [below.id for below in subtree(before, task)]
         dependents = outside_dependents(before, doomed)
-        _require_deletable(transaction, before, deletion, doomed)
+        _require_deletable(workspace, before, deletion, doomed)
         if dependents and not deletion.force:
             raise _would_break(dependents)
-        runs = {task_id: tuple(run.id for run in transaction.history(task_id).runs) for task_id in doomed}
+        records = workspace.store.records
+        runs = {task_id: tuple(run.id for run in records.history(task_id).runs) for task_id in doomed}
         dropped = tuple(_dropped(workspace, transaction, doomed))
-        after = transaction.change_plan(
-            _with_statuses(workspace, transaction, lambda plan, moment: deleted(plan, doomed, moment))
-        )
+        after = _save(workspace, transaction, lambda plan, moment: deleted(plan, doomed, moment))
         for task_id in doomed:
             transaction.drop_feedback(task_id)
         return DeleteResult(
@@ -186,14 +182,14 @@ def delete_task(workspace: Workspace, deletion: DeleteRequest) -> DeleteResult:
 def _dropped(workspace: Workspace, transaction: Transaction, doomed: Sequence[TaskId]) -> Iterator[RunId]:
     """Resolve the decisions due on these tasks, records first: nobody could take them any more."""
     for task_id in doomed:
-        run = transaction.history(task_id).latest
+        run = workspace.store.records.history(task_id).latest
         if run is not None and run.is_pending:
-            supersede_runs(transaction, task_id, SUPERSEDED_BY_DELETE, workspace.environment.timestamp())
+            supersede_runs(workspace, transaction, task_id, SUPERSEDED_BY_DELETE)
             yield run.id
 
 
 def _require_deletable(
-    transaction: Transaction, plan: Plan, deletion: DeleteRequest, doomed: Sequence[TaskId]
+    workspace: Workspace, plan: Plan, deletion: DeleteRequest, doomed: Sequence[TaskId]
 ) -> None:
     if len(doomed) > 1 and not deletion.cascade_children:
         raise RequestError(
@@ -201,8 +197,8 @@ def _require_deletable(
             hint=f"this also deletes {', '.join(doomed[1:])}",
         )
     for task_id in doomed:
-        require_not_busy(transaction, plan.tasks[task_id])
-        run = transaction.history(task_id).latest
+        require_not_busy(workspace, plan.tasks[task_id])
+        run = workspace.store.records.history(task_id).latest
         if run is not None and run.is_pending and not deletion.force:
             raise RequestError(
                 f'refusing to delete "{task_id}": a decision on it is due (run {run.id})',

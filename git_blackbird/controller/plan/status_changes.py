@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from git_blackbird.controller.core.guards import require_not_busy
-from git_blackbird.controller.core.status_sync import save_plan_and_feedback, save_statuses, supersede_runs
+from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
 from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.runs.manual_commits import record_deferred
+from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import RequestError
 from git_blackbird.model.entities.cli_hints import dismiss_command, task_command
 from git_blackbird.model.entities.history import pending_messages
@@ -16,9 +16,9 @@ from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_STATUS,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import ancestors, started_dependents
-from git_blackbird.model.rules.eligibility import RETRIABLE
-from git_blackbird.model.rules.review_gate import is_complete, open_children
+from git_blackbird.model.rules.attention import RETRIABLE
+from git_blackbird.model.rules.graph import ancestors, started_dependents
+from git_blackbird.model.rules.reviews import is_complete, open_children
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.stop import StatusChange
@@ -31,11 +31,10 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
     Raises RequestError when it is in no state to be reset.
     """
     workspace.forbid_agents("reset a task")
-    commits = record_deferred(workspace)
-    with workspace.transaction() as transaction:
+    with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)
-        require_not_busy(transaction, task)
+        require_not_busy(workspace, task)
         _require_resettable(state, task)
         return replace(_set(workspace, transaction, task, Status.TODO, by), commits=commits)
 
@@ -44,7 +43,7 @@ def _require_resettable(state: PlanState, task: Task) -> None:
     require_readable(state, task)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; retry the one that failed")
-    if task.status not in RETRIABLE and task.id not in state.saved_feedback.by_leaf:
+    if task.status not in RETRIABLE and task.id not in state.feedback:
         raise RequestError(
             f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
             hint=f"`{task_command('set-status', task.id, ' todo')}` does it anyway",
@@ -57,11 +56,10 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
     Raises RequestError while an agent works on the task.
     """
     workspace.forbid_agents("set a status")
-    commits = record_deferred(workspace)
-    with workspace.transaction() as transaction:
+    with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)
-        require_not_busy(transaction, task)
+        require_not_busy(workspace, task)
         require_readable(state, task)
         owed = state.feedback.get(task.id)
         if owed is not None and status is task.status is Status.DONE:
@@ -104,19 +102,19 @@ def _follows_children(task: Task, status: Status) -> RequestError:
 
 def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Status, by: str) -> StatusChange:
     """Write the records first, the plan second, under the one lock."""
-    overtaken = supersede_runs(transaction, task.id, by, workspace.environment.timestamp())
+    overtaken = supersede_runs(workspace, transaction, task.id, by)
     state = transaction.state()
     before = state.plan
     review = state.feedback.get(task.id) if status is Status.DONE else None
     after = apply_statuses(before, {task.id: status}, workspace.transition(state.histories))
-    save_plan_and_feedback(transaction, state, after, [task.id])
+    save_plan(transaction, state, after, [task.id])
     save_statuses(workspace, transaction)
     leaves_done = before.tasks[task.id].status == Status.DONE != status
     return StatusChange(
         task.id,
         status,
         overtaken,
-        pending_messages(transaction.history(task.id)).texts,
+        pending_messages(workspace.store.records.history(task.id)).texts,
         tuple(dependent.id for dependent in started_dependents(before, task)) if leaves_done else (),
         tuple(
             parent.id for parent in ancestors(before, task) if after.tasks[parent.id].status != parent.status

@@ -12,7 +12,7 @@ from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import NO_CHANGE
 from git_blackbird.model.rules.attention import OWED_WORDS, PendingItem, PendingKind, StuckTask
-from git_blackbird.model.rules.review_rounds import merged_or_none
+from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import UNREADABLE
 
 FAILED = "failed"

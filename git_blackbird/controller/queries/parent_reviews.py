@@ -7,7 +7,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import EXECUTE, dismiss_command, task_command
 from git_blackbird.model.entities.parent_verdict import completion_signature, excerpt
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.rules.review_gate import GateState, skipped_children
+from git_blackbird.model.rules.reviews import GateState, skipped_children
 from git_blackbird.model.rules.state import (
     BlockedParent,
     ParentReviewStatus,

@@ -7,14 +7,15 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import RunStatus, RunType
 from git_blackbird.model.rules.attention import is_resumable, resume_command
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.reviews import (
     current_review,
     is_complete,
     latest_verdict,
+    merged_or_none,
     open_children,
+    reviews_about,
     skipped_children,
 )
-from git_blackbird.model.rules.review_rounds import merged_or_none, reviews_about
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
 

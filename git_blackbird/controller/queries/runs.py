@@ -16,10 +16,10 @@ from git_blackbird.model.entities.history import (
     NO_HISTORY,
     History,
     RecordError,
+    UnconfirmedRecord,
 )
-from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import Run, RunStatus
-from git_blackbird.model.rules.review_rounds import reviews_about
+from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.records import load_recent, unknown_files
 
@@ -179,7 +179,7 @@ def reread(workspace: Workspace, run: Run) -> Run:
 
 def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:
     """Show the text in the user's pager; False when there is none, and nothing was shown."""
-    from git_blackbird.git.core.tools import page, pager_command  # noqa: PLC0415  # only long text pays for it
+    from git_blackbird.git.core.config import page, pager_command  # noqa: PLC0415  # only long text pays for it
 
     pager = pager_command(workspace.repo)
     if pager is None:

@@ -17,13 +17,11 @@ from git_blackbird.controller.queries.parent_reviews import BlockedParentView, b
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.settings import ConfigProblem
-from git_blackbird.model.entities.history import History, PendingMessages, RecordError
+from git_blackbird.model.entities.change import Undo
+from git_blackbird.model.entities.history import History, PendingMessages, RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.provenance import UnconfirmedRecord
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.entities.undo import Undo
-from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
 from git_blackbird.model.rules.attention import (
     PendingItem,
     PendingKind,
@@ -32,7 +30,8 @@ from git_blackbird.model.rules.attention import (
     pending_items,
     stuck_tasks,
 )
-from git_blackbird.model.rules.review_gate import skipped_children
+from git_blackbird.model.rules.graph import Readiness, dependents, is_ready, readiness, subtree, unmet_deps
+from git_blackbird.model.rules.reviews import skipped_children
 from git_blackbird.model.rules.state import (
     PlanState,
     blocked_tasks,

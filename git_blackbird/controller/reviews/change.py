@@ -37,7 +37,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_reviewer_prompt,
 )
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source
+from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source, merge
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
@@ -49,8 +49,7 @@ from git_blackbird.model.entities.run import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.rules.merge import merge
-from git_blackbird.model.rules.review_rounds import (
+from git_blackbird.model.rules.reviews import (
     BY_REVIEWERS,
     TYPES,
     ReviewFollowUp,
@@ -252,9 +251,9 @@ def _complete(
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
     config = check_config(workspace)
     with workspace.transaction() as transaction:
-        check_plan(transaction, run.id)
+        check_plan(workspace, transaction, run.id)
         transaction.drop_plan_backup()
-        history = transaction.history(run.task_id)
+        history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.superseded_at is not None or stored.review_state is not ReviewState.DUE:
             # The result is kept, and decides nothing any more.
@@ -320,7 +319,7 @@ def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
     RequestError where there is none, SaveError.
     """
     with workspace.transaction() as transaction:
-        run = require_change(transaction.history(task.id), task)
+        run = require_change(workspace.store.records.history(task.id), task)
         transaction.save_run(run.with_fields(_begin(run)))
         return save_statuses(workspace, transaction).state
 

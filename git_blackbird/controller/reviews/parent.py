@@ -8,9 +8,9 @@ from typing import Any
 from git_blackbird.agents.process.launch import ProcessResult
 from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.git_access import snapshot
-from git_blackbird.controller.core.status_sync import save_statuses
+from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
 from git_blackbird.controller.core.ui import inform, warn
-from git_blackbird.controller.core.workspace import Workspace, sync_feedback_files
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.reviews.reviewer import (
     ReviewerRequest,
@@ -35,7 +35,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.parent_verdict import ParentVerdict, completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.reviews import (
     is_complete,
     latest_verdict,
     skipped_children,
@@ -43,7 +43,6 @@ from git_blackbird.model.rules.review_gate import (
 )
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import RunEnded
-from git_blackbird.storage.store import Transaction
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def close_review(workspace: Workspace, run: Run, ended: ProcessResult, head_tree
     """
     config = check_config(workspace)
     with workspace.transaction() as transaction:
-        check = check_plan(transaction, run.id)
+        check = check_plan(workspace, transaction, run.id)
         transaction.drop_plan_backup()
         tasks = transaction.plan().tasks
         parent = tasks.get(run.task_id)
@@ -200,9 +199,11 @@ def close_review(workspace: Workspace, run: Run, ended: ProcessResult, head_tree
         transaction.move_obstacles(closed)
         transaction.save_run(closed)
         if verdict is not None and not moved:
-            _overtake_verdicts(transaction, closed, now)
-        sync_feedback_files(transaction)
-        save_statuses(workspace, transaction)
+            # The new verdict is the only one that counts.
+            for earlier in workspace.store.records.history(closed.task_id).reviews:
+                if earlier.id != closed.id and earlier.status is not RunStatus.RUNNING:
+                    transaction.save_run(earlier.superseded(now, closed.id))
+        save_feedback_and_statuses(workspace, transaction)
     cut_logs(workspace, closed)
     forget_config(workspace)
     return closed
@@ -223,10 +224,3 @@ def _verdict_fields(verdict: ParentVerdict | None) -> RunFields:
         parent_review_feedback=verdict.feedback or None,
         parent_review_results={str(child): result for child, result in verdict.results.items()},
     )
-
-
-def _overtake_verdicts(transaction: Transaction, closed: Run, now: str) -> None:
-    """Let a new verdict be the only one that counts."""
-    for run in transaction.history(closed.task_id).reviews:
-        if run.id != closed.id and run.status is not RunStatus.RUNNING:
-            transaction.save_run(run.superseded(now, closed.id))

@@ -14,9 +14,9 @@ from git_blackbird.controller.runs.outside_moves import OwnChange, own_change, o
 from git_blackbird.controller.runs.plan_guard import check_plan, found_notices, list_tracked
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
-from git_blackbird.git.core.reflog import log_size
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import compose_change
+from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.submodules import submodule_changes
@@ -237,8 +237,8 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
         fields = _due_in_any_case(fields)
     with workspace.transaction() as transaction:
         replaced = transaction.move_obstacles(run)
-        check = check_plan(transaction, run.id)
-        stored = transaction.history(run.task_id).find(run.id) or run
+        check = check_plan(workspace, transaction, run.id)
+        stored = workspace.store.records.history(run.task_id).find(run.id) or run
         ours = RunFields(
             notes=(*fields.notes, *((check.warning,) if check.warning else ())),
             plan_changes=check.changes,

@@ -1,5 +1,6 @@
 """Runs that a person makes: a commit that names tasks in its trailers (DESIGN.md 10)."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from git_blackbird.model.entities.commits import Commit
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import APPROVALS, Run, RunFields, RunStatus, RunType
-from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.rules.graph import readiness
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.paths import HIDDEN
 from git_blackbird.storage.store import Transaction
@@ -75,7 +76,7 @@ def record_commit(
     noted: list[RecordedCommit] = []
     lines: list[str] = []
     with workspace.transaction(patience) as transaction:
-        _require_unclaimed(transaction, commit)
+        _require_unclaimed(workspace, commit)
         save_statuses(workspace, transaction)
         for name in dict.fromkeys(commit.tasks):
             try:
@@ -91,11 +92,11 @@ def record_commit(
     return tuple(lines)
 
 
-def _require_unclaimed(transaction: Transaction, commit: Commit) -> None:
+def _require_unclaimed(workspace: Workspace, commit: Commit) -> None:
     """Wait with a commit whose task has a run that is being approved. Raises LockedError."""
     for name in commit.tasks:
         if task_id_fault(TaskId(name)) is None:
-            require_unclaimed(transaction, TaskId(name))
+            require_unclaimed(workspace, TaskId(name))
 
 
 def _call_for_decisions(workspace: Workspace, noted: Iterable[RecordedCommit]) -> None:
@@ -119,7 +120,7 @@ def _left(
         return
     for name in dict.fromkeys(before.tasks):
         task = transaction.plan().tasks.get(TaskId(name))
-        run = None if task is None else transaction.history(task.id).latest
+        run = None if task is None else workspace.store.records.history(task.id).latest
         if task is None or run is None or name in commit.tasks or replaced not in run.commits:
             continue
         text = f"run {run.id} of {name} was commit {replaced[:_SHORT]}, which does not name {name} any more"
@@ -141,7 +142,7 @@ def _record(
 ) -> RecordedCommit | None:
     """Write the run of one task, then what follows for the plan; None where it is known already."""
     task = find_task(transaction.plan(), name)
-    history = transaction.history(task.id)
+    history = workspace.store.records.history(task.id)
     require_usable(task.id, history)
     latest = history.latest
     if any(work.commit.oid in run.commits for run in history.own):
@@ -169,7 +170,7 @@ def _record(
     save_run_ref(workspace.repo, run.id, pair.base, pair.head)
     transaction.save_run(run)
     if amended is None:
-        supersede_runs(transaction, task.id, run.id, workspace.environment.timestamp())
+        supersede_runs(workspace, transaction, task.id, run.id)
     save_statuses(workspace, transaction)
     return RecordedCommit(task, run, is_new=amended is None)
 
@@ -248,6 +249,18 @@ def record_deferred(workspace: Workspace) -> tuple[str, ...]:
         if workspace.environment.is_agent
         else _record_entries(workspace, _parsed(workspace), STORE_PATIENCE_SECONDS)
     )
+
+
+@contextlib.contextmanager
+def deferred_recorded(workspace: Workspace) -> Iterator[tuple[str, ...]]:
+    """Record the commits that were left; an error in the block carries their lines as notes."""
+    lines = record_deferred(workspace)
+    try:
+        yield lines
+    except BlackbirdError as error:
+        for line in lines:
+            error.add_note(line)
+        raise
 
 
 def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.commit.carrier import Carrier
-from git_blackbird.git.core.git_trace import drop_trace, shorten_trace, start_trace
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.hooks.attribution import moves_of_others
+from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
+from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, TreePair
-from git_blackbird.model.entities.head_moves import HeadMove, LogSpan, Mover
+from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.paths import HIDDEN
 

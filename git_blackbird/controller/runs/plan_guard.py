@@ -11,7 +11,7 @@ from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmar
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.plan.graph import describe_changes
+from git_blackbird.model.rules.graph import describe_changes
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.storage.ledger import WatchEnd
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
@@ -33,7 +33,7 @@ def watch_agent(transaction: Transaction, run: Run) -> None:
         transaction.backup_plan()
 
 
-def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
+def check_plan(workspace: Workspace, transaction: Transaction, run_id: RunId) -> PlanCheck:
     """Compare the plan with the last one this program knew as valid; restore that one when it must be.
 
     To be called under the store lock when an agent has ended, or is found dead.
@@ -42,7 +42,7 @@ def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
     if known is None:
         return PlanCheck()
     replacement = transaction.plan_replacement()
-    if replacement is None and transaction.plan_bytes() == known:
+    if replacement is None and workspace.store.plan_bytes() == known:
         return PlanCheck()
     if replacement is not None:
         aside = transaction.quarantine_plan(run_id, known)
@@ -67,7 +67,7 @@ def check_plan(transaction: Transaction, run_id: RunId) -> PlanCheck:
     )
 
 
-def settle_plan(transaction: Transaction) -> None:
+def settle_plan(workspace: Workspace, transaction: Transaction) -> None:
     """Forget a plan kept for a run that is closed; should the file be gone, restore it first.
 
     For when no agent works: a crash just after a record was closed leaves such a copy behind.
@@ -75,7 +75,7 @@ def settle_plan(transaction: Transaction) -> None:
     known = transaction.plan_backup()
     if known is None:
         return
-    if transaction.plan_replacement() is None and transaction.plan_bytes() is None:
+    if transaction.plan_replacement() is None and workspace.store.plan_bytes() is None:
         transaction.restore_plan(known)
     transaction.drop_plan_backup()
 

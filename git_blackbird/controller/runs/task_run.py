@@ -8,7 +8,7 @@ from pathlib import Path
 from git_blackbird.controller.core.blocking import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.git_access import snapshot, submodules
 from git_blackbird.controller.core.locks import hold_session
-from git_blackbird.controller.core.status_sync import supersede_runs
+from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.unreadable import require_readable, require_usable
 from git_blackbird.controller.core.workspace import Workspace
@@ -28,16 +28,16 @@ from git_blackbird.controller.runs.manual_commits import deferred_commit_of
 from git_blackbird.controller.runs.outside_moves import forget_trace, keep_trace_short, trace_git
 from git_blackbird.controller.runs.plan_guard import NOT_WATCHED, start_tracking, stop_tracking, watch_agent
 from git_blackbird.errors import RequestError
-from git_blackbird.git.core.reflog import log_size
+from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields
+from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.rules.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import RunEnded
@@ -149,19 +149,19 @@ class _TaskRun:
         save_run_ref(workspace.repo, run.id, run.base_tree, None)
         remember_config(workspace)
         with workspace.transaction() as transaction:
-            plan = transaction.plan()
-            task = plan.tasks.get(run.task_id)
+            state = transaction.state_of(run.task_id)
+            plan, task = state.plan, state.plan.tasks.get(run.task_id)
             if task is None:
                 raise StaleTaskError(f"{run.task_id} was removed from the plan meanwhile")
-            require_usable(task.id, transaction.history(task.id))
+            require_usable(task.id, state.history(task.id))
             if is_new:
                 _require_startable(workspace, plan, task)
             # No parent above a leaf that is worked on is judged by its gate.
             moment = workspace.transition({})
             transaction.save_run(run)
             if is_new:
-                supersede_runs(transaction, task.id, run.id, moment.now)
-            transaction.save_plan(apply_statuses(plan, {task.id: Status.IN_PROGRESS}, moment))
+                supersede_runs(workspace, transaction, task.id, run.id)
+            save_plan(transaction, state, apply_statuses(plan, {task.id: Status.IN_PROGRESS}, moment))
             watch_agent(transaction, run)
         # Before the agent works: the first thing it does may be to take them away.
         self._records_folder = _folder_identity(workspace.paths.runs)
@@ -204,7 +204,7 @@ def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
 
 
 def require_ready(state: PlanState, task: Task) -> Task:
-    """Return the task when it is ready, or a change request to it waits to be carried out.
+    """Return the task when it is ready, or its change request is to be applied or its paused run continued.
 
     Raises RequestError with its reasons and the ways out, UnreadableRecordError.
     """
@@ -213,8 +213,10 @@ def require_ready(state: PlanState, task: Task) -> Task:
     if readiness.is_ready:
         return task
     run = state.latest(task.id)
-    if run is not None and run.decision_state is DecisionState.CHANGES_REQUESTED:
-        return task  # carrying it out is what is due
+    if run is not None and (
+        run.decision_state is DecisionState.CHANGES_REQUESTED or run.status is RunStatus.PAUSED
+    ):
+        return task
     hints = [*readiness.hints]
     if run is not None and run.is_pending:
         hints.append(decide_run_command(run))

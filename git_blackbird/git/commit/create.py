@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.commit.plan import CommitPlan, tree_of
+from git_blackbird.git.commit.plan import CommitPlan
 from git_blackbird.git.core.process import Completed, operands, revisions, run_for_user, run_git
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
@@ -18,7 +18,8 @@ from git_blackbird.git.worktree.index import (
     replace_index,
     writing,
 )
-from git_blackbird.git.worktree.private_objects import publish
+from git_blackbird.git.worktree.log import tree_of
+from git_blackbird.git.worktree.saved_trees import publish
 
 MAX_WORDS_LINES = 20
 MAX_OUTPUT_LINES = 200
@@ -60,15 +61,20 @@ class IndexUpdateError(UnusableError):
 
 @dataclass(frozen=True)
 class CreatedCommit:
-    """A new commit, its tree, the number of paths it changes, and the paths that differ from the plan.
+    """A new commit, its tree, the number of paths it changes, and the paths where hooks changed the plan.
 
-    Hooks may have changed what was committed.
+    ``left_behind`` says why the index was not updated for it, None if it was; with ``is_final`` it cannot be
+    updated later either. ``cut_short`` says what ended git after it had made the commit, such as Ctrl+C in a
+    post-commit hook.
     """
 
     oid: str
     tree: str
     paths: int
     differs: tuple[str, ...] = ()
+    left_behind: str | None = None
+    is_final: bool = False
+    cut_short: str | None = None
 
 
 def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedCommit:
@@ -199,12 +205,12 @@ def _moved(repo: Repository, index: Path, before: str, after: str) -> bool:
 
 def _require_only(moves: Mapping[bytes, TreeEntry | None], before: IndexState, after: IndexState) -> None:
     """Raise IndexUpdateError if an unrelated entry or flag changed."""
-    for one, other in (
+    for old, new in (
         (before.entries, after.entries),
         (before.intended, after.intended),
         (before.tags, after.tags),
     ):
-        strangers = {path for path, _ in one.items() ^ other.items()} - moves.keys()
+        strangers = {path for path, _ in old.items() ^ new.items()} - moves.keys()
         if strangers:
             names = ", ".join(sorted(path.decode(errors="replace") for path in strangers))
             raise IndexUpdateError(f"the index cannot hold {names} beside the change")

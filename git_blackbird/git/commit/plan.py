@@ -10,7 +10,7 @@ from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Head, Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import IndexState, private_index, read_index_state
-from git_blackbird.git.worktree.log import find_commit
+from git_blackbird.git.worktree.log import find_commit, tree_of
 from git_blackbird.model.base.sanitize import shell_word
 
 # The process that makes commits needs no models, which take longer to load than all else in it.
@@ -45,7 +45,22 @@ _UNDER_WAY = {
 _RESOLVE = "resolve what is in conflict first (`git status` names it)"
 _CLEAR_FLAGS = "clear these flags with the commands above first"
 _MOVED_ON = "HEAD has changed this file since the change began"
+_EDITED_BEFORE = "this file had uncommitted edits, or HEAD has moved"
+_STAGED = "other content is staged for it"
+_EDITED_LATER = "it was edited after the run, by hand or by another task"
+_HINTS = {
+    _EDITED_BEFORE: "commit your own edits from before the run by themselves first (`git commit -p`)",
+    _STAGED: "unstage what is staged there",
+}
 _IN_THE_WAY = "{} has it, and it conflicts with a path of the change"
+
+
+class LaterEdit(NamedTuple):
+    """A path of a change that was edited after it: whether the change has a file there, and the worktree."""
+
+    path: bytes
+    in_change: bool
+    in_worktree: bool
 
 
 @dataclass(frozen=True)
@@ -53,9 +68,9 @@ class CommitPlan:
     """A commit that would bring a change into HEAD and nothing else.
 
     ``base_tree`` is the tree of HEAD, ``tree`` that of the commit, ``edits`` the paths still to be committed,
-    without those that HEAD has already. With ``obstacles`` the commit must not be made; ``way`` is a hint how
-    to remove them, None if they are edits of the user. ``has_moved_on``: HEAD has a version of its own at one
-    of the paths, so that no commit can hold exactly the change any more.
+    without those that HEAD has already. With ``obstacles`` the commit must not be made; ``hint`` says how
+    to remove those that are no ``later_edits``. ``has_moved_on``: HEAD has a version of its own at one of the
+    paths, so that no commit can hold exactly the change any more.
     """
 
     head: Head
@@ -63,8 +78,9 @@ class CommitPlan:
     tree: str
     edits: Mapping[bytes, TreeEntry | None]
     obstacles: tuple[str, ...] = ()
-    way: str | None = None
+    hint: str | None = None
     has_moved_on: bool = False
+    later_edits: tuple[LaterEdit, ...] = ()
 
 
 def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | None = None) -> CommitPlan:
@@ -79,30 +95,22 @@ def plan_commit(repo: Repository, pair: "TreePair", worktree: str, began: str | 
     with private_index(repo, "plan") as index:
         staged = read_index_state(repo, index)
     began_tree = None if began is None or find_commit(repo, began) is None else tree_of(repo, began)
-    planning = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree)
-    operation = _under_way(repo)
-    reasons, hint = (
-        ((operation.description,), operation.hint) if operation else ((), planning.obstacle_path())
-    )
+    builder = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree)
+    obstacles, hint = tuple(builder.obstacles()), builder.hint()
+    # One operation can leave several traces; the first match is the most specific.
+    under_way = (operation for name, operation in _UNDER_WAY.items() if (repo.git_dir / name).exists())
+    if (operation := next(under_way, None)) is not None:
+        obstacles, hint = (operation.description, *obstacles), operation.hint
     return CommitPlan(
         at,
         base_tree,
-        planning.tree,
-        planning.edits,
-        (*reasons, *planning.obstacles()),
+        builder.tree,
+        builder.edits,
+        obstacles,
         hint,
-        planning.has_moved_on(),
+        builder.has_moved_on(),
+        tuple(builder.later_edits()),
     )
-
-
-def tree_of(repo: Repository, commit: str) -> str:
-    """Return the tree of a commit. Raises GitError."""
-    return repo.git("rev-parse", "--verify", *revisions(f"{commit}^{{tree}}")).out.decode().strip()
-
-
-def _under_way(repo: Repository) -> _Operation | None:
-    # One operation can leave several traces; the first match is the most specific.
-    return next((operation for name, operation in _UNDER_WAY.items() if (repo.git_dir / name).exists()), None)
 
 
 @dataclass(frozen=True)
@@ -149,24 +157,38 @@ class CommitBuilder:
             found = dict.fromkeys(displaced, _IN_THE_WAY.format("the index")) | found
         yield from (_flag_text(path, found[path]) for path in sorted(found))
 
-    def obstacle_path(self) -> str | None:
-        """Return a hint for obstacles that committing or unstaging does not remove."""
+    def hint(self) -> str | None:
+        """Return a hint for the obstacles that are no later edits."""
         if self.staged.unmerged:
             return _RESOLVE
-        marked = [path for path in self.edits if (why := self.kept_back(path)) and self.obstacle(path) == why]
-        return _CLEAR_FLAGS if marked and len(marked) == len(list(self.obstacles())) else None
+        reasons = {path: self.obstacle(path) for path in self.edits}
+        hints = [hint for reason, hint in _HINTS.items() if reason in reasons.values()]
+        if any(reason and reason == self.flags(path) for path, reason in reasons.items()):
+            hints.append(_CLEAR_FLAGS)
+        return ", ".join(hints) or None
 
-    def kept_back(self, path: bytes) -> str | None:
-        """Return the index flags that make git ignore changes at this path."""
-        return _index_flags(path, self.staged.tags.get(path, b""))
+    def later_edits(self) -> Iterator[LaterEdit]:
+        """List the paths that cannot be committed because they were edited after the change."""
+        for path in self.edits:
+            if self.obstacle(path) == _EDITED_LATER:
+                in_worktree = self.trees.entry(self.worktree, path) is not None
+                yield LaterEdit(path, self.after(path) is not None, in_worktree)
+
+    def flags(self, path: bytes) -> str | None:
+        """Describe the flags that make git ignore changes at this path, and the command that clears them."""
+        tag = self.staged.tags.get(path, b"")
+        # A sparse checkout sets the same flag as `git update-index --skip-worktree`.
+        flags = {"skip-worktree": tag.upper() == b"S", "assume-unchanged": tag.islower()}
+        names = [flag for flag, is_set in flags.items() if is_set]
+        if not names:
+            return None
+        word = shell_word(path.decode(errors="replace"))
+        command = " && ".join(f"git update-index --no-{name} {word}" for name in names)
+        return f"it is marked as {' and '.join(names)}; to clear that: {command}"
 
     def has_moved_on(self) -> bool:
         """Whether HEAD has a version of its own at a path of the change."""
         return any(self.obstacle(path) == _MOVED_ON for path in self.edits)
-
-    def moved_on(self, path: bytes) -> bool:
-        """Whether HEAD changed at this path since the change began."""
-        return self.began_tree is not None and self.trees.entry(self.began_tree, path) != self.now(path)
 
     def obstacle(self, path: bytes) -> str | None:
         """Return why this path cannot be committed, or None."""
@@ -174,32 +196,21 @@ class CommitBuilder:
         if any(entry is not None and entry.mode == SUBMODULE for entry in (before, now, after)):
             return "it is or was a separate repository"
         if now != before:
-            return _MOVED_ON if self.moved_on(path) else "this file had uncommitted edits, or HEAD has moved"
+            is_moved = self.began_tree is not None and self.trees.entry(self.began_tree, path) != now
+            return _MOVED_ON if is_moved else _EDITED_BEFORE
         in_index = self.staged.entries.get(path)
         if in_index not in {now, after}:
-            return "other content is staged for it"
-        if in_index != after and (kept_back := self.kept_back(path)):
-            return kept_back
+            return _STAGED
+        if in_index != after and (flags := self.flags(path)):
+            return flags
         if self.trees.entry(self.worktree, path) != after:
-            return "it was edited after the run, by hand or by another task"
+            return _EDITED_LATER
         return None
 
     def displaced(self, tree: str) -> set[bytes]:
         """Return the paths lost to a file that replaces a folder or lies below a replaced file."""
         touched = set(self.trees.changed_paths(tree, self.trees.edited(tree, self.edits)))
         return touched - self.edits.keys()
-
-
-def _index_flags(path: bytes, tag: bytes) -> str | None:
-    """Describe the flags that make git ignore a file's changes, and the command that clears them."""
-    # A sparse checkout sets the same flag as `git update-index --skip-worktree`.
-    marks = {"skip-worktree": tag.upper() == b"S", "assume-unchanged": tag.islower()}
-    found = [mark for mark, is_set in marks.items() if is_set]
-    if not found:
-        return None
-    name = shell_word(path.decode(errors="replace"))
-    command = " && ".join(f"git update-index --no-{mark} {name}" for mark in found)
-    return f"it is marked as {' and '.join(found)}; to clear that: {command}"
 
 
 def _flag_text(path: bytes, reason: str) -> str:

@@ -2,13 +2,12 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from git_blackbird.git.commit.plan import tree_of
 from git_blackbird.git.core.repository import Repository, head
-from git_blackbird.git.core.trees import TreeEntry, TreeStore
-from git_blackbird.git.worktree.log import commits_in_head
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.log import commits_in_head, tree_of
 from git_blackbird.git.worktree.submodules import submodule_sides
 from git_blackbird.model.entities.change import TreePair
 
@@ -50,18 +49,16 @@ def plan_undo(repo: Repository, pair: TreePair, commits: Iterable[str], since: s
     trees = TreeStore(repo)
     made = commits_in_head(repo, commits, since)
     paths = set(trees.changed_paths(pair.base, pair.head))
-    reverted = {path for oid, above in made for path in _changed_by(repo, trees, oid, above)} & paths
+    reverted: set[bytes] = set()
+    for oid, above in made:
+        before = tree_of(repo, above[0]) if above else trees.save({})
+        reverted |= paths.intersection(trees.changed_paths(before, tree_of(repo, oid)))
     commit = head(repo).commit
     now = None if commit is None else tree_of(repo, commit)
     edits = {} if now is None else {path: trees.entry(now, path) for path in reverted}
     base = trees.edited(pair.base, edits) if edits else pair.base
     nested = tuple(path for path, sides in submodule_sides(trees, TreePair(base, pair.head)) if None in sides)
     return UndoPlan(TreePair(base, pair.head), tuple((oid, len(above)) for oid, above in made), nested)
-
-
-def _changed_by(repo: Repository, trees: TreeStore, oid: str, above: Sequence[str]) -> Iterator[bytes]:
-    before = tree_of(repo, above[0]) if above else trees.save({})
-    return trees.changed_paths(before, tree_of(repo, oid))
 
 
 def render_undo(repo: Repository, pair: TreePair) -> bytes | None:
@@ -71,16 +68,11 @@ def render_undo(repo: Repository, pair: TreePair) -> bytes | None:
     """
     trees = TreeStore(repo)
     submodules = dict(submodule_sides(trees, pair))
-    moved = {path: sides for path, sides in submodules.items() if None not in sides}
     lines = [_SCRIPT.format(top=shlex.quote(os.fspath(repo.top)))]
     if set(trees.changed_paths(*pair)) - submodules.keys():
         lines.append(f"git diff-tree {_DIFF} {pair.head} {pair.base} |\n    git apply {_APPLY} || exit\n")
-    lines += _submodule_lines(moved)
-    return os.fsencode("".join(lines)) if len(lines) > 1 else None
-
-
-def _submodule_lines(moved: Mapping[bytes, tuple[TreeEntry | None, TreeEntry | None]]) -> Iterator[str]:
-    for path, (before, after) in moved.items():
+    for path, (before, after) in submodules.items():
         if before is not None and after is not None:
             name = shlex.quote(f"./{os.fsdecode(path)}")
-            yield _SUBMODULE.format(path=name, head=after.oid, base=before.oid)
+            lines.append(_SUBMODULE.format(path=name, head=after.oid, base=before.oid))
+    return os.fsencode("".join(lines)) if len(lines) > 1 else None

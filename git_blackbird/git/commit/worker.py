@@ -7,9 +7,8 @@ the approval lock until the commit is made and the index updated (DESIGN.md 10).
 import json
 import signal
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit.create import (
@@ -47,34 +46,14 @@ class CommitInterruptedError(CommitRefusedError):
     """Ctrl+C ended git before there was a commit."""
 
 
-@dataclass(frozen=True)
-class CommitResult:
-    """The new commit, and why the index was not updated for it (None if it was).
-
-    With ``is_final`` it cannot be updated later either. ``cut_short`` says what ended git after it had made
-    the commit, such as Ctrl+C in a post-commit hook.
-    """
-
-    made: CreatedCommit
-    left_behind: str | None = None
-    is_final: bool = False
-    cut_short: str | None = None
-
-
-class CommitRequest(NamedTuple):
-    """The message of a commit, and the run that its trailer names."""
-
-    message: str
-    run_id: str
-
-
 def commit_in_subprocess(
-    repo: Repository, plan: CommitPlan, wanted: CommitRequest, right: int
-) -> CommitResult:
+    repo: Repository, plan: CommitPlan, message: str, run_id: str, right: int
+) -> CreatedCommit:
     """Make the commit and update the user's index in a process that outlives this one.
 
-    ``right`` is the descriptor of the approval lock; the worker keeps it. Raises CommitRefusedError if there
-    is no commit, CommitInterruptedError if Ctrl+C was the reason, and CommitWorkerKilled.
+    The message names the run in a trailer. ``right`` is the descriptor of the approval lock, which the worker
+    keeps. Raises CommitRefusedError if there is no commit, CommitInterruptedError if Ctrl+C was the reason,
+    and CommitWorkerKilled.
     """
     order = {
         "repo": [str(path) for path in (repo.top, repo.git_dir, repo.common_dir)],
@@ -83,7 +62,8 @@ def commit_in_subprocess(
         "parent": plan.head.commit,
         "base_tree": plan.base_tree,
         "tree": plan.tree,
-        **wanted._asdict(),
+        "message": message,
+        "run_id": run_id,
     }
     # -P keeps modules in the user's working directory from being imported.
     command = (sys.executable, "-P", "-c", _START, str(_ROOT))
@@ -103,8 +83,7 @@ def commit_in_subprocess(
         if reply.get("hook_output") is not None:
             raise HookRefusedError(reply["refused"], reply["hook_output"])
         raise CommitRefusedError(reply["refused"])
-    made = CreatedCommit(reply["oid"], reply["tree"], reply["paths"], tuple(reply["differs"]))
-    return CommitResult(made, reply["left_behind"], reply["is_final"], reply["cut_short"])
+    return CreatedCommit(**{**reply, "differs": tuple(reply["differs"])})
 
 
 def main(order: str) -> str:
@@ -117,7 +96,6 @@ def main(order: str) -> str:
     top, git_dir, common_dir = map(Path, request["repo"])
     repo = Repository(top, git_dir, common_dir, request["environ"], request["call_configuration"])
     plan = CommitPlan(Head(None, request["parent"]), request["base_tree"], request["tree"], {})
-    left_behind, is_final, cut_short = None, False, None
     try:
         made = make_commit(repo, plan, request["message"])
     except UnusableError as error:
@@ -126,10 +104,9 @@ def main(order: str) -> str:
         if oid is None:
             output = error.output if isinstance(error, HookRefusedError) else None
             return json.dumps({"refused": error.message, "hook_output": output})
-        made, cut_short = inspect_commit(repo, plan, oid), error.message
+        made = replace(inspect_commit(repo, plan, oid), cut_short=error.message)
     try:
         update_index(repo, plan.base_tree, made.tree)
     except UnusableError as error:
-        left_behind, is_final = error.message, isinstance(error, IndexUpdateError)
-    outcome = {"left_behind": left_behind, "is_final": is_final, "cut_short": cut_short}
-    return json.dumps({**asdict(made), **outcome})
+        made = replace(made, left_behind=error.message, is_final=isinstance(error, IndexUpdateError))
+    return json.dumps(asdict(made))

@@ -1,7 +1,9 @@
-"""Read and write ``git config blackbird.*`` in all its layers (DESIGN.md 11)."""
+"""Git's configuration: ``blackbird.*`` in all its layers (DESIGN.md 11), colour, pager and editor."""
 
+import contextlib
 import os
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
@@ -16,7 +18,7 @@ _NO_SUCH_KEY = 1
 
 
 class GitSetting(NamedTuple):
-    """One value from git; ``key`` is in lower case without ``blackbird.``, and ``file`` is its source."""
+    """One value from git; ``key`` is in lower case without ``blackbird.``."""
 
     key: str
     value: str
@@ -28,20 +30,22 @@ def read_settings(repo: Repository) -> tuple[GitSetting, ...]:
 
     Raises GitError if a configuration file cannot be read.
     """
-    done = repo.git("config", "-z", "--show-scope", "--get-regexp", r"^blackbird\.", check=False)
-    if done.code == _NO_SUCH_KEY:
-        return ()
-    if done.code != 0:
+    fields = [field.decode(errors="replace") for field in _list_config(repo, "--show-scope")]
+    settings: list[GitSetting] = []
+    for scope, item in zip(fields[::2], fields[1::2], strict=True):
+        key, separator, value = item.partition("\n")
+        name = key.lower().removeprefix(_SECTION)
+        # A key without a value means true, as in git.
+        settings.append(GitSetting(name, value if separator else "true", cast("Scope", scope)))
+    return tuple(settings)
+
+
+def _list_config(repo: Repository, *options: str) -> list[bytes]:
+    """Return the fields that git prints for the keys below ``blackbird.``. Raises GitError."""
+    done = repo.git("config", "-z", *options, "--get-regexp", r"^blackbird\.", check=False)
+    if done.code not in (0, _NO_SUCH_KEY):
         raise GitError(("config",), done.code, done.err)
-    fields = done.out.decode(errors="replace").split("\0")[:-1]
-    return tuple(_parse_setting(scope, item) for scope, item in zip(fields[::2], fields[1::2], strict=True))
-
-
-def _parse_setting(scope: str, item: str) -> GitSetting:
-    """Parse one ``key LF value``; a key without a value means true, as in git."""
-    key, separator, value = item.partition("\n")
-    name = key.lower().removeprefix(_SECTION)
-    return GitSetting(name, value if separator else "true", cast("Scope", scope))
+    return done.out.split(b"\0")[:-1]
 
 
 def write_setting(repo: Repository, key: str, value: str, scope: Literal["local", "global"]) -> None:
@@ -93,15 +97,11 @@ def _places(repo: Repository) -> Iterator[Path]:
 
 def list_own_keys(repo: Repository) -> tuple[str, ...]:
     """List every ``blackbird.`` key in this repository's own configuration files."""
-    found = [key for scope in _own_scopes(repo) for key in _keys_in(repo, scope)]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(key for scope in _own_scopes(repo) for key in _keys_in(repo, scope)))
 
 
 def remove_own_sections(repo: Repository) -> None:
-    """Remove the section ``blackbird`` from this repository's own configuration files.
-
-    Raises GitError.
-    """
+    """Remove the section ``blackbird`` from this repository's own configuration files. Raises GitError."""
     for scope in _own_scopes(repo):
         sections = dict.fromkeys(key.rpartition(".")[0] for key in _keys_in(repo, scope))
         for section in sections:
@@ -116,10 +116,7 @@ def _own_scopes(repo: Repository) -> tuple[str, ...]:
 
 
 def _keys_in(repo: Repository, scope: str) -> list[str]:
-    done = repo.git("config", f"--{scope}", "-z", "--name-only", "--get-regexp", r"^blackbird\.", check=False)
-    if done.code not in (0, _NO_SUCH_KEY):
-        raise GitError(("config",), done.code, done.err)
-    return done.out.decode(errors="surrogateescape").split("\0")[:-1]
+    return [os.fsdecode(key) for key in _list_config(repo, f"--{scope}", "--name-only")]
 
 
 def git_identity(repo: Repository) -> str:
@@ -143,3 +140,66 @@ def color_wanted(cwd: Path, environ: Mapping[str, str], *, is_tty: bool) -> bool
     asked = ("config", "--get-colorbool", "color.blackbird", "true" if is_tty else "false")
     done = run_git(asked, cwd=cwd, environ=environ, check=False)
     return done.out.strip() == b"true"
+
+
+# What git sets for a pager if the user has not configured it.
+_MANNERS = {"LESS": "FRX", "LV": "-c"}
+_NO = frozenset({"false", "no", "off", "0"})
+_YES = frozenset({"true", "yes", "on", "1"})
+
+
+def pager_command(repo: Repository, verb: str = "log") -> str | None:
+    """Return the pager's shell command: ``GIT_PAGER``, ``core.pager``, ``PAGER`` or git's default; else None.
+
+    ``pager.VERB`` takes precedence for the git command ``verb``, as in git.
+    """
+    if repo.environ.get("GIT_PAGER_IN_USE"):
+        return None
+    own = os.fsdecode(repo.git("config", *operands(f"pager.{verb}"), check=False).out).strip()
+    if own.lower() in _NO:
+        return None
+    if own and own.lower() not in _YES:
+        return None if own == "cat" else own
+    pager = os.fsdecode(repo.git("var", "GIT_PAGER", check=False).out).strip()
+    return None if pager in {"", "cat"} else pager
+
+
+def page(repo: Repository, pager: str, pieces: Iterable[bytes]) -> None:
+    """Send ``pieces`` to the pager until all is sent or the pager has ended."""
+    environ = {**_MANNERS, **repo.git_environ}
+    with subprocess.Popen(
+        ["/bin/sh", "-c", pager], cwd=repo.top, env=environ, stdin=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None  # noqa: S101  # a pipe was asked for
+        # Leaving the pager early, or pressing Ctrl+C in it, is no error.
+        with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
+            for piece in pieces:
+                process.stdin.write(piece)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        while process.poll() is None:
+            with contextlib.suppress(KeyboardInterrupt):
+                process.wait()
+
+
+def editor_command(repo: Repository) -> str:
+    """Return the editor's shell command: ``GIT_EDITOR``, ``core.editor``, ``VISUAL``, ``EDITOR`` or default.
+
+    Raises GitError if there is none, as on a dumb terminal.
+    """
+    try:
+        return os.fsdecode(repo.git("var", "GIT_EDITOR").out).removesuffix("\n")
+    except GitError as error:
+        error.hint = "git config --global core.editor EDITOR"
+        raise
+
+
+def edit_file(repo: Repository, editor: str, path: Path) -> int:
+    """Open a file in the editor and wait; return the editor's exit status. Ctrl+C is left to the editor."""
+    # The shell must survive Ctrl+C, or it would report an error for an editor that goes on.
+    command = ["/bin/sh", "-c", f'trap : INT QUIT; {editor} "$@"', editor, os.fspath(path)]
+    with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
+        while process.poll() is None:
+            with contextlib.suppress(KeyboardInterrupt):
+                process.wait()
+    return process.returncode

@@ -131,10 +131,7 @@ def run_git(
 
 
 def run_for_user(args: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> Completed:
-    """Run ``git ARGS`` as if the user had typed it, for commands that run hooks or signing programs.
-
-    See ``run_user_program``.
-    """
+    """Run ``git ARGS`` as if the user had typed it: see ``run_user_program``."""
     # The git of the user's PATH is the one that must do the work.
     return run_user_program(("git", *args), cwd=cwd, environ=environ)
 
@@ -147,7 +144,7 @@ def run_user_program(
     stdin: bytes | None = None,
     descriptors: tuple[int, ...] = (),
 ) -> Completed:
-    """Run a program that runs the user's own programs and that outlives this process if that is killed.
+    """Run a program that runs the user's hooks or signing, and that outlives this process if that is killed.
 
     It stays in this process group, so that they can ask on the terminal, unless the screen has it. There is
     no time limit. Ctrl+C is left to the program, and SIGTERM or SIGHUP are passed on. Raises UnusableError if
@@ -213,48 +210,20 @@ class GitStoppedError(GitError):
         super().__init__(command, -signal.SIGKILL, b"", message=message)
 
 
-class _Running:
-    """The git processes that threads of this process wait for."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._processes: set[subprocess.Popen[bytes]] = set()
-        self._stopped: set[subprocess.Popen[bytes]] = set()
-
-    def add(self, process: subprocess.Popen[bytes]) -> None:
-        with self._lock:
-            self._processes.add(process)
-
-    def kill(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill the group of a process unless it has been reaped, and wait for the process."""
-        with self._lock:
-            _kill_group(process)
-        process.wait()
-
-    def remove(self, process: subprocess.Popen[bytes]) -> bool:
-        """Forget a process; return whether it was stopped."""
-        with self._lock:
-            self._processes.discard(process)
-            was_stopped = process in self._stopped
-            self._stopped.discard(process)
-            return was_stopped
-
-    def stop(self) -> None:
-        with self._lock:
-            for process in self._processes - self._stopped:
-                self._stopped.add(process)
-                _kill_group(process)
-
-
-_RUNNING = _Running()
+# The git processes that threads of this process wait for, and whether ``stop_git`` has killed each.
+_running: dict[subprocess.Popen[bytes], bool] = {}
+_running_lock = threading.Lock()
 
 
 def stop_git() -> None:
     """Kill every git process that another thread waits for; that thread raises GitStoppedError.
 
-    For Ctrl+C in this thread: a filter of the repository may hang. Git run by ``run_for_user`` is left alone.
+    For Ctrl+C in this thread: a filter of the repository may hang. ``run_user_program`` is not affected.
     """
-    _RUNNING.stop()
+    with _running_lock:
+        for process in [process for process, is_stopped in _running.items() if not is_stopped]:
+            _running[process] = True
+            _kill_group(process)
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -286,16 +255,21 @@ def _started(
         raise _not_started(error, cwd) from error
     except ValueError as error:
         raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
-    _RUNNING.add(process)
+    with _running_lock:
+        _running[process] = False
     try:
         yield process
     finally:
-        _RUNNING.kill(process)
+        with _running_lock:
+            _kill_group(process)
+        process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        if _RUNNING.remove(process):
+        with _running_lock:
+            was_stopped = _running.pop(process)
+        if was_stopped:
             raise GitStoppedError(args)
 
 

@@ -38,20 +38,16 @@ class TreeStore:
         self._seen: dict[str, Tree] = {}
 
     def load(self, oid: str) -> Tree:
-        """Return the entries of one tree.
-
-        Raises UnusableError if there is no such tree.
-        """
+        """Return the entries of one tree. Raises UnusableError if there is no such tree."""
         known = self._seen.get(oid)
         if known is None:
-            known = self._seen[oid] = _parse(self._raw(oid))
+            entries = _ENTRY.findall(self._raw(oid))
+            known = {name: TreeEntry(int(mode, 8), inner.hex()) for mode, name, inner in entries}
+            self._seen[oid] = known
         return known
 
     def save(self, tree: Tree) -> str:
-        """Write one tree and return its id.
-
-        Raises UnusableError if the repository cannot be written.
-        """
+        """Write one tree and return its id. Raises UnusableError if the repository cannot be written."""
         import pygit2  # noqa: PLC0415 - loaded by now
 
         try:
@@ -88,13 +84,13 @@ class TreeStore:
             prefix, old, new = pending.pop()
             before, after = (self.load(oid) if oid is not None else {} for oid in (old, new))
             for name in before.keys() | after.keys():
-                one, other = before.get(name), after.get(name)
-                if one == other:
+                sides = before.get(name), after.get(name)
+                if sides[0] == sides[1]:
                     continue
-                below = [entry.oid if entry and entry.mode == DIRECTORY else None for entry in (one, other)]
+                below = [entry.oid if entry and entry.mode == DIRECTORY else None for entry in sides]
                 if any(below):
                     pending.append((prefix + name + b"/", below[0], below[1]))
-                if any(entry and entry.mode != DIRECTORY for entry in (one, other)):
+                if any(entry and entry.mode != DIRECTORY for entry in sides):
                     yield prefix + name
 
     def edited(self, oid: str, edits: Edits) -> str:
@@ -104,9 +100,11 @@ class TreeStore:
         files only. The paths to set must not lie under one another. Empty directories disappear.
         """
         by_directory = _by_directory(edits)
-        found: dict[bytes, Tree] = {}
-        for directory in by_directory:
-            found[directory] = self._inner(found, directory) if directory else self.load(oid)
+        found: dict[bytes, Tree] = {b"": self.load(oid)}
+        for directory in filter(None, by_directory):
+            above, _, name = directory.rpartition(b"/")
+            there = found[above].get(name)
+            found[directory] = self.load(there.oid) if there is not None and there.mode == DIRECTORY else {}
         # Deepest first and without recursion, because paths can be very deep.
         finished: dict[bytes, dict[bytes, Tree]] = {}
         tree: Tree = {}
@@ -116,11 +114,6 @@ class TreeStore:
             above, _, name = directory.rpartition(b"/")
             finished.setdefault(above, {})[name] = tree
         return self.save(tree)
-
-    def _inner(self, found: Mapping[bytes, Tree], directory: bytes) -> Tree:
-        above, _, name = directory.rpartition(b"/")
-        there = found[above].get(name)
-        return self.load(there.oid) if there is not None and there.mode == DIRECTORY else {}
 
     def _directories_edited(self, tree: Tree, finished: Mapping[bytes, Tree]) -> Tree:
         """Put finished directories into their parents; an empty one is removed."""
@@ -167,10 +160,6 @@ def _files_edited(tree: Tree, edits: Edits) -> Tree:
         elif there is not None and there.mode != DIRECTORY:
             del result[name]
     return result
-
-
-def _parse(data: bytes) -> Tree:
-    return {name: TreeEntry(int(mode, 8), oid.hex()) for mode, name, oid in _ENTRY.findall(data)}
 
 
 def _render(tree: Tree) -> bytes:

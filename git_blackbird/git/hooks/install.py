@@ -64,9 +64,9 @@ _WAYS_OUT = {
 class HookStatus:
     """The state of one hook file.
 
-    ``aside`` is the earlier hook, moved aside, and ``runs_aside`` whether it can be run; ``other`` says that
-    someone else's hook is in use, ``obstacle`` why ours cannot be installed. ``gone`` lists missing programs
-    that our hook would start; ``shared`` describes what else uses the folder.
+    ``backup`` is the earlier hook, moved aside, and ``runs_aside`` whether it can be run; ``other`` says that
+    someone else's hook is in use, ``blocked_reason`` why ours cannot be installed. ``missing_programs`` are
+    those that our hook would start; ``shared`` describes what else uses the folder.
     """
 
     path: Path
@@ -98,10 +98,7 @@ class HookResult:
 
 
 def view_hook(repo: Repository, caller: HookCommand) -> HookStatus:
-    """Inspect the hook that git would run here.
-
-    Raises UnusableError.
-    """
+    """Inspect the hook that git would run here. Raises UnusableError."""
     path = _hook_path(repo)
     aside = path.with_name(ASIDE)
     text = _read_ours(path)
@@ -137,7 +134,8 @@ def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
             _make_named(path.parent)
         draft.write_text(render_hook(caller, place), encoding="utf-8", errors="surrogateescape")
         if view.other:
-            _require_movable(path)
+            if view.blocked_reason is not None:
+                raise RequestError(f"{view.blocked_reason}; it is left alone", hint="move it away")
             _set_aside(path)
         draft.rename(path)
         is_update = view.state is HookState.OUTDATED
@@ -252,12 +250,6 @@ def _left_alone(path: Path, state: HookState) -> str | None:
     if state is HookState.EDITED:
         return f"{path} is our hook, edited by someone else; it is left alone"
     return None
-
-
-def _require_movable(path: Path) -> None:
-    obstacle = _unmovable(path)
-    if obstacle is not None:
-        raise RequestError(f"{obstacle}; it is left alone", hint="move it away")
 
 
 def _unmovable(path: Path) -> str | None:

@@ -85,10 +85,7 @@ def list_deferred(private: str) -> tuple[str, ...]:
 
 
 def drop(private: str, name: str) -> None:
-    """Remove the file of a handled commit; another process may have done so already.
-
-    Raises OSError.
-    """
+    """Remove the file of a handled commit; another process may have done so already. Raises OSError."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(private, name))  # noqa: PTH108, PTH118  # pathlib is slow
 

@@ -49,10 +49,7 @@ def lock_of(repo: Repository) -> Path:
 
 
 def require_free_index(repo: Repository) -> None:
-    """Wait until no process locks the user's index.
-
-    Raises IndexLockedError after a few seconds.
-    """
+    """Wait until no process locks the user's index. Raises IndexLockedError after a few seconds."""
     lock, deadline = lock_of(repo), time.monotonic() + PATIENCE_SECONDS
     while os.path.lexists(lock):
         _wait(lock, deadline)

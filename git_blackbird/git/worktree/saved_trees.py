@@ -1,9 +1,14 @@
-"""Keep a run's trees alive by references (DESIGN.md 3), and check trees out into temporary folders."""
+"""Keep a run's trees by references (DESIGN.md 3), check trees out, and hide objects of private files."""
 
+import contextlib
 import os
+import stat
+import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
@@ -14,42 +19,26 @@ from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder
 _OURS = "refs/blackbird/"
 
 
-def run_ref(run_id: str) -> str:
-    """Return the reference of a run: a tree with the entries ``base`` and ``head``."""
-    return f"refs/blackbird/runs/{run_id}"
+def save_run_ref(
+    repo: Repository, run_id: str, base: str, head: str | None, purpose: Literal["runs", "undo"] = "runs"
+) -> None:
+    """Point the reference of a run at a tree with the entries ``base`` and ``head``.
 
-
-def save_run_ref(repo: Repository, run_id: str, base: str, head: str | None) -> None:
-    """Point the reference of a run at its trees; ``head`` is None while the run is at work.
-
+    ``head`` is None while the run is at work. The trees for ``undo`` are those that its script compares.
     Raises UnusableError if the repository cannot be written.
     """
-    trees = TreeStore(repo)
     entries = {b"base": TreeEntry(DIRECTORY, base)}
     if head is not None:
         entries[b"head"] = TreeEntry(DIRECTORY, head)
     # In a separate process, since libgit2 leaves its lock on the reference when this one is killed.
-    _update_refs(repo, f"update {run_ref(run_id)} {trees.save(entries)}\n")
-
-
-def keep_undo_trees(repo: Repository, run_id: str, base: str, head: str) -> None:
-    """Keep the trees that the undo script of a rejected run compares.
-
-    Raises UnusableError if the repository cannot be written.
-    """
-    tree = TreeStore(repo).save({b"base": TreeEntry(DIRECTORY, base), b"head": TreeEntry(DIRECTORY, head)})
-    _update_refs(repo, f"update {_OURS}undo/{run_id} {tree}\n")
+    _update_refs(repo, f"update {_OURS}{purpose}/{run_id} {TreeStore(repo).save(entries)}\n")
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:
-    """List every reference below ``refs/blackbird/``, of all worktrees.
-
-    Raises GitError.
-    """
-    output = repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).out.decode(
-        errors="surrogateescape"
+    """List every reference below ``refs/blackbird/``, of all worktrees. Raises GitError."""
+    return tuple(
+        os.fsdecode(repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).out).splitlines()
     )
-    return tuple(output.splitlines())
 
 
 def delete_our_refs(repo: Repository) -> int:
@@ -58,16 +47,13 @@ def delete_our_refs(repo: Repository) -> int:
     Raises GitError.
     """
     names = list_our_refs(repo)
-    commands = "".join(f"delete {name}\n" for name in names)
-    _update_refs(repo, commands)
+    _update_refs(repo, "".join(f"delete {name}\n" for name in names))
     return len(names)
 
 
 def _update_refs(repo: Repository, commands: str) -> None:
     """Run ``commands`` of git update-ref, all or nothing, without the repository's hooks."""
-    repo.git(
-        *QUIET_OPTIONS, "update-ref", "--no-deref", "--stdin", stdin=commands.encode(errors="surrogateescape")
-    )
+    repo.git(*QUIET_OPTIONS, "update-ref", "--no-deref", "--stdin", stdin=os.fsencode(commands))
 
 
 # Every file of the tree, even outside the user's sparse checkout.
@@ -86,7 +72,7 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
     CheckoutError, also after ``timeout_seconds``; files written by then stay.
     """
     try:
-        _check_empty(folder)
+        _require_empty(folder)
         with private_folder(repo, "checkout") as private:
             _write_files(replace(repo, top=folder.absolute()), tree, private / "index", timeout_seconds)
     except CheckoutError:
@@ -99,7 +85,7 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
         raise CheckoutError(f"cannot check out {tree} into {folder}: {error}", hint=hint) from error
 
 
-def _check_empty(folder: Path) -> None:
+def _require_empty(folder: Path) -> None:
     with os.scandir(folder) as entries:
         if any(entries):
             raise CheckoutError(f"cannot check out into {folder}: it is not empty")
@@ -112,3 +98,60 @@ def _write_files(place: Repository, tree: str, index: Path, seconds: float) -> N
     for command in (("read-tree", *revisions(tree)), ("checkout-index", "--all")):
         left = max(deadline - time.monotonic(), 0.0)
         place.git(*QUIET_OPTIONS, *_WHOLE, *command, timeout=left, variables=variables)
+
+
+_FOR_ITS_OWNER = ("-c", "core.sharedRepository=0600")
+_OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
+
+
+def is_owners_alone(status: os.stat_result) -> bool:
+    """Whether only the owner of a file can read it."""
+    return stat.S_ISREG(status.st_mode) and not status.st_mode & _OTHERS_READ
+
+
+@contextlib.contextmanager
+def writing_privately(repo: Repository) -> Iterator[tuple[str, ...]]:
+    """Return the options with which git writes objects that only their owner can read.
+
+    Folders that git creates for them get their usual permissions afterwards, because other objects go there,
+    too.
+    """
+    before = set(_folders(repo))
+    try:
+        yield _FOR_ITS_OWNER
+    finally:
+        made = [folder for folder in _folders(repo) if folder not in before]
+        if made:
+            mode, _ = _usual_modes(repo)
+            for folder in made:
+                folder.chmod(mode)
+
+
+def publish(repo: Repository, oids: Iterable[str]) -> None:
+    """Give these objects git's usual permissions: they become part of a commit."""
+    places = (repo.common_dir / "objects" / oid[:2] / oid[2:] for oid in oids)
+    kept_back = [place for place in places if _is_kept_back(place)]
+    if kept_back:
+        _, mode = _usual_modes(repo)
+        for place in kept_back:
+            place.chmod(mode)
+
+
+def _is_kept_back(place: Path) -> bool:
+    try:
+        return is_owners_alone(place.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _folders(repo: Repository) -> list[Path]:
+    objects = repo.common_dir / "objects"
+    return [objects / name for name in os.listdir(objects) if len(name) == 2]
+
+
+def _usual_modes(repo: Repository) -> tuple[int, int]:
+    """Let git write an object elsewhere, and return the permissions of its folder and its file."""
+    with private_folder(repo, "modes") as folder, tempfile.TemporaryDirectory(dir=folder) as objects:
+        repo.git("hash-object", "-w", "--stdin", stdin=b"", variables={"GIT_OBJECT_DIRECTORY": objects})
+        (file,) = Path(objects).glob("??/*")
+        return stat.S_IMODE(file.parent.stat().st_mode), stat.S_IMODE(file.stat().st_mode)

@@ -14,7 +14,7 @@ from git_blackbird.git.core.process import Completed, GitError, GitStoppedError,
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_index
-from git_blackbird.git.worktree.private_objects import is_owners_alone, writing_privately
+from git_blackbird.git.worktree.saved_trees import is_owners_alone, writing_privately
 from git_blackbird.model.base.system import describe, hint_in
 from git_blackbird.model.entities.change import SkippedPath
 

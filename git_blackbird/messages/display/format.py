@@ -9,7 +9,7 @@ from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
 from git_blackbird.model.entities.agent_io import Usage
-from git_blackbird.model.entities.change import Summary
+from git_blackbird.model.entities.change import Summary, Undo
 from git_blackbird.model.entities.run import (
     APPROVALS,
     REVIEWER_TYPES,
@@ -19,8 +19,7 @@ from git_blackbird.model.entities.run import (
     RunStatus,
     RunType,
 )
-from git_blackbird.model.entities.undo import Undo
-from git_blackbird.model.rules.review_rounds import result_of
+from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.views.stop import StatusChange
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.findings import (
+    EXTRA_FEATURE,
     Finding,
     FindingGroup,
     FollowUp,
@@ -13,8 +14,8 @@ from git_blackbird.model.entities.findings import (
     ReviewerSummary,
     ReviewResult,
     Source,
+    merge,
 )
-from git_blackbird.model.rules.merge import EXTRA_FEATURE, merge
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

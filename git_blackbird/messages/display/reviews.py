@@ -23,8 +23,14 @@ from git_blackbird.model.entities.run import (
     RunType,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.review_gate import GateState, allows_done
-from git_blackbird.model.rules.review_rounds import BY_REVIEWERS, merged_or_none, missing_texts, result_of
+from git_blackbird.model.rules.reviews import (
+    BY_REVIEWERS,
+    GateState,
+    allows_done,
+    merged_or_none,
+    missing_texts,
+    result_of,
+)
 from git_blackbird.model.views.reviews import ChangeReviewView, ReviewView
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus
-from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.rules.attention import (
     PendingDecision,
     is_decision_alive,
@@ -16,6 +15,7 @@ from git_blackbird.model.rules.attention import (
     pending_decisions,
     stopped_at_limit,
 )
+from git_blackbird.model.rules.graph import ancestors
 from git_blackbird.model.rules.state import (
     BlockedParent,
     PlanState,
@@ -164,14 +164,13 @@ def next_action(state: PlanState, call: CallScope) -> NextAction:
 
 
 def _parent_review_or_start(state: PlanState, call: CallScope) -> NextAction:
-    """Return what reviews require, else what may start; a leaf asked for by name starts before a stop."""
+    """Return what reviews require, else what may run; a leaf asked for by name runs before a stop."""
     review = _parent_review(state, call)
-    if review is None:
-        after = next(unfinished(state, call), None) or _start(state, call)
-        return after or Idle(blocked_tasks(state))
-    if call.only is None or isinstance(review, ReviewParent):
+    if isinstance(review, ReviewParent) or (review is not None and call.only is None):
         return review
-    start = _start(state, call)
+    start = next(unfinished(state, call), None) or _start(state, call)
+    if review is None:
+        return start or Idle(blocked_tasks(state))
     return review if start is None or _depends_on_feedback(state, start) else start
 
 
@@ -183,7 +182,7 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
             yield AskPaused(task, run) if is_asked else ContinueRun(task, run)
 
 
-def _depends_on_feedback(state: PlanState, start: StartTask) -> bool:
+def _depends_on_feedback(state: PlanState, start: ContinueRun | AskPaused | StartTask) -> bool:
     """Whether a leaf depends on a task with open review feedback."""
     return any(feedback_below(state, state.plan.tasks[dep]) for dep in start.task.deps)
 

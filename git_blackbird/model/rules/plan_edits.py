@@ -3,18 +3,115 @@
 Parents' statuses follow in the same step; records of runs are not considered here.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.entities.plan import Plan, Task, creation_key, revised
-from git_blackbird.model.entities.task_fields import TaskFields, check_fields, fields_of
-from git_blackbird.model.plan.graph import dependents
-from git_blackbird.model.plan.validation import plan_faults
-from git_blackbird.model.rules.review_gate import Transition
+from git_blackbird.model.rules.graph import dependents
+from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.model.rules.status import propagate_to_parents
+from git_blackbird.model.rules.validation import plan_faults
+
+MAX_TITLE_LENGTH = 500
+_NOT_IN_A_LINE = frozenset({"Cc", "Zl", "Zp"})
+FIELD_NAMES: Mapping[str, str] = {
+    "title": "title",
+    "description": "description",
+    "prompt": "prompt",
+    "acceptance_criteria": "acceptance criteria",
+    "notes": "notes",
+    "deps": "deps",
+}
+"""The display names of the fields."""
+
+
+@dataclass(frozen=True)
+class TaskFields:
+    """The editable fields of one task, in display order."""
+
+    title: str
+    description: str = ""
+    prompt: str = ""
+    acceptance_criteria: tuple[str, ...] = ()
+    notes: str | None = None
+    deps: tuple[TaskId, ...] = ()
+
+
+FieldsChange = Callable[[TaskFields], TaskFields]
+"""Return the new fields for the current ones under the lock."""
+
+
+def fields_of(task: Task) -> TaskFields:
+    """Return the editable fields of a task."""
+    return TaskFields(**{name: getattr(task, name) for name in FIELD_NAMES})
+
+
+def changed_fields(before: TaskFields, after: TaskFields) -> tuple[str, ...]:
+    """Return the names of the fields that differ."""
+    return tuple(
+        field.name
+        for field in fields(TaskFields)
+        if getattr(before, field.name) != getattr(after, field.name)
+    )
+
+
+def title_fault(title: str) -> str | None:
+    """Return why a text cannot be a title, which is one line of bounded length, or None."""
+    if not title.strip():
+        return "a task needs a title"
+    bad = next((char for char in title if unicodedata.category(char) in _NOT_IN_A_LINE), None)
+    if bad is not None:
+        return f"a title is one line of text: it contains {bad!a}"
+    if len(title) > MAX_TITLE_LENGTH:
+        return f"the title has {len(title)} characters, more than {MAX_TITLE_LENGTH}: use the description"
+    return None
+
+
+def check_fields(before: TaskFields | None, after: TaskFields) -> None:
+    """Reject invalid changes: a title of several lines, a blank criterion. Old values may stay.
+
+    Raises RequestError.
+    """
+    changed = FIELD_NAMES if before is None else changed_fields(before, after)
+    fault = title_fault(after.title) if "title" in changed else None
+    if fault is not None:
+        raise RequestError(fault, hint="--title TEXT")
+    if "acceptance_criteria" in changed and not all(text.strip() for text in after.acceptance_criteria):
+        raise RequestError("an acceptance criterion is empty", hint="--ac TEXT")
+
+
+class FieldConflictError(RequestError):
+    """Two people changed the same fields; ``merged`` has the caller's values, ``theirs`` the others'."""
+
+    def __init__(self, names: tuple[str, ...], merged: TaskFields, theirs: TaskFields) -> None:
+        labels = ", ".join(FIELD_NAMES[name] for name in names)
+        super().__init__(f"changed by someone else meanwhile: {labels}", hint="nothing was changed")
+        self.names = names
+        self.merged = merged
+        self.theirs = theirs
+
+
+def merge_fields(base: TaskFields, mine: TaskFields, theirs: TaskFields) -> TaskFields:
+    """Merge two people's changes of ``base`` field by field.
+
+    Raises FieldConflictError for fields that both changed differently.
+    """
+    values = {}
+    conflicts = []
+    for name in FIELD_NAMES:
+        old, wanted, found = (getattr(values, name) for values in (base, mine, theirs))
+        values[name] = found if wanted == old else wanted
+        if wanted not in (old, found) and found != old:
+            conflicts.append(name)
+    merged = TaskFields(**values)
+    if conflicts:
+        raise FieldConflictError(tuple(conflicts), merged, theirs)
+    return merged
+
 
 _WAYS_OUT = {
     "dependency cycle": "remove one of these dependencies first",
@@ -35,10 +132,7 @@ class TreePosition:
 
 
 def added(plan: Plan, task: Task, index: int | None, moment: Transition) -> Plan:
-    """Return the plan with a new task, below its parent.
-
-    Raises RequestError.
-    """
+    """Return the plan with a new task, below its parent. Raises RequestError."""
     if task.id in plan.tasks:
         raise RequestError(f'there is a task "{task.id}" already')
     check_fields(None, fields_of(task))

@@ -20,8 +20,15 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import Readiness, is_ready, readiness, subtree, subtree_leaves, unmet_deps
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.graph import (
+    Readiness,
+    is_ready,
+    readiness,
+    subtree,
+    subtree_leaves,
+    unmet_deps,
+)
+from git_blackbird.model.rules.reviews import (
     GateState,
     ReviewGate,
     current_review,
@@ -51,7 +58,7 @@ class PlanState:
     def unreadable(self) -> Mapping[TaskId, tuple[RecordError, ...]]:
         """The tasks of the plan that are blocked by a record or feedback file that cannot be used."""
         broken = {TaskId(PurePath(fault.path).stem): (fault,) for fault in self.saved_feedback.faults}
-        suspects = self.histories.keys() | broken.keys() - self.feedback.keys()
+        suspects = self.histories.keys() | (broken.keys() - self.feedback.keys() if broken else set())
         return {
             task_id: faults
             for task_id in sorted(self.plan.tasks.keys() & suspects)

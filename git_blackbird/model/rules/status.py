@@ -17,8 +17,8 @@ from git_blackbird.model.entities.run import (
     RunStatus,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import ancestors, is_ready, unmet_deps
-from git_blackbird.model.rules.review_gate import (
+from git_blackbird.model.rules.graph import ancestors, is_ready, unmet_deps
+from git_blackbird.model.rules.reviews import (
     GateState,
     ReviewGate,
     Transition,

@@ -7,7 +7,7 @@ from git_blackbird.model.entities.history import RecordError
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.rules.review_gate import GateState
+from git_blackbird.model.rules.reviews import GateState
 
 if TYPE_CHECKING:
     # Imported on demand, because only reviews need it.

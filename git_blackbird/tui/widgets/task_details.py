@@ -18,7 +18,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
-from git_blackbird.model.rules.review_rounds import merged_or_none
+from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.tui.widgets.line_view import WrappedView, bulleted, paragraph, section
 
 _MAX_RUNS = 8

@@ -11,7 +11,7 @@ import pytest
 from git_blackbird.model.entities.findings import FollowUp
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.review_rounds import BY_REVIEWERS, merged_of
+from git_blackbird.model.rules.reviews import BY_REVIEWERS, merged_of
 from tests import preloaded
 from tests.cli.golden_harness import Program, program
 from tests.cli.review_order import in_order

@@ -192,15 +192,22 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
         Notice(
             "error",  # type: ignore[arg-type]
             f"a is not approved: its change cannot be committed yet\n- {obstacle}",
-            "commit your own edits from before the run by themselves first (`git commit -p`),\n"
-            "stash later edits to these files, unstage what is staged there, "
-            "and approve again; what HEAD already has is not committed again\n"
+            "set the later edits aside as below and approve again; "
+            "what HEAD already has is not committed again\n"
+            "  mv -i -- x.txt x.txt.later && "
+            f"git restore --source={head_tree(gated)} --worktree -- x.txt\n"
+            "  git blackbird decide a --approve\n"
+            "  mv -- x.txt.later x.txt\n"
             "or commit by hand, and approve without a commit: "
             "git -c blackbird.execution.commit=never blackbird decide a --approve",
             leaf("a").id,
         )
     ]
     assert (subjects(gated), clean(gated)) == (["Task a", "a commit"], True)
+
+
+def head_tree(repo: Path) -> str:
+    return git(repo, "rev-parse", f"refs/blackbird/runs/{only_run(repo).id}:head")
 
 
 def test_who_approves_for_ever_what_is_refused_is_nobody(gated: Path) -> None:

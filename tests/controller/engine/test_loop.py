@@ -25,7 +25,7 @@ from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.plan.graph import readiness
+from git_blackbird.model.rules.graph import readiness
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -258,7 +258,7 @@ def test_w8_changes_cannot_be_requested_without_a_session_and_nothing_is_lost(ga
     execute(gated)
     workspace = open_at(gated)
     with workspace.store.transaction() as transaction:
-        run = transaction.history(leaf("a").id).runs[0]
+        run = workspace.store.records.history(leaf("a").id).runs[0]
         transaction.save_run(run.with_fields(RunFields(provider_session_ref=None)))
     with pytest.raises(RequestError) as refused:
         record_decision(open_at(gated), "a", changes("louder"))
@@ -359,7 +359,7 @@ def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> N
     execute(gated)
     workspace = open_at(gated)
     with workspace.store.transaction() as transaction:
-        run = transaction.history(leaf("a").id).runs[0]
+        run = workspace.store.records.history(leaf("a").id).runs[0]
         transaction.save_run(
             run.with_fields(
                 RunFields(

@@ -60,8 +60,13 @@ from git_blackbird.model.rules.next_action import (
     ReviewParent,
     next_action,
 )
-from git_blackbird.model.rules.review_gate import allows_done, current_review, feedback_of, latest_verdict
-from git_blackbird.model.rules.review_rounds import merged_of
+from git_blackbird.model.rules.reviews import (
+    allows_done,
+    current_review,
+    feedback_of,
+    latest_verdict,
+    merged_of,
+)
 from git_blackbird.model.rules.state import PlanState, may_start
 from git_blackbird.model.rules.status import derive_leaves
 from git_blackbird.model.views.checkpoint import Checkpoint

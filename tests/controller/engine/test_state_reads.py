@@ -12,7 +12,7 @@ from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.git.worktree.changes import compose_change
-from git_blackbird.model.rules.review_gate import outstanding_feedback
+from git_blackbird.model.rules.reviews import outstanding_feedback
 from git_blackbird.storage.feedback import FeedbackStore
 from git_blackbird.storage.files import write_atomic
 from tests.controller.support import (
@@ -76,12 +76,16 @@ def test_one_task_is_derived_once_for_each_state_that_is_read(repo: Path) -> Non
         execute(repo, Person())
     # One recovery before the agent starts, one before the decision is asked for.
     assert counts["recoveries"] == 2
-    assert (counts["feedback derived"], counts["feedback written"]) == (8, 0)
+    # Each by the state of one moment: of the two recoveries, of the start and of the end under the lock, and
+    # of the end of the call.
+    assert (counts["feedback derived"], counts["feedback read"], counts["feedback written"]) == (5, 5, 0)
+    # The record and the plan, at the start and at the end.
     assert counts["files written"] == 4
     with counting() as counts:
         record_decision(open_at(repo), "a", APPROVE)
-    # The state that is looked at, the one under the lock, and the one after the record is written.
-    assert (counts["feedback derived"], counts["feedback written"], counts["files written"]) == (3, 0, 2)
+    # The state that is looked at is not asked for feedback, the one after the record is written is.
+    assert (counts["feedback derived"], counts["feedback read"], counts["feedback written"]) == (1, 2, 0)
+    assert counts["files written"] == 2
     with counting() as counts:
         build_overview(open_at(repo))
     assert (counts["feedback derived"], counts["feedback read"]) == (1, 1)

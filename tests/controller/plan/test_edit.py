@@ -17,8 +17,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.entities.task_fields import TaskFields
-from git_blackbird.model.rules.plan_edits import TreePosition
+from git_blackbird.model.rules.plan_edits import TaskFields, TreePosition
 from tests.cli.plans import run, task
 from tests.controller.support import execute, leaf, open_at, put_plan, runs_of, status
 

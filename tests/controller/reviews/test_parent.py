@@ -30,7 +30,7 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.review_gate import GateState
+from git_blackbird.model.rules.reviews import GateState
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     APPROVE,
@@ -563,6 +563,8 @@ def test_feedback_that_was_not_written_yet_is_written_before_anything_else_chang
     execute(demo)
     (demo / ".blackbird/parent-review-feedback/a.json").unlink()
     assert owed(demo) == {"a": "a.txt needs a second line"}
+    edit_task(open_at(demo), "a", lambda now: replace(now, title="another title"))
+    assert on_disk(demo) == ["a"]
     set_status(open_at(demo), "a", Status.TODO)
     assert on_disk(demo) == ["a"]
     execute(demo)

@@ -19,7 +19,7 @@ from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.review_rounds import BY_REVIEWERS
+from git_blackbird.model.rules.reviews import BY_REVIEWERS
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.engine.test_loop import FORGETFUL_CLAUDE, fake_claude
@@ -114,23 +114,33 @@ REASONS = [
 ]
 
 
+@pytest.mark.parametrize("named", [(), ("a", "b")])
 @pytest.mark.parametrize("reason", REASONS)
 def test_an_interrupted_run_goes_on_in_its_session_before_anything_starts(
-    repo: Path, reason: TerminalReason
+    repo: Path, reason: TerminalReason, named: tuple[str, ...]
 ) -> None:
     interrupted(repo)
     ended_as(repo, reason)
-    foreseen = forecast(open_at(repo), [], None)
+    foreseen = forecast(open_at(repo), named, None)
     assert ([task.id for task in foreseen.resumed], [task.id for task in foreseen.order]) == (
         ["a"],
         ["a", "b"],
     )
     person = Person()
-    assert execute(repo, person).text == "every task is done"
+    assert execute(repo, person, *named).text == "every task is done"
     assert started(person) == [("a", True), ("b", False)]
     first, second = runs_of(repo, "a")
     assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert (repo / "a.txt").read_text() == "half\nhalf\nrest\n"
+
+
+def test_execute_of_a_paused_task_continues_it_and_starts_no_other(repo: Path) -> None:
+    interrupted(repo)
+    person = Person()
+    stop = execute(repo, person, "a")
+    assert (stop.text, stop.next_steps) == ("this call is done; 1 task is ready", ("git blackbird execute",))
+    assert started(person) == [("a", True)]
+    assert (status(repo, "a"), status(repo, "b")) == (Status.DONE, Status.TODO)
 
 
 def test_what_another_task_is_asked_for_by_name_names_the_half_done_files(repo: Path) -> None:
@@ -150,14 +160,15 @@ def test_what_another_task_is_asked_for_by_name_names_the_half_done_files(repo: 
 LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMIT: "its limit without output"}
 
 
+@pytest.mark.parametrize("named", [(), ("a",)])
 @pytest.mark.parametrize("limit", list(LIMITS))
 def test_a_run_paused_by_a_limit_stops_the_call_where_nobody_can_be_asked(
-    repo: Path, limit: TerminalReason
+    repo: Path, limit: TerminalReason, named: tuple[str, ...]
 ) -> None:
     interrupted(repo)
     ended_as(repo, limit)
     person = Person()
-    stop = execute(repo, person)
+    stop = execute(repo, person, *named)
     assert (stop.reason, stop.exit_code, stop.task_id) == (StopReason.WAITING_USER, 4, "a")
     assert stop.text == f"a is paused: run {runs_of(repo, 'a')[0].id} reached {LIMITS[limit]}"
     assert stop.next_steps == (
@@ -166,7 +177,7 @@ def test_a_run_paused_by_a_limit_stops_the_call_where_nobody_can_be_asked(
         "git blackbird retry a    # todo again",
     )
     assert started(person) == []
-    assert forecast(open_at(repo), [], None).stop == stop
+    assert forecast(open_at(repo), named, None).stop == stop
 
 
 class Chooser(Person):

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[3] / "git_blackbird"
 MODULES = sorted((PACKAGE / "git").rglob("*.py"))
-RUNNERS = {"git", "run_git", "run_for_user"}
+RUNNERS = {"git", "run_git", "run_for_user", "_list_config"}
 # What stands behind `--end-of-options` or `--`, or is one word with the option it is the value of.
 FENCES = {"revisions", "operands"}
 # The runner itself and its wrappers pass on what they were given.
@@ -17,7 +17,7 @@ PASSED_ON = {
     ("repository.py", "git"),
     ("snapshot.py", "git"),
     ("snapshot.py", "update_paths"),
-    ("program.py", "run_for_user"),
+    ("config.py", "_list_config"),
 }
 
 
@@ -75,6 +75,8 @@ def is_safe(node: ast.expr, known: set[str], given: dict[str, ast.expr]) -> bool
         return True
     if isinstance(inner, ast.IfExp):
         return all(is_safe(choice, known, given) for choice in (inner.body, inner.orelse))
+    if isinstance(inner, ast.Name) and inner.id == "repo":
+        return True
     if isinstance(inner, ast.Attribute) and inner.attr == "git_options":
         return True
     if isinstance(inner, ast.List | ast.Tuple):

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from git_blackbird.git.core.git_trace import (
+from git_blackbird.git.hooks.attribution import (
     MAX_TRACE_BYTES,
     drop_trace,
     read_trace,

@@ -20,8 +20,8 @@ from git_blackbird.model.entities.findings import (
     ReviewResult,
     Severity,
     Source,
+    merge,
 )
-from git_blackbird.model.rules.merge import merge
 from tests.model.rules.test_merge import CODES, SPECS
 
 FILE = "src/auth.ts"

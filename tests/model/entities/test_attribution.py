@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.entities.head_moves import SOMEONE, Claim, HeadMove, attribute_commits, parse_claims
+from git_blackbird.model.entities.commits import SOMEONE, Claim, HeadMove, attribute_commits, parse_claims
 
 RUN = "0123456789abcdef"
 OTHER = "fedcba9876543210"

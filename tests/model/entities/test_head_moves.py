@@ -2,7 +2,7 @@
 
 import pytest
 
-from git_blackbird.model.entities.head_moves import GitProcess, HeadMove, Mover, attribute_moves
+from git_blackbird.model.entities.commits import GitProcess, HeadMove, Mover, attribute_moves
 
 RUN = "0123456789abcdef"
 SECOND = 1_000_000_000

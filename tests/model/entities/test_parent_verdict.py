@@ -10,7 +10,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.parent_verdict import completion_signature
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import RunFields
-from git_blackbird.model.rules.review_gate import text_for
+from git_blackbird.model.rules.reviews import text_for
 from tests.model.building import STAMP, plan_of, run, task
 
 LATER = "2026-01-02T04:04:05.123456789+01:00"

@@ -8,7 +8,7 @@ from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import DecisionState, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.eligibility import BY_STATE
+from git_blackbird.model.rules.attention import BY_STATE
 from git_blackbird.model.rules.state import PlanState
 from tests.model.building import histories, run, task
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.findings import (
+    MAX_LINES_APART,
+    TYPES_THAT_ASK_FOR_MORE,
     Confidence,
     Finding,
     FollowUp,
@@ -20,8 +22,8 @@ from git_blackbird.model.entities.findings import (
     Severity,
     Source,
     finding_order,
+    merge,
 )
-from git_blackbird.model.rules.merge import MAX_LINES_APART, TYPES_THAT_ASK_FOR_MORE, merge
 
 APPROVED, MINOR, ISSUES = ReviewerVerdict
 CRITICAL, IMPORTANT = Severity

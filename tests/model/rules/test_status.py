@@ -15,7 +15,7 @@ from git_blackbird.model.entities.run import (
     RunType,
 )
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.review_gate import ReviewGate, Transition
+from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.status import (
     apply_gates,
     apply_statuses,

@@ -7,7 +7,7 @@ from git_blackbird.controller.reviews.change import ask_instead
 from git_blackbird.controller.runs.instructions import order_changes
 from git_blackbird.model.entities.history import runs_in_change
 from git_blackbird.model.rules.next_action import ApplyChangeRequest
-from git_blackbird.model.rules.review_rounds import BY_REVIEWERS
+from git_blackbird.model.rules.reviews import BY_REVIEWERS
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop
 

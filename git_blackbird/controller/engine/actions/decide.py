@@ -15,7 +15,7 @@ from git_blackbird.controller.engine.actions.restart_task import restart_task
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.reviews.change import reopen_reviews
 from git_blackbird.controller.runs.instructions import Restart
-from git_blackbird.errors import LockedError
+from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
@@ -81,6 +81,8 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
     except GitStoppedError:
         return _left_open_stop(run)
     except (ApprovalRefusedError, LockedError) as error:
+        for note in error_notes(error):
+            engine.ui.notify(Notice(Level.INFO, note, task_id=run.task_id))
         engine.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))
         engine.refused_decisions += 1
         # An endless input of the same answer is not a person.

@@ -21,7 +21,7 @@ from git_blackbird.model.entities.findings import MergedReview, Source
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import ReviewState, TerminalReason
 from git_blackbird.model.rules.next_action import ReviewChange
-from git_blackbird.model.rules.review_rounds import ReviewFollowUp, next_after
+from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop, StopReason
 
