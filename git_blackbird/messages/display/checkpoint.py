@@ -9,7 +9,7 @@ from git_blackbird.messages.display.format import counted, render_cost, render_p
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
-from git_blackbird.model.entities.change import MAX_FILES, FileChange, OutsideMove, Summary
+from git_blackbird.model.entities.change import MAX_FILES, FileChange, Summary
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.findings import MergedVerdict
 from git_blackbird.model.entities.plan import Task
@@ -39,6 +39,9 @@ class Style(StrEnum):
     PLACE = "place"
     WARNING = "warning"
     FAINT = "faint"
+
+
+_DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,8 @@ def _summary(summary: Summary) -> Iterator[StyledLine]:
     yield StyledLine("  Snippets:", Style.HEADING)
     for snippet in summary.snippets:
         yield StyledLine(f"    {render_path(snippet.file)}", Style.PLACE)
-        yield from (_diff_line(line) for line in escape_controls(snippet.snippet).split("\n"))
+        for line in escape_controls(snippet.snippet).split("\n"):
+            yield StyledLine(f"      {line}", _DIFF_STYLES.get(line[:1], Style.PLAIN))
     if not summary.snippets:
         yield StyledLine("    (none)", Style.FAINT)
 
@@ -161,11 +165,6 @@ def _file(change: FileChange) -> str:
     lines = "binary" if change.binary else f"+{change.additions} -{change.deletions}"
     mode = f" (mode {change.old_mode} -> {change.new_mode})" if change.new_mode else ""
     return f"{change.status} {name}  {lines}{mode}"
-
-
-def _diff_line(text: str) -> StyledLine:
-    tones = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
-    return StyledLine(f"      {text}", tones.get(text[:1], Style.PLAIN))
 
 
 def _reviews(checkpoint: Checkpoint) -> Iterator[StyledLine]:
@@ -229,18 +228,14 @@ def submodule_lines(summary: Summary) -> list[str]:
 
 def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
     """List what others did to HEAD during the run, in git's words, and where the change includes it."""
-    return [
-        f"{move.new[:10]} {clean_line(move.text)}{_also_changed(move)}"
-        for move in summary.outside
-        if move.in_change is in_change
-    ]
-
-
-def _also_changed(move: OutsideMove) -> str:
-    if not move.paths:
-        return ""
-    more = f" and {len(move.paths) - _MAX_LISTED} more" if len(move.paths) > _MAX_LISTED else ""
-    return f"; also changed by it: {', '.join(map(render_path, move.paths[:_MAX_LISTED]))}{more}"
+    lines = []
+    for move in summary.outside:
+        if move.in_change is in_change:
+            more = f" and {len(move.paths) - _MAX_LISTED} more" if len(move.paths) > _MAX_LISTED else ""
+            paths = ", ".join(map(render_path, move.paths[:_MAX_LISTED]))
+            changed = f"; also changed by it: {paths}{more}" if paths else ""
+            lines.append(f"{move.new[:10]} {clean_line(move.text)}{changed}")
+    return lines
 
 
 def _outlook(commit: CommitPreview) -> Iterator[StyledLine]:
@@ -249,11 +244,8 @@ def _outlook(commit: CommitPreview) -> Iterator[StyledLine]:
     yield from _bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
     if not commit.obstacles:
         where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
-        what = (
-            f"{counted(commit.paths, 'path')} on {where}"
-            if commit.paths
-            else "nothing: HEAD already has the whole change"
-        )
+        paths = f"{counted(commit.paths, 'path')} on {where}"
+        what = paths if commit.paths else "nothing: HEAD already has the whole change"
         yield StyledLine(f"Approving commits {what}", Style.FAINT)
 
 
