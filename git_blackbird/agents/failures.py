@@ -180,8 +180,11 @@ def failure_hint(refusal: AgentFailure, line: str, manual: ProviderHelp) -> Fail
     variable = _VARIABLE.search(line)
     if refusal is AgentFailure.NOT_LOGGED_IN and variable:
         return FailureMatch(refusal, f"set {variable[1]} in the environment")
-    if refusal not in _HINTS:
-        return FailureMatch(refusal, _limit_hint(line))
+    if refusal is AgentFailure.USAGE_LIMIT:
+        # A time in words is in the error message itself.
+        reset = _RESET_SECONDS.search(line)
+        until = format_timestamp(int(reset[1]) * 10**9) if reset else "the limit resets, add to it"
+        return FailureMatch(refusal, f"wait until {until}, or {_OTHER_AGENT}")
     model = f"git config blackbird.{manual.name}.model NAME"
     if any(_is_given(flag, manual.args) for flag in ("--model", "-m")):
         model = f"it comes from the key {manual.name}.args"
@@ -238,14 +241,3 @@ def _explain_flag(line: str, manual: ProviderHelp) -> FailureMatch:
 def _is_given(flag: str, args: tuple[str, ...]) -> bool:
     """Whether a flag is among the arguments, also as ``--flag=value``."""
     return any(word == flag or word.startswith(f"{flag}=") for word in args)
-
-
-def _limit_hint(line: str) -> str:
-    """Return a hint for a usage limit, with the time of its reset if the program printed it as a number.
-
-    A time in words is in the error message itself.
-    """
-    reset = _RESET_SECONDS.search(line)
-    if reset is None:
-        return f"wait until the limit resets, add to it, or {_OTHER_AGENT}"
-    return f"wait until {format_timestamp(int(reset[1]) * 10**9)}, or {_OTHER_AGENT}"

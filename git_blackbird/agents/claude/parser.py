@@ -31,8 +31,6 @@ _KINDS = {
 _PATHS = frozenset({"file_path", "notebook_path", "path"})
 _MAX_OPEN_CALLS = 1000
 _FIRST_LINE_CHARACTERS = 100
-_PROGRAM_ITSELF = "<synthetic>"
-_TAGS = ("<tool_use_error>", "</tool_use_error>")
 
 
 class ClaudeProgress:
@@ -76,7 +74,7 @@ class ClaudeProgress:
 
 
 def _message_text(text: str, event: MessageEvent) -> Progress:
-    if event.message.model == _PROGRAM_ITSELF:
+    if event.message.model == "<synthetic>":  # the program itself
         return Progress(ProgressKind.NOTE, one_line(text))
     if event.parent_tool_use_id:
         return Progress(ProgressKind.NOTE, one_line(f"a subagent says: {text}"))
@@ -86,8 +84,7 @@ def _message_text(text: str, event: MessageEvent) -> Progress:
 def _first_line(answer: Block) -> str:
     parts = (answer.content,) if isinstance(answer.content, str) else [part.text for part in answer.content]
     line = next(filter(None, parts), "").strip().partition("\n")[0]
-    for tag in _TAGS:
-        line = line.replace(tag, "")
+    line = line.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     return one_line(line, _FIRST_LINE_CHARACTERS)
 
 
@@ -142,21 +139,17 @@ class ClaudeParser(EventParser[Event]):
         self._conversed = False
 
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
+        final_text = self._result.result if self._result else ""
+        if self._result and self._wants_object and self._result.structured_output is not None:
+            final_text = json.dumps(self._result.structured_output)
         return AgentResult(
             session=self._session(exit_code),
-            final_text=self._final_text,
+            final_text=final_text,
             usage=self._totals.usage,
             cost_usd=self._totals.cost_usd,
             raw_totals=self._totals.totals,
             blocked=self._blocked(),
         )
-
-    @property
-    def _final_text(self) -> str:
-        if self._result is None:
-            return ""
-        answer = self._result.structured_output if self._wants_object else None
-        return self._result.result if answer is None else json.dumps(answer)
 
     def _take(self, event: Event) -> Iterator[Progress]:
         match event:

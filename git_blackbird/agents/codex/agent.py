@@ -92,9 +92,17 @@ class CodexAgent:
         if schema and not assignment.scratch:
             # A bare name would be looked up in the worktree.
             raise ValueError("a schema for codex needs the run's work folder")
+        terms: tuple[str, ...] = ("-s", settings.codex_sandbox)
+        if assignment.read_only:
+            # In a trusted project the program starts servers named by its .codex, outside of the sandbox.
+            top = json.dumps(assignment.folder, ensure_ascii=False)
+            distrust = ("-c", f'projects={{{top}={{trust_level="untrusted"}}}}') if assignment.folder else ()
+            terms = (*_REVIEW_TERMS, *distrust)
+        elif settings.codex_sandbox == WORKSPACE_WRITE:
+            # Tests find their temporary files in a folder of the run, not among those of others in /tmp.
+            terms = (*terms, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")
         argv = (
-            *(settings.codex_path, "exec", "--json"),
-            *(_review_terms(assignment) if assignment.read_only else self._work_terms),
+            *(settings.codex_path, "exec", "--json", *terms),
             *(("-m", settings.codex_model) if settings.codex_model else ()),
             *(("--output-schema", f"{assignment.scratch}/{_SCHEMA_FILE}") if schema else ()),
             *(() if assignment.read_only else settings.codex_args),
@@ -104,13 +112,6 @@ class CodexAgent:
         )
         files = {_SCHEMA_FILE: schema.encode()} if schema else {}
         return LaunchSpec(argv=argv, stdin=assignment.prompt.encode(errors="replace"), files=files)
-
-    @property
-    def _work_terms(self) -> tuple[str, ...]:
-        # Tests find their temporary files in a folder of the run, not among those of others in /tmp.
-        bounds = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
-        sandbox = self._settings.codex_sandbox
-        return ("-s", sandbox, *(bounds if sandbox == WORKSPACE_WRITE else ()))
 
     def parser(self, assignment: RunRequest) -> CodexParser:
         """Read its event stream."""
@@ -134,14 +135,6 @@ class CodexAgent:
                 "codex.args sets a sandbox, but codex.sandbox always sets one",
                 hint="remove it from codex.args, and set it: git config blackbird.codex.sandbox MODE",
             )
-
-
-def _review_terms(assignment: RunRequest) -> tuple[str, ...]:
-    """Return a reviewer's restrictions; the reviewed change could alter the repository's instructions."""
-    # In a trusted project the program starts servers named by its .codex, outside of the sandbox.
-    top = json.dumps(assignment.folder, ensure_ascii=False)
-    distrust = ("-c", f'projects={{{top}={{trust_level="untrusted"}}}}') if assignment.folder else ()
-    return (*_REVIEW_TERMS, *distrust)
 
 
 def _login(program: Program, environ: Mapping[str, str]) -> str:

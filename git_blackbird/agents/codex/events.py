@@ -136,7 +136,11 @@ class CodexProgress:
     def _begin(self, item: Item) -> Iterator[Progress]:
         match item.type:
             case "file_change":
-                yield from self._edits(item.changes)
+                for change in item.changes[:_MAX_SHOWN_FILES]:
+                    yield from _step(ProgressKind.EDITS, inside(change.path, self._tops))
+                if len(item.changes) > _MAX_SHOWN_FILES:
+                    more = f"{len(item.changes) - _MAX_SHOWN_FILES} more files"
+                    yield Progress(ProgressKind.EDITS, more)
             case "command_execution":
                 yield from _step(ProgressKind.RUNS, unwrap_command(item.command))
             case "mcp_tool_call":
@@ -164,12 +168,6 @@ class CodexProgress:
                 yield from _step(ProgressKind.NOTE, f"failed: {item.tool}")
             case _:
                 pass
-
-    def _edits(self, changes: Sequence[Change]) -> Iterator[Progress]:
-        for change in changes[:_MAX_SHOWN_FILES]:
-            yield from _step(ProgressKind.EDITS, inside(change.path, self._tops))
-        if len(changes) > _MAX_SHOWN_FILES:
-            yield Progress(ProgressKind.EDITS, f"{len(changes) - _MAX_SHOWN_FILES} more files")
 
 
 def _step(kind: ProgressKind, text: str) -> Iterator[Progress]:

@@ -42,13 +42,17 @@ _FILE_CHARACTERS = 400
 def render_merged_text(merged: MergedReview) -> str:
     """Format a merged review for people, as in spec 4."""
     lists = ReviewFormatter(merged, indent="  ")
+    reviews = " and ".join(f"the {source.value} review" for source in merged.missing)
+    action = f"Decide: {reviews} {'is' if len(merged.missing) == 1 else 'are'} missing"
+    if merged.action is not None:
+        action = _ACTIONS[merged.action]
     sides = f"  Spec Review: {_side_text(merged.spec)}\n  Code Review: {_side_text(merged.code)}"
     return _join(
         f"Review Results:\n{sides}",
         lists.issues("Issues to Fix ({}):"),
         lists.conflicts("Conflicting Findings ({}), not resolved:", _CONFLICT),
         lists.notes("Minor Notes ({}):"),
-        f"Action: {_action_text(merged)}",
+        f"Action: {action}",
     )
 
 
@@ -89,13 +93,6 @@ def _side_text(side: ReviewerSummary | None) -> str:
     return side.verdict.value + (f" ({side.confidence.value} confidence)" if side.confidence else "")
 
 
-def _action_text(merged: MergedReview) -> str:
-    if merged.action is not None:
-        return _ACTIONS[merged.action]
-    reviews = " and ".join(f"the {source.value} review" for source in merged.missing)
-    return f"Decide: {reviews} {'is' if len(merged.missing) == 1 else 'are'} missing"
-
-
 class ReviewFormatter:
     """The numbered lists of a merged review; a number means the same issue in all of them."""
 
@@ -120,8 +117,11 @@ class ReviewFormatter:
         """Format the minor issues."""
         if not self._minor:
             return ""
-        head = [title.format(len(self._minor)), *([self._indent + says] if says else [])]
-        return "\n".join([*head, *(f"{self._indent}- {_note_text(note)}" for note in self._minor)])
+        lines = [title.format(len(self._minor)), *([self._indent + says] if says else [])]
+        for note in self._minor:
+            text = clean_line(note.description, len(note.description))
+            lines.append(f"{self._indent}- {' - '.join(filter(None, [_place(note), text]))}")
+        return "\n".join(lines)
 
     def _block(self, title: str, issues: Sequence[tuple[Finding, FindingGroup]], says: str = "") -> str:
         if not issues:
@@ -149,10 +149,6 @@ def _summary_lines(finding: Finding) -> Iterator[str]:
         yield from f"Fix: {strip_controls(finding.fix)}".splitlines()
     elif finding.type == EXTRA_FEATURE:
         yield "Action: Remove or get approval to add"
-
-
-def _note_text(note: MinorIssue) -> str:
-    return " - ".join(filter(None, [_place(note), clean_line(note.description, len(note.description))]))
 
 
 def _place(issue: Finding | MinorIssue) -> str:

@@ -216,7 +216,12 @@ def _change_state(view: ChangeReviewView) -> str:
         return "due"
     if view.merged is None:
         return _state_without(view, run)
-    return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{_after(run)}"
+    after = "" if run.decision_state is None else f"; decision: {run.decision_state.value}"
+    if run.decision_state is DecisionState.CHANGES_REQUESTED:
+        after = (
+            f"; changes requested by {'its reviewers' if run.requested_by == BY_REVIEWERS else 'a person'}"
+        )
+    return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{after}"
 
 
 def _state_without(view: ChangeReviewView, run: Run) -> str:
@@ -228,12 +233,6 @@ def _state_without(view: ChangeReviewView, run: Run) -> str:
     if run.merged_review is not None:
         return overall_word(None)
     return "none" if view.is_on else "none (reviews.mode is off)"
-
-
-def _after(run: Run) -> str:
-    if run.decision_state is DecisionState.CHANGES_REQUESTED:
-        return f"; changes requested by {'its reviewers' if run.requested_by == BY_REVIEWERS else 'a person'}"
-    return f"; decision: {run.decision_state.value}" if run.decision_state is not None else ""
 
 
 def change_missing(view: ChangeReviewView) -> tuple[str, ...]:

@@ -377,13 +377,9 @@ def _split_list(body: str) -> Iterator[str]:
     for line in body.split("\n"):
         item = _OLD_ITEM.match(line)
         first = first or item
-        if item is not None and first is not None and _is_sibling(item, first):
+        # An item of the other kind that is indented further is part of the item above it.
+        if item and first and (bool(item[2]) == bool(first[2]) or len(item[1]) <= len(first[1])):
             items.append([line[item.end() :]])
         elif items:
             items[-1].append(line)
     yield from map("\n".join, items)
-
-
-def _is_sibling(item: re.Match[str], first: re.Match[str]) -> bool:
-    """Whether an item belongs to the list that ``first`` begins, not to one below an item of it."""
-    return bool(item[2]) == bool(first[2]) or len(item[1]) <= len(first[1])

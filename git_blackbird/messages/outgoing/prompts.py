@@ -149,7 +149,10 @@ def _headings(lines: list[str]) -> list[int]:
 
 def render_prompt(context: Mapping[str, Any]) -> str:
     """Format a context pack as the prompt of a fresh run."""
-    task = context["task"]
+    task, review = context["task"], context.get("parentReviewFeedback") or {}
+    review_title = "Changes to earlier work on this task, requested by the review of " + review.get(
+        "parentTaskId", ""
+    )
     criteria = [f"- {line}" for line in task.get("acceptanceCriteria", ())]
     dependencies = [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]
     return join_parts(
@@ -160,7 +163,7 @@ def render_prompt(context: Mapping[str, Any]) -> str:
         render_section("Acceptance criteria", criteria),
         render_section("Finished tasks that this one depends on", dependencies),
         render_section("Feedback on earlier work on this task", [context.get("feedback", "")]),
-        _review_section(context.get("parentReviewFeedback")),
+        render_section(review_title, [f"{review['feedback'].rstrip()}\n\n{_FIX}"] if review else []),
         _answers_section(context),
         render_section("The project", [context.get("projectSnapshot", "")]),
     )
@@ -174,13 +177,6 @@ def _answers_section(context: Mapping[str, Any]) -> str:
         for answer in context.get("answers") or ()
     ]
     return render_section("Earlier questions about this task, and their answers", lines)
-
-
-def _review_section(feedback: Mapping[str, Any] | None) -> str:
-    if not feedback:
-        return ""
-    title = f"Changes to earlier work on this task, requested by the review of {feedback['parentTaskId']}"
-    return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_FIX}"])
 
 
 def join_parts(*parts: str) -> str:
