@@ -71,17 +71,17 @@ class DemoAgent:
         """Accept every name that is not empty; it saves nothing of a session."""
         return bool(session)
 
-    def launch(self, assignment: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
         """Return its launch by file, isolated so that no module of the worktree or PYTHONPATH replaces it."""
         return LaunchSpec(
             argv=(sys.executable, "-IS", str(_PROGRAM)),
-            stdin=render_context(assignment.context),
-            environ=session_environ(self, assignment),
+            stdin=render_context(request.context),
+            environ=session_environ(self, request),
         )
 
-    def parser(self, assignment: RunRequest) -> "DemoParser":
+    def parser(self, request: RunRequest) -> "DemoParser":
         """Return a parser for its lines of JSON."""
-        return DemoParser(assignment)
+        return DemoParser(request)
 
 
 class _Session(Lenient):
@@ -115,8 +115,8 @@ _EVENTS: TypeAdapter[_Event | tuple[_Event, ...]] = TypeAdapter(Line[_Event])
 class DemoParser(EventParser[_Event]):
     """Parse ``session``, ``progress`` and ``result`` lines."""
 
-    def __init__(self, assignment: RunRequest) -> None:
-        super().__init__(_EVENTS, assignment, ProviderHelp("demo", package="", update="", login=""))
+    def __init__(self, request: RunRequest) -> None:
+        super().__init__(_EVENTS, request, ProviderHelp("demo", package="", update="", login=""))
         self._session: str | None = None
         self._result: _Result | None = None
 

@@ -250,8 +250,8 @@ class UsageTotals:
         # A session that could not be opened counts from zero: the next resume continues the old one.
         if self._last is None or not self._last.total_cost_usd:
             return dict(self._previous)
-        made = self._model_output
-        return {TOTAL_COST: self._last.total_cost_usd, **({TOTAL_OUTPUT: float(made)} if made else {})}
+        output = self._model_output
+        return {TOTAL_COST: self._last.total_cost_usd, **({TOTAL_OUTPUT: float(output)} if output else {})}
 
     @property
     def _counts_session(self) -> bool:
@@ -260,8 +260,8 @@ class UsageTotals:
         They are the run's if its models produced no more than this conversation did, or less than the session
         had before: subagents are in the totals, but not in the usage.
         """
-        made, own = self._model_output, self._reported["output_tokens"]
-        return not made or (made != own and made >= self._previous.get(TOTAL_OUTPUT, 0) + own)
+        output, own = self._model_output, self._reported["output_tokens"]
+        return not output or (output != own and output >= self._previous.get(TOTAL_OUTPUT, 0) + own)
 
     @property
     def _model_output(self) -> int:
@@ -271,5 +271,5 @@ class UsageTotals:
 def _count(usage: TokenUsage) -> Counter[str]:
     """Return the tokens by the fields of Usage, in which the input includes its cached part."""
     cached = usage.cache_read_input_tokens
-    given = usage.input_tokens + usage.cache_creation_input_tokens + cached
-    return Counter(input_tokens=given, output_tokens=usage.output_tokens, cached_tokens=cached)
+    total = usage.input_tokens + usage.cache_creation_input_tokens + cached
+    return Counter(input_tokens=total, output_tokens=usage.output_tokens, cached_tokens=cached)

@@ -102,7 +102,7 @@ def _system_text(event: System) -> str:
             return ""
 
 
-CLAUDE_MANUAL = ProviderHelp(
+CLAUDE_HELP = ProviderHelp(
     name="claude",
     package="@anthropic-ai/claude-code",
     update="claude update, or npm install -g @anthropic-ai/claude-code@latest",
@@ -124,13 +124,13 @@ _MAX_DENIALS = 1000
 class ClaudeParser(EventParser[Event]):
     """Collect session, results and denials, and yield the steps in between."""
 
-    def __init__(self, assignment: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(EVENTS, assignment, replace(CLAUDE_MANUAL, args=args))
-        self._wants_object = assignment.schema is not None
+    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
+        super().__init__(EVENTS, request, replace(CLAUDE_HELP, args=args))
+        self._wants_object = request.schema is not None
         # A reviewer's session is not saved, so it has no requested name.
-        self._requested = None if assignment.read_only else assignment.session
-        self._resumes = assignment.resume
-        self._steps = ClaudeProgress(assignment.folder)
+        self._requested = None if request.read_only else request.session
+        self._resumes = request.resume
+        self._steps = ClaudeProgress(request.folder)
         self._live_usage = LiveUsage()
         self._named = ""
         self._totals = UsageTotals(self._previous)
@@ -230,13 +230,13 @@ class ClaudeParser(EventParser[Event]):
             return None
         message = _error_of(result)
         if result.terminal_reason in _TOO_LONG_REASONS:
-            return failure_hint(AgentFailure.PROMPT_TOO_LONG, message, self._manual)
-        failure = match_failure(message, self._manual)
+            return failure_hint(AgentFailure.PROMPT_TOO_LONG, message, self._provider)
+        failure = match_failure(message, self._provider)
         if failure is not None:
             return failure
         status = result.api_error_status
         refusal = AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
-        return failure_hint(refusal, message, self._manual) if refusal else None
+        return failure_hint(refusal, message, self._provider) if refusal else None
 
     def _blocked(self) -> str | None:
         count, names = len(self._denials), sorted(set(self._denials.values()))

@@ -109,24 +109,24 @@ class ReviewFormatter:
         """Format the issues without conflicts."""
         return self._block(title, self._plain)
 
-    def conflicts(self, title: str, says: str) -> str:
+    def conflicts(self, title: str, remark: str) -> str:
         """Format the groups in which the reviewers contradict each other."""
-        return self._block(title, self._conflicting, says)
+        return self._block(title, self._conflicting, remark)
 
-    def notes(self, title: str, says: str = "") -> str:
+    def notes(self, title: str, remark: str = "") -> str:
         """Format the minor issues."""
         if not self._minor:
             return ""
-        lines = [title.format(len(self._minor)), *([self._indent + says] if says else [])]
+        lines = [title.format(len(self._minor)), *([self._indent + remark] if remark else [])]
         for note in self._minor:
             text = clean_line(note.description, len(note.description))
             lines.append(f"{self._indent}- {' - '.join(filter(None, [_place(note), text]))}")
         return "\n".join(lines)
 
-    def _block(self, title: str, issues: Sequence[tuple[Finding, FindingGroup]], says: str = "") -> str:
+    def _block(self, title: str, issues: Sequence[tuple[Finding, FindingGroup]], remark: str = "") -> str:
         if not issues:
             return ""
-        parts = [title.format(len(issues)), self._indent + says if says else ""]
+        parts = [title.format(len(issues)), self._indent + remark if remark else ""]
         parts += ["\n".join(self._issue(finding, group)) for finding, group in issues]
         return "\n\n".join(part for part in parts if part)
 

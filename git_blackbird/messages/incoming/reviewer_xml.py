@@ -287,10 +287,10 @@ def _check(element: "Element") -> None:
 
 
 def _read_verdict(root: "Element", source: Source) -> ReviewerVerdict:
-    found = root.find("verdict")
-    if found is None:
+    element = root.find("verdict")
+    if element is None:
         raise ReviewerAnswerError("<verdict> is missing")
-    word = (found.text or "").strip().upper()
+    word = (element.text or "").strip().upper()
     if word not in _VERDICTS[source]:
         known = ", ".join(_VERDICTS[source])
         raise ReviewerAnswerError(f'the verdict is "{clean_line(word, 60)}"; expected one of: {known}')
