@@ -159,13 +159,6 @@ class Agent(Protocol):
         ...
 
 
-_OTHER_AGENTS = "choose another agent: --agent claude, or --agent codex"
-_SCHEMA_HINTS = {
-    "command": "if the command honours BLACKBIRD_RESPONSE_SCHEMA: git config blackbird.command.schema true; "
-    f"or {_OTHER_AGENTS}"
-}
-
-
 def render_schema(agent: Agent, request: RunRequest) -> str | None:
     """Return the schema of a request on one line; None if it has none.
 
@@ -174,7 +167,10 @@ def render_schema(agent: Agent, request: RunRequest) -> str | None:
     if request.schema is None:
         return None
     if not agent.abilities.schema:
-        hint = _SCHEMA_HINTS.get(agent.name, _OTHER_AGENTS)
+        hint = "choose another agent: --agent claude, or --agent codex"
+        if agent.name == "command":
+            setting = "git config blackbird.command.schema true"
+            hint = f"if the command honours BLACKBIRD_RESPONSE_SCHEMA: {setting}; or {hint}"
         raise AgentUnavailableError(f"{agent.name} cannot enforce a JSON schema", hint=hint)
     return json.dumps(request.schema, separators=(",", ":"))
 

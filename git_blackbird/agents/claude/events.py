@@ -80,20 +80,10 @@ class MessageEvent(Lenient):
     parent_tool_use_id: Text
 
 
-class Partial(Lenient):
-    """The start or the end of a message."""
-
-    type: Text
-    message: Part[Message]
-    usage: Part[TokenUsage]
-
-
 class StreamEvent(Lenient):
-    """A part of a message, if partial messages were requested."""
+    """A part of a message, if the user requested them; the whole message follows."""
 
     type: Literal["stream_event"]
-    event: Part[Partial]
-    parent_tool_use_id: Text
 
 
 class System(Lenient):
@@ -149,14 +139,12 @@ class LiveUsage:
     """Count the tokens of the model's messages as they arrive.
 
     A message arrives in several events with equal figures, and counts once. Its output figure is the one from
-    its beginning; partial messages, if requested, complete it.
+    its beginning.
     """
 
     def __init__(self) -> None:
         self._total = Counter[str]()
         self._recent: dict[str, Counter[str]] = {}
-        # The messages that have begun, by subagent.
-        self._open: dict[str, str] = {}
 
     @property
     def usage(self) -> Usage:
@@ -165,28 +153,11 @@ class LiveUsage:
 
     def take_message(self, message: Message) -> bool:
         """Count a message; return whether the figures changed."""
-        return self._update(message.id, _count(message.usage))
-
-    def take_partial(self, event: StreamEvent) -> bool:
-        """Count a part of a message; return whether the figures changed."""
-        part, subagent = event.event, event.parent_tool_use_id
-        match part.type:
-            case "message_start":
-                if len(self._open) < _MAX_RECENT:
-                    self._open[subagent] = part.message.id
-                return self.take_message(part.message)
-            case "message_delta":
-                counts = Counter(output_tokens=part.usage.output_tokens)
-                return self._update(self._open.pop(subagent, ""), counts)
-            case _:
-                return False
-
-    def _update(self, message_id: str, counts: Counter[str]) -> bool:
-        old = self._recent.get(message_id, Counter())
-        new = old | counts
-        if not message_id or new == old:
+        old = self._recent.get(message.id, Counter())
+        new = old | _count(message.usage)
+        if not message.id or new == old:
             return False
-        self._recent[message_id] = new
+        self._recent[message.id] = new
         self._total += new - old
         if len(self._recent) > _MAX_RECENT:
             del self._recent[next(iter(self._recent))]

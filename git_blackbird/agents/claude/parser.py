@@ -166,8 +166,6 @@ class ClaudeParser(EventParser[Event]):
                 yield from self._steps.of_answers(event)
             case StreamEvent():
                 self._conversed = True
-                if self._live_usage.take_partial(event):
-                    yield Progress(ProgressKind.SPENDS, "", usage=self._live_usage.usage)
             case System(subtype="init"):
                 self._named = event.session_id
                 self._steps.enter(event.cwd)

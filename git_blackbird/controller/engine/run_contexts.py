@@ -16,7 +16,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.errors import InterruptedByUserError
-from git_blackbird.messages.display.events import render_rights_line
+from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
@@ -111,7 +111,7 @@ class Consent:
         paths, digest = self._workspace.paths, _digest(question)
         if digest in load_agreements(paths, AgreementKind.TOLD):
             return
-        warn(self._ui, render_rights_line(question))
+        warn(self._ui, " ".join(render_rights(question)))
         save_agreement(paths, AgreementKind.TOLD, digest)
 
 

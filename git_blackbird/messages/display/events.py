@@ -158,11 +158,6 @@ def render_rights(question: RightsQuestion) -> tuple[str, str]:
     return may, "This call does not stop after each task (--stop-after-each stops it)."
 
 
-def render_rights_line(question: RightsQuestion) -> str:
-    """Describe the same on one line, where nobody can be asked."""
-    return " ".join(render_rights(question))
-
-
 def render_ask(question: RightsQuestion) -> str:
     """Ask whether to start it."""
     return f"Start the agent {question.agent}?"
