@@ -20,7 +20,6 @@ from git_blackbird.agents.protocol import (
     build_session_uuid,
 )
 from git_blackbird.agents.text import exit_text, last_line, one_line
-from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind, Usage
 
@@ -50,22 +49,17 @@ class DemoAgent:
         return build_session_uuid(random_hex)
 
     def probe(self, environ: Mapping[str, str]) -> str:  # noqa: ARG002  # the Protocol's
-        """Return the version of this program. Raises AgentUnavailableError if its file is missing."""
-        if not _PROGRAM.is_file():
-            raise AgentUnavailableError(f"the demo agent is not installed: no {_PROGRAM}")
+        """Return the version of this program."""
         return __version__
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
         """Return that it is available: it is part of this program."""
-        try:
-            return ProbeResult(
-                str(_PROGRAM),
-                self.probe(environ),
-                powers="does what the task's prompt says, with your permissions",
-                reviews="compares files with what the prompt requires of them, in a throwaway checkout",
-            )
-        except AgentUnavailableError as error:
-            return ProbeResult(blocked_reason=error.message, hint=error.hint)
+        return ProbeResult(
+            str(_PROGRAM),
+            self.probe(environ),
+            powers="does what the task's prompt says, with your permissions",
+            reviews="compares files with what the prompt requires of them, in a throwaway checkout",
+        )
 
     def accepts_session(self, session: str) -> bool:
         """Accept every name that is not empty; it saves nothing of a session."""
@@ -130,13 +124,14 @@ class DemoParser(EventParser[_Event]):
                 self._result = event
 
     def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
-        result = self._result
-        used = result.usage if result else None
+        if self._result is None:
+            return AgentResult(session=self._session)
+        tokens = self._result.usage
         return AgentResult(
             session=self._session,
-            final_text=result.text if result else "",
-            usage=Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens) if used else None,
-            cost_usd=0.0 if result else None,
+            final_text=self._result.text,
+            usage=tokens and Usage(input_tokens=tokens.input_tokens, output_tokens=tokens.output_tokens),
+            cost_usd=0.0,
         )
 
     def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
