@@ -21,7 +21,8 @@ from git_blackbird.agents.protocol import (
 )
 from git_blackbird.agents.text import exit_text, last_line, one_line
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
-from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind, Usage
+from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind
+from git_blackbird.model.entities.run import Usage
 
 _PROGRAM = Path(__file__).with_name("demo_program.py")
 _KINDS = {kind.value: kind for kind in ProgressKind}

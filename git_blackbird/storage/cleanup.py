@@ -1,5 +1,6 @@
 """List and remove the state of a worktree, never through a link."""
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterable
@@ -37,38 +38,22 @@ def remove_state(paths: Paths, kept: Path | None) -> None:
     Raises UnusableError naming what cannot be removed.
     """
     for place in _state_places(paths, kept):
-        _remove(place)
-
-
-def remove_private(paths: Paths) -> None:
-    """Remove the folder in the git directory with its locks, as the last step.
-
-    Raises UnusableError naming what cannot be removed.
-    """
-    _remove(paths.private)
-
-
-def remove_plan(paths: Paths) -> None:
-    """Remove the plan file, or the link in its place. Raises UnusableError."""
-    _remove(paths.plan)
+        remove(place)
 
 
 def _state_places(paths: Paths, kept: Path | None) -> list[Path]:
     state = paths.state
-    if kept is None or not _is_same(state, kept):
+    is_kept = False
+    with contextlib.suppress(OSError):
+        is_kept = kept is not None and state.samefile(kept)
+    if not is_kept:
         return [state]
     # A worktree that is the user's HOME also has their own configuration and session locks there.
     return [path for path in sorted(state.iterdir()) if path.name not in {"config.json", "sessions"}]
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
-
-
-def _remove(place: Path) -> None:
+def remove(place: Path) -> None:
+    """Remove a file, a link or a whole folder. Raises UnusableError naming what cannot be removed."""
     try:
         if place.is_symlink() or not place.is_dir():
             place.unlink(missing_ok=True)

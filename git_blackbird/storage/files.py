@@ -197,10 +197,12 @@ def _write_and_rename(
     temporary: Path, target: Path, data: bytes, mode: int, *, is_durable: bool = True
 ) -> None:
     try:
-        with _created(temporary, mode) as descriptor:
-            _write_all(descriptor, data)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with os.fdopen(os.open(temporary, flags, mode), "wb") as file:
+            file.write(data)
+            file.flush()
             if is_durable:
-                os.fsync(descriptor)
+                os.fsync(file.fileno())
         os.rename(temporary, target)  # noqa: PTH104  # the plain system call, as its name in traces
         if is_durable:
             fsync_folder(target.parent)
@@ -208,22 +210,6 @@ def _write_and_rename(
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-
-
-@contextlib.contextmanager
-def _created(path: Path, mode: int) -> Iterator[int]:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    descriptor = os.open(path, flags, mode)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 def fsync_folder(folder: Path) -> None:
@@ -263,13 +249,10 @@ def sweep_temporaries(paths: Paths) -> int:
     """
     if paths.state.is_symlink() or paths.tmp.is_symlink() or not paths.tmp.is_dir():
         return 0
-    return sum(_is_removed(path) for path in paths.tmp.glob("*.tmp"))
-
-
-def _is_removed(path: Path) -> bool:
-    """Remove a file and return whether it is gone; an agent may have put something else there."""
-    try:
-        path.unlink()
-    except OSError:
-        return False
-    return True
+    count = 0
+    for path in paths.tmp.glob("*.tmp"):
+        # An agent may have put something else there.
+        with contextlib.suppress(OSError):
+            path.unlink()
+            count += 1
+    return count

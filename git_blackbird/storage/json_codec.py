@@ -17,8 +17,7 @@ P = TypeVar("P", bound=Record)
 MAX_DEPTH = 100
 
 _ESCAPED = "<>&\u2028\u2029"
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONE_SURROGATE = "[\ud800-\udfff]"
 
 
 class JsonError(ValueError):  # a fault of a file, not of the program
@@ -95,9 +94,9 @@ def _inside(value: Any) -> Any:
 
 def _parse(text: str) -> Any:
     value = _DECODER.decode(text)
-    if _ESCAPED_SURROGATE.search(text) is None:
+    if re.search(r"\\u[dD][89a-fA-F]", text) is None:
         return value
-    whole = _LONE_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
+    whole = re.sub(_LONE_SURROGATE, "\ufffd", json.dumps(value, ensure_ascii=False))
     return json.loads(whole, object_pairs_hook=_object)
 
 
@@ -133,7 +132,7 @@ def dump_json(value: Any) -> bytes:
 def render_json(value: Any) -> str:
     """Return the same as text, without the final newline."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    return _LONE_SURROGATE.sub("\ufffd", escaped_as_go(text))
+    return re.sub(_LONE_SURROGATE, "\ufffd", escaped_as_go(text))
 
 
 def escaped_as_go(text: str) -> str:

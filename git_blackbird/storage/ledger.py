@@ -86,7 +86,8 @@ class Ledger:
         if marks != self._marks:
             # The list is written before the log is removed: read in this order, nothing is missed.
             watched = self._load_watched()
-            self._state = _State(watched, self._load_unconfirmed())
+            unconfirmed = _load(_UNCONFIRMED.validate_python, self._paths.unconfirmed_records) or {}
+            self._state = _State(watched, unconfirmed)
             self._marks = marks
 
     def is_watching(self) -> bool:
@@ -173,8 +174,7 @@ class Ledger:
         files = dict(self._files())
         unconfirmed = dict(self._found(files))
         if unconfirmed != before:
-            listed = {place: found._asdict() for place, found in unconfirmed.items()}
-            self._save(self._paths.unconfirmed_records, listed)
+            self._save_unconfirmed(unconfirmed)
         self._paths.written_records.unlink(missing_ok=True)
         self._marks = None
         new = [
@@ -208,9 +208,7 @@ class Ledger:
             place: content for place, content in self._state.unconfirmed.items() if place != self._place(path)
         }
         if left != self._state.unconfirmed:
-            self._save(
-                self._paths.unconfirmed_records, {place: content._asdict() for place, content in left.items()}
-            )
+            self._save_unconfirmed(left)
         _touch(path.parent)
 
     def _digest(self, place: str) -> str:
@@ -251,8 +249,9 @@ class Ledger:
             written[place] = (*written.get(place, ()), digest)
         return WatchedRun(header.run, header.since, known.digests, written)
 
-    def _load_unconfirmed(self) -> dict[str, Unconfirmed]:
-        return _load(_UNCONFIRMED.validate_python, self._paths.unconfirmed_records) or {}
+    def _save_unconfirmed(self, unconfirmed: Mapping[str, Unconfirmed]) -> None:
+        listed = {place: content._asdict() for place, content in unconfirmed.items()}
+        self._save(self._paths.unconfirmed_records, listed)
 
     def _save(self, path: Path, value: Mapping[str, Any]) -> None:
         _replace(path, json.dumps(value).encode())

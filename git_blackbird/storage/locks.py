@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
@@ -37,7 +36,7 @@ def controller_lock(paths: Paths, command: str, since: str) -> Iterator[None]:
     Raises LockedError at once if another process has it. The file is not removed: waiting processes would
     then lock different files.
     """
-    path = lock_path(paths)
+    path = paths.controller_lock
     with _opened(path) as descriptor:
         if not _lock_soon(descriptor, path):
             raise LockedError(
@@ -74,7 +73,7 @@ def store_lock(paths: Paths, patience: float = STORE_PATIENCE_SECONDS) -> Iterat
 
     Raises LockedError after ``patience`` seconds.
     """
-    path = paths.private / "store.lock"
+    path = paths.store_lock
     with _opened(path) as descriptor:
         began = time.monotonic()
         while not _try_lock(descriptor, path):
@@ -95,7 +94,7 @@ def approval_lock(paths: Paths, run_id: RunId) -> Iterator[int]:
     Yields its descriptor, with which a child process inherits the lock. Raises LockedError at once if another
     process has it.
     """
-    path = _approval_path(paths)
+    path = paths.approval_lock
     with _opened(path) as descriptor:
         if not _lock_soon(descriptor, path):
             raise LockedError(
@@ -108,12 +107,8 @@ def approval_lock(paths: Paths, run_id: RunId) -> Iterator[int]:
 
 def approval_in_progress(paths: Paths) -> RunId | None:
     """Return the run whose approval is being committed right now."""
-    with _open_unlocked(_approval_path(paths)) as descriptor:
+    with _open_unlocked(paths.approval_lock) as descriptor:
         return None if descriptor is None else _approved_run(descriptor)
-
-
-def _approval_path(paths: Paths) -> Path:
-    return paths.private / "approval.lock"
 
 
 def _approved_run(descriptor: int) -> RunId | None:
@@ -123,15 +118,8 @@ def _approved_run(descriptor: int) -> RunId | None:
         return None
 
 
-class AgentSession(NamedTuple):
-    """A conversation with a provider, identified by ``name``."""
-
-    provider: str
-    name: str
-
-
 @contextlib.contextmanager
-def session_lock(folder: Path, session: AgentSession, holder: str) -> Iterator[None]:
+def session_lock(folder: Path, provider: str, session: str, holder: str) -> Iterator[None]:
     """Lock a session: if two processes continue the same one, an agent may silently forget one of them.
 
     Others see ``holder``. The file is removed with the lock. Raises LockedError at once if another process
@@ -139,8 +127,8 @@ def session_lock(folder: Path, session: AgentSession, holder: str) -> Iterator[N
     """
     from hashlib import sha256  # noqa: PLC0415  # readers hold no session
 
-    digest = sha256(f"{session.provider}\0{session.name}".encode(errors="replace")).hexdigest()
-    path = folder / f"{session.provider}-{digest[:32]}.lock"
+    digest = sha256(f"{provider}\0{session}".encode(errors="replace")).hexdigest()
+    path = folder / f"{provider}-{digest[:32]}.lock"
     with contextlib.ExitStack() as stack:
         descriptor = stack.enter_context(_opened(path))
         while (free := _try_lock(descriptor, path)) and not _is_at(path, descriptor):
@@ -149,7 +137,7 @@ def session_lock(folder: Path, session: AgentSession, holder: str) -> Iterator[N
         if not free:
             content = os.pread(descriptor, 4096, 0).decode(errors="replace")
             raise LockedError(
-                f"session {session.name} of {session.provider} is in use: {content or 'it is just starting'}",
+                f"session {session} of {provider} is in use: {content or 'it is just starting'}",
                 hint="wait for it; a copy of a worktree shares its sessions",
             )
         stack.callback(_remove, path)
@@ -174,7 +162,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 def controller_holder(paths: Paths) -> str | None:
     """Return the holder of the controller lock, or None."""
-    with _open_unlocked(lock_path(paths)) as descriptor:
+    with _open_unlocked(paths.controller_lock) as descriptor:
         return None if descriptor is None else _holder(descriptor)
 
 
@@ -250,8 +238,3 @@ def _holder(descriptor: int) -> str:
         return f"{content['command']} (process {content['pid']}) since {str(content['since'])[:19]}Z"
     except (ValueError, KeyError, TypeError):
         return "a process that is just starting"
-
-
-def lock_path(paths: Paths) -> Path:
-    """Return the controller lock's file, for messages."""
-    return paths.private / "controller.lock"

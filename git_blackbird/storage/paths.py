@@ -39,6 +39,9 @@ class Paths:
         self.agent_choice = self.state / "agent.json"
 
         self.private = private
+        self.controller_lock = private / "controller.lock"
+        self.store_lock = private / "store.lock"
+        self.approval_lock = private / "approval.lock"
         # While an agent works: the plan as last saved by this program, and its target if it was a link.
         self.known_plan = private / "plan-known.json"
         self.known_place = private / "plan-known.place"
@@ -66,26 +69,17 @@ class Paths:
         return self.private / "undo" / f"{run_id}.sh"
 
     def task_drafts(self, task_id: TaskId) -> Path:
-        """Return the folder of drafts for one task's agent.
-
-        Raises UnusableError for an id that could leave the folder.
-        """
+        """Return the folder of drafts for one task's agent. Raises UnusableError for an unsafe id."""
         _check_name(task_id, "folder")
         return self.text_drafts / task_id
 
     def task_runs(self, task_id: TaskId) -> Path:
-        """Return the folder of one task's records.
-
-        Raises UnusableError for an id that could leave the folder.
-        """
+        """Return the folder of one task's records. Raises UnusableError for an unsafe id."""
         _check_name(task_id, "folder")
         return self.runs / task_id
 
     def feedback_file(self, task_id: TaskId) -> Path:
-        """Return the file of pending feedback for one leaf.
-
-        Raises UnusableError for an id that could leave the folder.
-        """
+        """Return the file of pending feedback for one leaf. Raises UnusableError for an unsafe id."""
         _check_name(task_id, "file")
         return self.feedback / f"{task_id}.json"
 
@@ -94,10 +88,7 @@ class Paths:
         return self.task_runs(task_id) / f"{run_id}.json"
 
     def task_reviews(self, task_id: TaskId) -> Path:
-        """Return the folder of the records of a task's spec and code reviews.
-
-        Raises UnusableError for an id that could leave the folder.
-        """
+        """Return the folder of the records of a task's spec and code reviews. Raises as ``task_runs``."""
         return self.task_runs(task_id) / "reviews"
 
     def review_record(self, task_id: TaskId, run_id: RunId) -> Path:

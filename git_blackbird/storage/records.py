@@ -3,7 +3,7 @@
 import heapq
 import os
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +40,8 @@ def noop() -> None:
 
 Found = Run | RecordError | UnconfirmedRecord
 """The result of reading one record file."""
+ByKind = tuple[tuple[Run, ...], tuple[RecordError, ...], tuple[UnconfirmedRecord, ...]]
+"""Usable runs, and the files that cannot be used or do not count."""
 
 
 class RunStore:
@@ -63,7 +65,7 @@ class RunStore:
                 named = [
                     (TaskId(entry.name), _changed(entry))
                     for entry in entries
-                    if entry.name in self._cached or _is_named(entry)
+                    if entry.name in self._cached or task_id_fault(entry.name) is None
                 ]
         except (FileNotFoundError, NotADirectoryError):
             return []
@@ -124,34 +126,23 @@ class RunStore:
 
     def _read_folder(self, folder: Path, task_id: TaskId) -> History:
         """Read all records of a folder, which may lie anywhere in the worktree."""
-        top, ledger = self._paths.state_root, self._ledger
-        ledger.refresh()
-        with folder_inside(top, folder) as descriptor:
-            names = _record_names(descriptor)
-            found = [
-                _parsed(ledger, folder / name, task_id, lambda path: load_entry(top, path, descriptor))
-                for name in names
-            ]
-        runs, faults, unconfirmed = _by_kind(found)
-        return History(tuple(sorted(runs, key=lambda run: run.sort_key)), tuple(faults), tuple(unconfirmed))
+        self._ledger.refresh()
+        with folder_inside(self._paths.state_root, folder) as descriptor:
+            with os.scandir(descriptor) as entries:
+                names = sorted(
+                    entry.name for entry in entries if entry.name.endswith(_ENDING) and not entry.is_dir()
+                )
+            found = [load_record(self._ledger, folder / name, task_id, descriptor) for name in names]
+        return History(*_by_kind(found))
 
 
-def _by_kind(found: Iterable[Found]) -> tuple[list[Run], list[RecordError], list[UnconfirmedRecord]]:
-    runs: list[Run] = []
-    faults: list[RecordError] = []
-    unconfirmed: list[UnconfirmedRecord] = []
-    for entry in found:
-        if isinstance(entry, Run):
-            runs.append(entry)
-        elif isinstance(entry, RecordError):
-            faults.append(entry)
-        else:
-            unconfirmed.append(entry)
-    return runs, faults, unconfirmed
-
-
-def _is_named(folder: "os.DirEntry[str]") -> bool:
-    return task_id_fault(folder.name) is None
+def _by_kind(found: list[Found]) -> ByKind:
+    runs = [entry for entry in found if isinstance(entry, Run)]
+    return (
+        tuple(sorted(runs, key=lambda run: run.sort_key)),
+        tuple(entry for entry in found if isinstance(entry, RecordError)),
+        tuple(entry for entry in found if isinstance(entry, UnconfirmedRecord)),
+    )
 
 
 def _changed(place: "Path | os.DirEntry[str]") -> int:
@@ -168,19 +159,10 @@ def _is_settled(changed: int) -> bool:
     return time.time_ns() - changed > tick
 
 
-def _record_names(folder: int) -> list[str]:
-    with os.scandir(folder) as entries:
-        return sorted(entry.name for entry in entries if entry.name.endswith(".json") and not entry.is_dir())
-
-
-def load_record(ledger: Ledger, path: Path, task_id: TaskId) -> Found:
-    """Read one file of the ledger's worktree that must be a record of this task."""
-    return _parsed(ledger, path, task_id, lambda path: load_inside(ledger.top, path))
-
-
-def _parsed(ledger: Ledger, path: Path, task_id: TaskId, load: Callable[[Path], bytes]) -> Found:
+def load_record(ledger: Ledger, path: Path, task_id: TaskId, folder: int | None = None) -> Found:
+    """Read one file, possibly in an open folder, that must be a record of this task."""
     try:
-        data = load(path)
+        data = load_inside(ledger.top, path) if folder is None else load_entry(ledger.top, path, folder)
     except OSError as error:
         return ledger.judge(path, b"") or RecordError(str(path), _reason(error))
     try:
@@ -227,14 +209,6 @@ def _without_nothing(fields: dict[str, Any], part: Record) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in _NOTHING or name in shown}
 
 
-class RecentRecords(NamedTuple):
-    """The newest runs, newest first, and the files among them that cannot be used."""
-
-    runs: list[Run]
-    faults: list[RecordError]
-    unconfirmed: list[UnconfirmedRecord]
-
-
 class _Candidate(NamedTuple):
     """A record's start in milliseconds, as the hex digits that our ids begin with; its name and folder."""
 
@@ -243,7 +217,7 @@ class _Candidate(NamedTuple):
     folder: str
 
 
-def load_recent(paths: Paths, limit: int, now: int) -> RecentRecords:
+def load_recent(paths: Paths, limit: int, now: int) -> ByKind:
     """Read the ``limit`` newest records, newest first; ``now`` is in nanoseconds since 1970.
 
     Folders are read in the order of their last change, until one changed before the oldest record found so
@@ -266,8 +240,7 @@ def load_recent(paths: Paths, limit: int, now: int) -> RecentRecords:
         for candidate in best
     ]
     runs, faults, unconfirmed = _by_kind(found)
-    runs.sort(key=lambda run: run.sort_key, reverse=True)
-    return RecentRecords(runs, faults, unconfirmed)
+    return runs[::-1], faults, unconfirmed
 
 
 def _stamp(milliseconds: int) -> str:

@@ -142,6 +142,7 @@ class Transaction:
     """Write while the store lock is held; plan and feedback are read once, and again after a write."""
 
     def __init__(self, store: Store, *, is_gated: bool) -> None:
+        self._paths = store.paths
         self._store = store
         self._is_gated = is_gated
         self._plan: Plan | None = None
@@ -174,9 +175,9 @@ class Transaction:
         self._plan = None
         data = render_plan(plan)
         if data != self._store.plan_bytes():
-            write_atomic(self._store.paths, self._store.paths.plan, data)
+            write_atomic(self._paths, self._paths.plan, data)
             self._store.remember_parsed(data, plan)
-            if self._store.paths.known_plan.exists():
+            if self._paths.known_plan.exists():
                 self.backup_plan()
 
     def change_plan(self, change: Callable[[Plan], Plan]) -> Plan:
@@ -189,9 +190,9 @@ class Transaction:
 
     def save_run(self, run: Run) -> None:
         """Save a run's record, readable by its owner only. Raises SaveError."""
-        path, data = record_path(self._store.paths, run), render_record(run)
+        path, data = record_path(self._paths, run), render_record(run)
         self._store.ledger.note(path, data)
-        write_atomic(self._store.paths, path, data, mode=0o600)
+        write_atomic(self._paths, path, data, mode=0o600)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback of a parent review for a leaf; creation time and unknown fields of the file stay.
@@ -211,7 +212,7 @@ class Transaction:
 
         Raises SaveError.
         """
-        paths = self._store.paths
+        paths = self._paths
         moved: list[tuple[Path, Path]] = []
         for folder in (paths.tmp, paths.task_runs(run.task_id)):
             try:
@@ -227,7 +228,7 @@ class Transaction:
 
         Raises SaveError.
         """
-        self._store.ledger.begin(run.id, record_path(self._store.paths, run))
+        self._store.ledger.begin(run.id, record_path(self._paths, run))
 
     def end_watch(self) -> WatchEnd | None:
         """Stop noting, and return the record files that something else wrote; None if nothing was noted.
@@ -246,74 +247,59 @@ class Transaction:
         """Copy the plan to where an agent does not reach it by mistake, for as long as one works."""
         data = self._store.plan_bytes()
         if data is not None:
-            write_private(self._store.paths.known_plan, data)
-            write_private(
-                self._store.paths.known_place, os.fsencode(os.path.realpath(self._store.paths.plan))
-            )
+            write_private(self._paths.known_plan, data)
+            write_private(self._paths.known_place, os.fsencode(os.path.realpath(self._paths.plan)))
 
     def plan_backup(self) -> bytes | None:
         """Return that copy; None if no agent works."""
         try:
-            return self._store.paths.known_plan.read_bytes()
+            return self._paths.known_plan.read_bytes()
         except FileNotFoundError:
             return None
 
     def drop_plan_backup(self) -> None:
         """Remove that copy."""
-        self._store.paths.known_plan.unlink(missing_ok=True)
-        self._store.paths.known_place.unlink(missing_ok=True)
+        self._paths.known_plan.unlink(missing_ok=True)
+        self._paths.known_place.unlink(missing_ok=True)
 
     def plan_replacement(self) -> str | None:
         """Describe what has replaced the plan file, or the link in its place; None if nothing has.
 
         None also if the file is missing.
         """
-        plan = self._store.paths.plan
+        plan = self._paths.plan
         try:
             kind = plan.lstat().st_mode
         except FileNotFoundError:
             return None
         if stat.S_ISREG(kind):
-            return None if self._is_readable() else "a file that cannot be read"
+            try:
+                load_inside(self._paths.state_root, plan)
+            except OSError as error:
+                if is_exhausted(error):
+                    raise
+                return "a file that cannot be read"
+            return None
         if not stat.S_ISLNK(kind):
             return "a folder" if stat.S_ISDIR(kind) else "not a file"
-        where = os.path.realpath(plan)
-        return None if where == self._known_place() and plan.is_file() else f"a link to {where}"
-
-    def _is_readable(self) -> bool:
-        paths = self._store.paths
-        try:
-            load_inside(paths.state_root, paths.plan)
-        except OSError as error:
-            if is_exhausted(error):
-                raise
-            return False
-        return True
-
-    def _known_place(self) -> str | None:
-        try:
-            return os.fsdecode(self._store.paths.known_place.read_bytes())
-        except FileNotFoundError:
-            return None
-
-    def plan_if_there(self) -> Plan | None:
-        """Return the plan; None if the file is missing. Raises InvalidPlanError."""
-        return None if self._store.plan_bytes() is None else self.plan()
+        where, known = os.path.realpath(plan), self._paths.known_place
+        is_known = known.exists() and os.fsdecode(known.read_bytes()) == where
+        return None if is_known and plan.is_file() else f"a link to {where}"
 
     def restore_plan(self, data: bytes) -> None:
         """Replace the plan file. Raises SaveError."""
         self._plan = None
-        write_atomic(self._store.paths, self._store.paths.plan, data)
+        write_atomic(self._paths, self._paths.plan, data)
 
     def quarantine_plan(self, run_id: RunId, replacement: bytes) -> Path:
         """Move the plan file aside and put ``replacement`` in its place; return the new path.
 
         Whatever replaced the file is moved as it is, without following an agent's link. Raises SaveError.
         """
-        aside = self._store.paths.state / f"plan-set-aside-{run_id}.json"
+        aside = self._paths.state / f"plan-set-aside-{run_id}.json"
         if self.plan_replacement() is None:
-            write_atomic(self._store.paths, aside, self._store.plan_bytes() or b"")
+            write_atomic(self._paths, aside, self._store.plan_bytes() or b"")
         else:
-            move_aside(self._store.paths, self._store.paths.plan, aside)
+            move_aside(self._paths, self._paths.plan, aside)
         self.restore_plan(replacement)
         return aside

@@ -6,7 +6,8 @@ import pytest
 from git_blackbird.agents.command import CommandAgent
 from git_blackbird.agents.protocol import AgentSettings
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Question
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.entities.run import Question
 from tests.agents.running import Stage, assign
 
 SESSION = "5e551011-0000-4000-8000-000000000001"

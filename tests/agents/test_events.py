@@ -10,7 +10,8 @@ from git_blackbird.agents.claude.events import EVENTS, System
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.event_parser import MAX_LINE_BYTES, JsonEvents
 from git_blackbird.agents.protocol import AgentSettings
-from git_blackbird.model.entities.agent_io import AgentResult, ProgressKind, Question, Usage
+from git_blackbird.model.entities.agent_io import AgentResult, ProgressKind
+from git_blackbird.model.entities.run import Question, Usage
 from tests.agents.running import assign
 
 SESSION = "5e551011-0000-4000-8000-000000000001"

@@ -18,10 +18,10 @@ from git_blackbird.controller.engine.run_commands import execute_loop
 from git_blackbird.controller.engine.run_contexts import Consent
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.settings import Layer, RawSetting
-from git_blackbird.model.entities.agent_io import Question, RightsQuestion
+from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.decision import Decision, Reply
 from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.run import DecisionState, Run
+from git_blackbird.model.entities.run import DecisionState, Question, Run
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Notice

@@ -14,10 +14,9 @@ import pytest
 from git_blackbird.agents.process import signals
 from git_blackbird.controller.engine.run_commands import ResumeRequest, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import RunStatus
+from git_blackbird.model.entities.run import Question, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.checkpoint import Checkpoint
 from tests.controller.killing import EVERY_STEP

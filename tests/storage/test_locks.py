@@ -11,10 +11,8 @@ import pytest
 
 from git_blackbird.errors import ExitCode, LockedError, UnusableError
 from git_blackbird.storage.locks import (
-    AgentSession,
     controller_holder,
     controller_lock,
-    lock_path,
     session_lock,
     store_lock,
 )
@@ -88,13 +86,13 @@ def test_the_lock_is_free_once_its_holder_is_killed_though_its_child_lives(
 def test_the_file_stays_and_a_shorter_name_leaves_nothing_of_a_longer_one(paths: Paths) -> None:
     for command in ("git blackbird execute " + "t" * 500, "x"):
         with controller_lock(paths, command, STAMP):
-            assert json.loads(lock_path(paths).read_text()) == {
+            assert json.loads(paths.controller_lock.read_text()) == {
                 "command": command,
                 "pid": os.getpid(),
                 "since": STAMP,
             }
-    assert lock_path(paths).exists()
-    assert lock_path(paths).stat().st_mode & 0o777 == 0o600
+    assert paths.controller_lock.exists()
+    assert paths.controller_lock.stat().st_mode & 0o777 == 0o600
 
 
 def test_nobody_holds_what_was_never_locked(paths: Paths) -> None:
@@ -105,7 +103,7 @@ def test_nobody_holds_what_was_never_locked(paths: Paths) -> None:
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff", b"null"])
 def test_a_holder_that_has_not_said_who_it_is(paths: Paths, content: bytes) -> None:
     with controller_lock(paths, "x", STAMP):
-        lock_path(paths).write_bytes(content)
+        paths.controller_lock.write_bytes(content)
         assert "a process that is just starting" in refusal(paths).message
 
 
@@ -160,13 +158,13 @@ def test_a_git_folder_that_cannot_be_written_is_reported(paths: Paths) -> None:
         assert raised.value.hint == "make it writable, then repeat the command"
 
 
-SESSION = AgentSession("codex", "01a1fe01-a020-77f2-95d5-f9263108c704")
+SESSION = ("codex", "01a1fe01-a020-77f2-95d5-f9263108c704")
 SESSION_HOLDER = """
 import sys
 from pathlib import Path
-from git_blackbird.storage.locks import AgentSession, session_lock
+from git_blackbird.storage.locks import session_lock
 
-with session_lock(Path(sys.argv[1]), AgentSession(sys.argv[2], sys.argv[3]), "run 1 of t in /there"):
+with session_lock(Path(sys.argv[1]), sys.argv[2], sys.argv[3], "run 1 of t in /there"):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -174,18 +172,18 @@ with session_lock(Path(sys.argv[1]), AgentSession(sys.argv[2], sys.argv[3]), "ru
 
 def test_a_session_at_work_elsewhere_is_refused_and_free_when_its_holder_dies(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
-    arguments = [sys.executable, "-c", SESSION_HOLDER, str(folder), SESSION.provider, SESSION.name]
+    arguments = [sys.executable, "-c", SESSION_HOLDER, str(folder), *SESSION]
     process = subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
-    with pytest.raises(LockedError) as raised, session_lock(folder, SESSION, "run 2"):
+    with pytest.raises(LockedError) as raised, session_lock(folder, *SESSION, "run 2"):
         pass
-    assert raised.value.message == f"session {SESSION.name} of codex is in use: run 1 of t in /there"
-    with session_lock(folder, AgentSession("claude", SESSION.name), "another provider's"):
+    assert raised.value.message == f"session {SESSION[1]} of codex is in use: run 1 of t in /there"
+    with session_lock(folder, "claude", SESSION[1], "another provider's"):
         pass
     process.kill()
     process.communicate()
-    with session_lock(folder, SESSION, "run 2"):
+    with session_lock(folder, *SESSION, "run 2"):
         assert [path.read_text() for path in folder.iterdir()] == ["run 2"]
     assert not folder.exists()
 
@@ -194,6 +192,6 @@ def test_a_place_for_session_locks_that_cannot_be_written_is_named(tmp_path: Pat
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(UnusableError, match="file/sessions"),
-        session_lock(tmp_path / "file/sessions", SESSION, ""),
+        session_lock(tmp_path / "file/sessions", *SESSION, ""),
     ):
         pass

@@ -45,7 +45,7 @@ def put(paths: Paths, task: str, seconds: int, run_id: str | None = None) -> Run
 
 def newest(paths: Paths, limit: int) -> list[str]:
     runs, faults, _ = load_recent(paths, limit, NOW)
-    assert faults == []
+    assert faults == ()
     return [run.id for run in runs]
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_no_record_is_named(paths: Paths) -> None:
 
 
 def test_there_is_nothing_where_nothing_ran(paths: Paths) -> None:
-    assert load_recent(paths, 20, NOW) == ([], [], [])
+    assert load_recent(paths, 20, NOW) == ((), (), ())
     paths.state.mkdir()
     paths.runs.write_text("a file")
-    assert load_recent(paths, 20, NOW) == ([], [], [])
+    assert load_recent(paths, 20, NOW) == ((), (), ())

@@ -276,7 +276,7 @@ def test_w22_stray_files_beside_the_folders_of_tasks_hide_nothing(paths: Paths) 
     assert {name: len(found.runs) for name, found in histories.items() if found.runs} == {"t1": 1}
     assert [fault.path for fault in histories[TaskId("loop")].faults] == [str(paths.runs / "loop")]
     runs, faults, _ = load_recent(paths, 20, 1_800_000_000 * 10**9)
-    assert ([run.id for run in runs], faults) == ([GO_ID], [])
+    assert ([run.id for run in runs], faults) == ([GO_ID], ())
 
 
 def test_pipes_and_devices_in_the_place_of_a_record_do_not_hang(paths: Paths) -> None:

@@ -123,7 +123,7 @@ def test_there_is_no_plan(store: Store) -> None:
     assert raised.value.message == f"plan file not found: {store.paths.plan}"
     assert raised.value.hint == "`git blackbird init` makes one to start from"
     with store.transaction() as transaction:
-        assert transaction.plan_if_there() is None
+        assert store.plan_bytes() is None
         transaction.backup_plan()
         assert transaction.plan_backup() is None
 

@@ -41,6 +41,41 @@ def test_a_change_request_tells_the_files_of_the_change(trial: Trial) -> None:
     assert "changedFiles" not in told(trial)
 
 
+def test_feedback_that_is_sent_once_more_is_marked_and_shown_as_sent(trial: Trial) -> None:
+    trial.command("cat >../told; echo agent >new.txt")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "a", "--request-changes", "-m", "Again.")
+    assert "\nsent with the next start\n  Again.\n" in trial.expect(0, "show", "a")
+    trial.command("cat >../told; exit 1")
+    trial.expect(3, "execute", "--no-input")
+    assert "repeatedFeedback" not in told(trial)
+    shown = trial.expect(0, "show", "a")
+    assert "\nsent before, repeated until the task is done\n  Again.\n" in shown
+    assert "sent with the next start" not in shown
+    trial.expect(3, "restart", "a", "--no-input", "-m", "Now with tests.")
+    context = told(trial)
+    assert context["feedback"] == "Again.\n\nNow with tests."
+    assert context["repeatedFeedback"] == ["Again."]
+
+
+@pytest.mark.parametrize(
+    ("command", "by"), [(("retry", "a"), "retry"), (("set-status", "a", "done"), "set-status:done")]
+)
+def test_a_run_that_was_superseded_undecided_is_not_listed_as_rejected(
+    trial: Trial, command: tuple[str, ...], by: str
+) -> None:
+    trial.command("echo agent >new.txt")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, *command)
+    (record,) = trial.records("a")
+    _, row = trial.expect(0, "runs", "a").splitlines()
+    assert (row.split()[0], row.split()[-1]) == (record["id"], "superseded")
+    facts = trial.expect(0, "runs", "a", record["id"])
+    assert "\n  decision    none: the run was superseded first\n" in facts
+    assert f"\n  superseded  by {by}, " in facts
+    assert "rejected" not in facts
+
+
 def test_a_record_says_that_it_has_only_the_end_of_a_stream(trial: Trial) -> None:
     trial.command("seq 10000; echo short >&2")
     trial.expect(3, "execute", "--no-input")

@@ -11,7 +11,6 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.parent_verdict import (
     ChildResult,
@@ -20,7 +19,7 @@ from git_blackbird.model.entities.parent_verdict import (
     completion_signature,
 )
 from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
+from git_blackbird.model.entities.run import DecisionState, Question, Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from tests.support import commit, git, write
 

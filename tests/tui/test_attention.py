@@ -8,13 +8,13 @@ from textual.pilot import Pilot
 
 from git_blackbird.controller.decisions.record import record_decision
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.cli_hints import runnable
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.parent_verdict import Feedback, completion_signature
 from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import (
     DecisionState,
+    Question,
     ReviewState,
     Run,
     RunFields,

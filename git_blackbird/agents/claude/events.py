@@ -19,7 +19,7 @@ from git_blackbird.model.base.lenient import (
     Text,
     Valid,
 )
-from git_blackbird.model.entities.agent_io import Usage
+from git_blackbird.model.entities.run import Usage
 
 
 class TokenUsage(Lenient):

@@ -13,7 +13,8 @@ from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.agents.text import bounded, exit_text, inside, one_line, top_folders
 from git_blackbird.model.base.lenient import Count, Flag, Lenient, Part, Several, Text
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Usage
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.entities.run import Usage
 
 
 class ThreadUsage(Lenient):

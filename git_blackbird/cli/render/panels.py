@@ -10,9 +10,8 @@ from rich.text import Text
 from git_blackbird.messages.display.checkpoint import TITLE, Style, StyledLine, render_checkpoint
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import RunStatus
+from git_blackbird.model.entities.run import Question, RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Level, Notice, RunEnded
 

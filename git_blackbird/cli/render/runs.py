@@ -21,7 +21,7 @@ from git_blackbird.messages.display.reviews import merged_lines, result_lines, v
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import FileChange, Summary
 from git_blackbird.model.entities.parent_verdict import ChildStatus
-from git_blackbird.model.entities.run import Run, RunType
+from git_blackbird.model.entities.run import Run, RunType, TerminalReason
 
 _COLORS = {ChildStatus.PASSED: "green", ChildStatus.FAILED: "red"}
 
@@ -115,8 +115,8 @@ def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
         yield "exit", str(run.exit_code)
     if run.error:
         yield "error", clean_line(run.error)
-    if run.terminal_reason is not None:
-        yield "ended by", run.terminal_reason.value
+    if run.terminal_reason in _ENDS:
+        yield "ended", _ENDS[run.terminal_reason]
     yield "cost", _cost_text(run)
     if run.decision_state is not None:
         yield "decision", _decision_text(run)
@@ -136,7 +136,19 @@ def _cost_text(run: Run) -> str:
     return f"{format_cost(run.cost_usd)}, {usage.input_tokens} tokens in{cached}, {usage.output_tokens} out"
 
 
+_ENDS = {
+    TerminalReason.INTERRUPTED: "interrupted",
+    TerminalReason.WALL_LIMIT: "it reached its time limit",
+    TerminalReason.IDLE_LIMIT: "it printed nothing for too long",
+    TerminalReason.CONTROLLER_LOST: "the program that ran it ended first",
+    TerminalReason.AGENT_UNAVAILABLE: "its agent was unavailable",
+    TerminalReason.SESSION_LOST: "its session was lost",
+}
+
+
 def _decision_text(run: Run) -> str:
+    if run.was_superseded_undecided:
+        return "none: the run was superseded first"
     state = run.decision_state.value if run.decision_state is not None else "-"
     when = f", {format_moment(run.decision_resolved_at)}" if run.decision_resolved_at else ""
     words = f": {clean_line(run.decision_feedback)}" if run.decision_feedback else ""

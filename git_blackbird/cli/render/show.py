@@ -15,6 +15,7 @@ from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
+from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import OWED_WORDS
@@ -41,7 +42,9 @@ def show_lines(view: TaskView, output: Output, commits: Sequence[str]) -> Iterat
         yield from render_section("ready" if view.readiness.is_ready else "not ready", list(_readiness(view)))
     yield from render_section("due", _due(view, output.columns))
     yield from render_section("rejected change", undo_lines(view.undo or Undo()))
-    yield from render_section("sent with the next start", _words(view))
+    new, repeated = view.words.select(sent=False), view.words.select(sent=True)
+    yield from render_section("sent with the next start", _words(new))
+    yield from render_section("sent before, repeated until the task is done", _words(repeated))
     yield from render_section("runs", _runs(view, output))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)
@@ -89,15 +92,15 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
         yield f"    {task_command('retry', view.task.id)}"
 
 
-def _words(view: TaskView) -> Iterator[str]:
-    review = view.words.review
+def _words(words: PendingMessages) -> Iterator[str]:
+    review = words.review
     if review is not None:
         where = f"{clean_line(review.parent_task_id)} (run {clean_line(review.review_run_id)})"
         yield f"from the review of {where}:"
         yield from (f"  {line}" for line in strip_controls(review.feedback).splitlines())
-    for text in view.words.texts:
+    for text in words.texts:
         yield from strip_controls(text).splitlines()
-    for answer in view.words.answers:
+    for answer in words.answers:
         yield f"{clean_line(answer.id)}: {clean_line(answer.value)}"
 
 

@@ -9,7 +9,8 @@ import click
 from git_blackbird.cli.render.tables import width_of
 from git_blackbird.messages.display.format import UsageCost, render_spent
 from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, escape_controls, strip_controls
-from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Usage
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind
+from git_blackbird.model.entities.run import Usage
 
 # What a plain output's last line is was printed already; figures alone are no step.
 _VERBS = {

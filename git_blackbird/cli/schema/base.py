@@ -259,7 +259,9 @@ class RunView(View):
     status: RunStatus = field("How it stands.")
     terminal_reason: TerminalReason | None = field("Why it ended, where the status does not say.")
     exit_code: int | None = field("The exit code of the agent.")
-    decision: DecisionState | None = field("What was decided on it.", "decision_state")
+    decision: DecisionState | None = field(
+        "What was decided on it; `rejected` too where the run was superseded undecided.", "decision_state"
+    )
     cost_usd: float | None = field("What it cost, as the agent reports.")
     resumes: RunId | None = field("The run whose session it continues.")
     superseded_by: str | None = field("The run or the command since which it no longer counts.")

@@ -15,11 +15,18 @@ from git_blackbird.cli.schema.base import (
 )
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.agent_io import ProgressKind, Question, Usage
+from git_blackbird.model.entities.agent_io import ProgressKind
 from git_blackbird.model.entities.change import KeptPath, Summary, Totals
 from git_blackbird.model.entities.decision import Choice
 from git_blackbird.model.entities.findings import MergedReview, ReviewResult
-from git_blackbird.model.entities.run import DecisionState, RunStatus, RunType, TerminalReason
+from git_blackbird.model.entities.run import (
+    DecisionState,
+    Question,
+    RunStatus,
+    RunType,
+    TerminalReason,
+    Usage,
+)
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.views import events as views
 from git_blackbird.model.views.checkpoint import Checkpoint

@@ -20,12 +20,11 @@ from git_blackbird.cli.schema.status import DueParentReview
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.agent_io import Answer
 from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.cli_hints import EXECUTE
 from git_blackbird.model.entities.commits import Evidence
 from git_blackbird.model.entities.findings import MergedReview
-from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus
+from git_blackbird.model.entities.run import Answer, DecisionState, ReviewState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingKind
 from git_blackbird.model.rules.reviews import GateState, merged_or_none, missing_texts

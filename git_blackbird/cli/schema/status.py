@@ -18,10 +18,9 @@ from git_blackbird.controller.queries.attention import DueItem, decision_reason,
 from git_blackbird.controller.queries.parent_reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.cli_hints import runnable
 from git_blackbird.model.entities.findings import FollowUp, MergedVerdict
-from git_blackbird.model.entities.run import RunType
+from git_blackbird.model.entities.run import Question, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingItem, PendingKind
 from git_blackbird.model.rules.reviews import merged_or_none

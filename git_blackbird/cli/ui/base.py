@@ -7,10 +7,10 @@ from git_blackbird.cli.ui.writer import STDERR, STDOUT, Writer
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import StreamSanitizer
-from git_blackbird.model.entities.agent_io import Progress, Question, RightsQuestion
+from git_blackbird.model.entities.agent_io import Progress, RightsQuestion
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run, RunType
+from git_blackbird.model.entities.run import Question, Run, RunType
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunEnded, RunOutput
 

@@ -7,9 +7,9 @@ from git_blackbird.cli.schema.events import CheckpointReached, Dropped, Question
 from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.controller.core.ui import Unanswered
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunOutput, RunProgress
 

@@ -15,7 +15,7 @@ from git_blackbird.messages.display.events import render_ask, render_event, rend
 from git_blackbird.messages.incoming.questions import OTHER, parse_answer, take_answer
 from git_blackbird.messages.outgoing.prompts import suggestion_source
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Question, RightsQuestion
+from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.decision import (
     APPROVE_ANYWAY,
@@ -28,7 +28,7 @@ from git_blackbird.model.entities.decision import (
     reply_of,
 )
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.entities.run import DecisionState, Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
     Decided,

@@ -10,10 +10,9 @@ from git_blackbird.controller.setup.demo import CHANGE_REQUEST
 from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
 from git_blackbird.messages.display.events import render_verdicts
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.decision import STATE_OF, Choice, Decision
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, RunStatus
+from git_blackbird.model.entities.run import DecisionState, Question, RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, ReviewsEnded
 

@@ -36,7 +36,7 @@ from git_blackbird.messages.display.format import UsageMeter
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.entities.agent_io import Question, RightsQuestion
+from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import (
@@ -49,7 +49,7 @@ from git_blackbird.model.entities.decision import (
     reply_of,
 )
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import REVIEWER_TYPES, DecisionState
+from git_blackbird.model.entities.run import REVIEWER_TYPES, DecisionState, Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
     Decided,

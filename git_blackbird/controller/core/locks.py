@@ -9,7 +9,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.config_files import global_config_path
-from git_blackbird.storage.locks import AgentSession, controller_holder, controller_lock, session_lock
+from git_blackbird.storage.locks import controller_holder, controller_lock, session_lock
 
 
 def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:
@@ -31,10 +31,10 @@ def hold_session(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[
     with contextlib.ExitStack() as stack:
         config = global_config_path(workspace.environment.environ)
         if run.provider_session_ref is not None and config is not None:
-            session = AgentSession(run.provider, run.provider_session_ref)
             holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
+            lock = session_lock(config.with_name("sessions"), run.provider, run.provider_session_ref, holder)
             try:
-                stack.enter_context(session_lock(config.with_name("sessions"), session, holder))
+                stack.enter_context(lock)
             except UnusableError as error:
                 text = f"{error.message}; the session is not locked against copies of this worktree"
                 warn(ui, text, run.task_id, error.hint)

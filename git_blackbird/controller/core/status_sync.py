@@ -16,6 +16,7 @@ from git_blackbird.model.entities.run import (
     RunFields,
     RunStatus,
     TerminalReason,
+    superseded_text,
 )
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import Transition
@@ -134,7 +135,7 @@ def _overtaken(run: Run, by: str, now: str) -> Run:
         RunFields(
             decision_state=DecisionState.REJECTED,
             decision_resolved_at=now,
-            decision_feedback=f"superseded by {by}",
+            decision_feedback=superseded_text(by),
             terminal_reason=TerminalReason.REJECTED,
         )
     )

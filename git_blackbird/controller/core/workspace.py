@@ -1,5 +1,6 @@
 """One opened worktree: its repository, its state, its settings."""
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -8,14 +9,14 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.config import GitSetting, read_settings
 from git_blackbird.git.core.repository import Repository, discover
-from git_blackbird.git.worktree.index import clear_leftover_lock
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.config.keys import KEYS
 from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting, Settings, merge_layers
 from git_blackbird.model.entities.cli_hints import CallOptions
-from git_blackbird.model.entities.history import History
+from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.graph import subtree
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
@@ -75,6 +76,10 @@ class Workspace:
         """Whether an approval makes a commit (DESIGN.md 10)."""
         return self.settings.text("execution.commit") == "approved"
 
+    def runs_to_decide(self, history: History) -> tuple[Run, ...]:
+        """Return the runs whose change a decision is about."""
+        return runs_in_change(history, commits=self.commits_approvals)
+
     def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> AbstractContextManager[Transaction]:
         """Hold the store lock to change something.
 
@@ -132,7 +137,10 @@ def open_workspace(
     Raises UnusableError when there is no usable repository.
     """
     repo = discover(environment.cwd, environment.environ)
-    clear_leftover_lock(repo)
+    if os.path.lexists(repo.index_lock):
+        from git_blackbird.git.worktree.index import clear_leftover_lock  # noqa: PLC0415  # rarely there
+
+        clear_leftover_lock(repo)
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers([*given, *flags])

@@ -39,7 +39,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     What cannot be found out is left away and never stops the decision: the summary then says that it is
     minimal.
     """
-    runs = runs_in_change(state.history(task.id))
+    runs = workspace.runs_to_decide(state.history(task.id))
     pair, summary = change_of(workspace, state, run, runs)
     worktree = None if pair is None else worktree_tree(workspace, pair)
     merged = merged_or_none(run)
@@ -57,7 +57,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         suggested_request=render_suggestion(run, merged),
         reasons=escalation_reasons(workspace, state.history(task.id), run),
         options=workspace.call_options,
-        since_request=_since_request(workspace, state, run, runs),
+        since_request=_since_request(workspace, state, run),
         other_branch=other_branch(workspace, run),
     )
 
@@ -103,10 +103,8 @@ def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, .
     return () if obstacle is None else (f"cannot request fixes: {obstacle}",)
 
 
-def _since_request(
-    workspace: Workspace, state: PlanState, run: Run, runs: Sequence[Run]
-) -> SinceRequest | None:
-    requested = requested_change(runs)
+def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceRequest | None:
+    requested = requested_change(runs_in_change(state.history(run.task_id)))
     if requested is None:
         return None
     pair, summary = change_of(workspace, state, run, requested.runs)

@@ -33,7 +33,7 @@ from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.entities.change import TreePair, Undo
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.history import History, runs_in_change
+from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import (
     APPROVALS,
@@ -124,7 +124,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         if not (decision.feedback or "").strip():
             raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
         require_requestable(workspace, state.history(task.id), run)
-    runs = runs_in_change(state.history(task.id))
+    runs = workspace.runs_to_decide(state.history(task.id))
     pair = decision.shown or change_of(workspace, state, run, runs)[0]
     is_approval = decision.state in APPROVALS
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None

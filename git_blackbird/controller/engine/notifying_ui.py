@@ -6,9 +6,10 @@ from git_blackbird.agents.notify import NotifyProcess
 from git_blackbird.controller.core.notify import Notification, calling_for_decision, send_notification
 from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.model.entities.agent_io import Question, RightsQuestion
+from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Question
 from git_blackbird.model.rules.attention import pending_items
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.checkpoint import Checkpoint

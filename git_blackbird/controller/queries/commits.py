@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.log import find_commit, reachable, read_commits
 from git_blackbird.model.entities.commits import Commit, CommitProvenance, CommitSource, Evidence, RunCommit
 from git_blackbird.model.entities.run import Run, RunFields, RunStatus, RunType
@@ -16,8 +16,8 @@ def with_noted(workspace: Workspace, run: Run) -> Run:
         from git_blackbird.git.hooks.attribution import list_commits  # noqa: PLC0415  # only a live run pays for it
 
         # What cannot be read is told where the record is closed.
-        with contextlib.suppress(OSError, UnusableError):
-            return run.with_fields(RunFields(commits=list_commits(workspace.repo, run.id, run.head_commit)))
+        with contextlib.suppress(OSError):
+            return run.with_fields(RunFields(commits=list_commits(workspace.repo, run.id)))
     return run
 
 

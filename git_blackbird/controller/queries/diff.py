@@ -43,7 +43,7 @@ def show_change(workspace: Workspace, history: History, task_id: str, harmless: 
 
     Raises RequestError when there is no run with snapshots.
     """
-    return _show_runs(workspace, history, task_id, runs_in_change(history), harmless)
+    return _show_runs(workspace, history, task_id, workspace.runs_to_decide(history), harmless)
 
 
 def show_since_request(workspace: Workspace, history: History, task_id: str, harmless: Filter) -> int:

@@ -44,8 +44,7 @@ class RunList(NamedTuple):
 
 def newest_runs(workspace: Workspace, limit: int) -> RunList:
     """Return the newest runs over all tasks; the other records are not read."""
-    newest = load_recent(workspace.paths, limit, workspace.environment.now())
-    return RunList(tuple(newest.runs), tuple(newest.faults), tuple(newest.unconfirmed))
+    return RunList(*load_recent(workspace.paths, limit, workspace.environment.now()))
 
 
 def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunList:

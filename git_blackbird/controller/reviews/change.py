@@ -98,7 +98,7 @@ def change_review_request(
     ``names_worktree``: a reviewer works elsewhere and needs the path of the worktree.
     """
     runs = runs_in_change(state.history(task.id))
-    pair, summary = change_of(workspace, state, run, runs)
+    pair, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
     if pair is None:
         return None
     threshold = workspace.settings.number("reviews.diffThresholdLines")

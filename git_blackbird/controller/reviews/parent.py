@@ -24,7 +24,11 @@ from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.saved_trees import save_run_ref
-from git_blackbird.messages.incoming.review_answer import build_review_schema, parse_review_answer
+from git_blackbird.messages.incoming.review_answer import (
+    ParentVerdict,
+    build_review_schema,
+    parse_review_answer,
+)
 from git_blackbird.messages.outgoing.review_context import (
     ComposedChange,
     ReviewedChild,
@@ -32,7 +36,7 @@ from git_blackbird.messages.outgoing.review_context import (
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.entities.parent_verdict import ParentVerdict, completion_signature
+from git_blackbird.model.entities.parent_verdict import completion_signature
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import SUPERSEDED_BY_PLAN, Run, RunFields, RunStatus, RunType
 from git_blackbird.model.rules.reviews import (

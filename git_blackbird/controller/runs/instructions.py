@@ -23,17 +23,24 @@ from git_blackbird.messages.outgoing.prompts import (
     with_messages,
 )
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.entities.agent_io import Answer
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Answer, Run
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.files import load_beginning
 from git_blackbird.storage.paths import OVERVIEW_NAME, STATE_NAME
 
 _OF_ONE_RUN = frozenset(
-    {"questions", "answers", "feedback", "parentReviewFeedback", "changedFiles", "changedFilesTotal"}
+    {
+        "questions",
+        "answers",
+        "feedback",
+        "repeatedFeedback",
+        "parentReviewFeedback",
+        "changedFiles",
+        "changedFilesTotal",
+    }
 )
 
 
@@ -119,7 +126,7 @@ def _earlier(owed: PendingMessages, said_now: str | None) -> str:
     """Repeat earlier requests and answers: the agent may never have got them."""
     texts = [text for text in owed.texts if text != said_now]
     answers = render_answers(owed.questions, owed.answers) if owed.answers else ""
-    review = render_review_feedback(owed.review) if owed.review else ""
+    review = render_review_feedback(owed.review, is_repeated=owed.review_sent) if owed.review else ""
     return join_messages(review, render_earlier_requests(texts), answers).strip("\n")
 
 

@@ -51,7 +51,7 @@ def check_plan(workspace: Workspace, transaction: Transaction, run_id: RunId) ->
             f"that is kept as {aside.name}, and the last valid plan has been restored"
         )
     try:
-        after: Plan | None = transaction.plan_if_there()
+        after: Plan | None = None if workspace.store.plan_bytes() is None else transaction.plan()
         fault = None
     except InvalidPlanError as error:
         after, fault = None, str(error.faults[0])
@@ -135,10 +135,9 @@ def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:
 def list_tracked(workspace: Workspace, ui: UserInterface, run: Run) -> tuple[str, ...]:
     """Return the commits of a run, oldest first."""
     try:
-        return list_commits(workspace.repo, run.id, run.head_commit)
-    except (OSError, UnusableError) as error:
-        why = error.strerror if isinstance(error, OSError) else error.message
-        warn(ui, f"the commits of run {run.id} are not known: {why}", run.task_id)
+        return list_commits(workspace.repo, run.id)
+    except OSError as error:
+        warn(ui, f"the commits of run {run.id} are not known: {error.strerror}", run.task_id)
         return ()
 
 

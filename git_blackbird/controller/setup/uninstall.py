@@ -18,7 +18,7 @@ from git_blackbird.git.hooks.install import HookState
 from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.entities.run import RunStatus
-from git_blackbird.storage.cleanup import has_state, list_own_files, remove_plan, remove_private, remove_state
+from git_blackbird.storage.cleanup import has_state, list_own_files, remove, remove_state
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import STATE_NAME, Paths
@@ -198,9 +198,9 @@ def _quiet(workspace: Workspace, wanted: set[Component]) -> Iterator[None]:
             yield
         finally:
             if not was_there:
-                remove_private(workspace.paths)
+                remove(workspace.paths.private)
         if Component.STATE in wanted:
-            remove_private(workspace.paths)
+            remove(workspace.paths.private)
 
 
 def _require_finished(workspace: Workspace, removed: Iterable[ComponentStatus]) -> None:
@@ -254,4 +254,4 @@ def _remove(workspace: Workspace, part: Component) -> None:
             remove_own_sections(workspace.repo)
         case Component.PLAN:
             with workspace.store.transaction():
-                remove_plan(workspace.paths)
+                remove(workspace.paths.plan)

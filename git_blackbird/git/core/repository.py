@@ -60,6 +60,16 @@ class Repository:
         """The folder of locks and private indexes; it may not exist yet."""
         return self.git_dir / "blackbird"
 
+    @property
+    def index(self) -> Path:
+        """The user's index, which may not exist yet."""
+        return self.git_dir / "index"
+
+    @property
+    def index_lock(self) -> Path:
+        """Git's lock on that index."""
+        return self.git_dir / "index.lock"
+
     def git(
         self,
         *args: str,

@@ -3,42 +3,39 @@
 import contextlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.log import moves_in, read_moves
+from git_blackbird.git.worktree.log import moves_in
 from git_blackbird.model.entities.commits import (
     MOVERS,
-    Claim,
     GitProcess,
     HeadMove,
     LogSpan,
     Mover,
-    attribute_commits,
     attribute_moves,
-    parse_claims,
 )
 
 _LIST = Path("blackbird", "commits")
 # Lists that were being removed when an agent began to work.
 _OLD_LIST = Path("blackbird", "commits.old")
+# Older hooks wrote more after it.
+_NOTE = re.compile(r"(?P<owner>-|[0-9a-f]{16}) (?P<oid>[0-9a-f]{40,64})(?: |$)")
 _ACTIVE = Path("blackbird", "active")
 _MAIN = "main"
 _LINKED = "linked-"
 
 
-def list_commits(repo: Repository, run_id: str, since: str | None) -> tuple[str, ...]:
-    """List the commits of a run so far, in all worktrees, oldest first in each.
-
-    ``since`` is the commit at HEAD when the run began. Raises GitError, OSError.
-    """
-    found: dict[str, None] = {}
-    for git_dir in _git_dirs(repo):
-        found |= dict.fromkeys(oid for oid, owner in _owners(git_dir, since).items() if owner == run_id)
-    return tuple(found)
+def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
+    """List the commits of a run so far, in all worktrees, oldest first in each. Raises OSError."""
+    listed = (
+        oid for git_dir in _git_dirs(repo) for oid, owners in _owners(git_dir).items() if run_id in owners
+    )
+    return tuple(dict.fromkeys(listed))
 
 
 def moves_of_others(repo: Repository, run_id: str, span: LogSpan) -> list[tuple[HeadMove, Mover]]:
@@ -46,7 +43,7 @@ def moves_of_others(repo: Repository, run_id: str, span: LogSpan) -> list[tuple[
     moves = moves_in(repo, span)
     if not moves:
         return []
-    movers = attribute_moves(moves, _owners(repo.git_dir, span.start), read_trace(repo), run_id)
+    movers = attribute_moves(moves, _owners(repo.git_dir), read_trace(repo), run_id)
     return [(move, mover) for move, mover in zip(moves, movers, strict=True) if mover is not Mover.RUN]
 
 
@@ -113,27 +110,20 @@ def _git_dirs(repo: Repository) -> Iterator[Path]:
     yield from (path for path in others if path != repo.git_dir)
 
 
-def _read_list(git_dir: Path) -> list[Claim]:
-    found = b""
+def _owners(git_dir: Path) -> dict[str, set[str]]:
+    """Return the commits in the hook's list of a worktree, oldest first, with who is said to have made them.
+
+    Invalid lines, such as one cut off by a full disk, are skipped.
+    """
+    data = b""
     for name in (_OLD_LIST, _LIST):
         with contextlib.suppress(FileNotFoundError):
-            found += (git_dir / name).read_bytes()
-    return list(parse_claims(found))
-
-
-def _owners(git_dir: Path, since: str | None) -> Mapping[str, str]:
-    """Return who made each commit in the list of a worktree, oldest first."""
-    claims = _read_list(git_dir)
-    return attribute_commits(claims, _moves_since(git_dir, claims, since)) if claims else {}
-
-
-def _moves_since(git_dir: Path, claims: Sequence[Claim], since: str | None) -> list[HeadMove]:
-    """Return the moves of a worktree's HEAD, as far back as an attribution may reach."""
-    moves = read_moves(git_dir)
-    claimed = {claim.oid for claim in claims}
-    first = next((place for place, move in enumerate(moves) if move.new in claimed), len(moves))
-    begun = max((place + 1 for place, move in enumerate(moves[:first]) if move.new == since), default=0)
-    return moves[max(begun, first - len(claims)) :]
+            data += (git_dir / name).read_bytes()
+    owners: dict[str, set[str]] = {}
+    for line in data.decode(errors="replace").split("\n"):
+        if (match := _NOTE.match(line)) is not None:
+            owners.setdefault(match["oid"], set()).add(match["owner"])
+    return owners
 
 
 _TRACE = Path("blackbird", "git-trace")

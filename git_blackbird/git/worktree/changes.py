@@ -1,4 +1,4 @@
-"""Compare snapshots: paths, the change of several runs, and the diff for people and reviewers."""
+"""Compare snapshots: paths, the change of several runs, moves of HEAD, and the diff for people."""
 
 import contextlib
 import os
@@ -7,11 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO
+from functools import partial
 
 from git_blackbird.git.core.config import page, pager_command
 from git_blackbird.git.core.process import operands, revisions
-from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
+from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.model.entities.change import TreePair
@@ -36,7 +36,7 @@ class _NetChange:
 
 def changed_paths(repo: Repository, pair: TreePair) -> frozenset[bytes]:
     """Return every path at which the two trees differ, both sides of a rename included."""
-    return frozenset(TreeStore(repo).changed_paths(pair.base, pair.head))
+    return frozenset(TreeStore(repo).changed_paths(*pair))
 
 
 def entry(repo: Repository, tree: str, path: bytes) -> TreeEntry | None:
@@ -50,7 +50,7 @@ def diverged_paths(repo: Repository, worktree_tree: str, pair: TreePair) -> Iter
     ``worktree_tree`` is a fresh snapshot.
     """
     trees = TreeStore(repo)
-    for path in sorted(trees.changed_paths(pair.base, pair.head)):
+    for path in sorted(trees.changed_paths(*pair)):
         if trees.entry(worktree_tree, path) != trees.entry(pair.head, path):
             yield path
 
@@ -60,7 +60,7 @@ def path_differs(repo: Repository, worktree_tree: str, pair: TreePair) -> tuple[
     return tuple(path.decode(errors="replace") for path in diverged_paths(repo, worktree_tree, pair))
 
 
-def compose_change(repo: Repository, legs: Sequence[TreePair]) -> TreePair:
+def compose_change(repo: Repository, pairs: Sequence[TreePair]) -> TreePair:
     """Combine the runs of a task, oldest first, to one pair of trees: the *change* of DESIGN.md 2.
 
     Per path, take the base of the first run that touched it and the head of the last. A path that a later run
@@ -68,32 +68,32 @@ def compose_change(repo: Repository, legs: Sequence[TreePair]) -> TreePair:
     out. Both trees share everything else with the last head, except what conflicts with a file of the change.
     Raises ValueError without runs.
     """
-    if not legs:
-        raise ValueError("a change has at least one leg")
-    if len(legs) == 1:
-        return legs[0]
+    if not pairs:
+        raise ValueError("a change has at least one run")
+    if len(pairs) == 1:
+        return pairs[0]
     trees = TreeStore(repo)
-    net = _net_changes(trees, legs)
+    net = _net_changes(trees, pairs)
     oldest_first = sorted(net.items(), key=lambda item: item[1].first)
     newest_first = sorted(net.items(), key=lambda item: -item[1].last)
     before = _placed((path, change.before) for path, change in oldest_first)
     after = _placed((path, change.after) for path, change in newest_first)
-    return _pair_over(trees, legs[-1].head, before, after)
+    return _pair_over(trees, pairs[-1].head, before, after)
 
 
-def _net_changes(trees: TreeStore, legs: Sequence[TreePair]) -> dict[bytes, _NetChange]:
+def _net_changes(trees: TreeStore, pairs: Sequence[TreePair]) -> dict[bytes, _NetChange]:
     """Return the net effect of the runs on each path, without what was undone."""
     first: dict[bytes, int] = {}
     last: dict[bytes, int] = {}
-    for index, tree_pair in enumerate(legs):
-        for path in trees.changed_paths(tree_pair.base, tree_pair.head):
+    for index, pair in enumerate(pairs):
+        for path in trees.changed_paths(*pair):
             first.setdefault(path, index)
             last[path] = index
     net: dict[bytes, _NetChange] = {}
     for path in sorted(first):
-        before = trees.entry(legs[first[path]].base, path)
-        after = trees.entry(legs[last[path]].head, path)
-        is_undone = any(trees.entry(tree_pair.base, path) == before for tree_pair in legs[last[path] + 1 :])
+        before = trees.entry(pairs[first[path]].base, path)
+        after = trees.entry(pairs[last[path]].head, path)
+        is_undone = any(trees.entry(pair.base, path) == before for pair in pairs[last[path] + 1 :])
         if before != after and not is_undone:
             net[path] = _NetChange(first[path], last[path], before, after)
     return net
@@ -123,7 +123,7 @@ def _pair_over(
 ) -> TreePair:
     """Write both trees over a common context, without entries that only one of them could hold."""
     pair = TreePair(trees.edited(context, before), trees.edited(context, after))
-    strangers = set(trees.changed_paths(pair.base, pair.head)) - before.keys()
+    strangers = set(trees.changed_paths(*pair)) - before.keys()
     if not strangers:
         return pair
     cleared = trees.edited(context, dict.fromkeys(strangers))
@@ -161,16 +161,12 @@ def _page_diff(repo: Repository, pair: TreePair, harmless: Filter) -> int:
         command, cwd=repo.top, env=repo.git_environ, stdout=subprocess.PIPE, process_group=0
     ) as process:
         assert process.stdout is not None  # noqa: S101  # a pipe was asked for
-        page(repo, pager_command(repo, "diff") or "cat", harmless(_pieces(process.stdout)))
+        pieces = iter(partial(process.stdout.read, _CHUNK), b"")
+        page(repo, pager_command(repo, "diff") or "cat", harmless(pieces))
         process.stdout.close()
         status = process.wait()
     # Leaving the pager early is no error.
     return 0 if status == -signal.SIGPIPE else status if status >= 0 else 128 - status
-
-
-def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    while data := stream.read(_CHUNK):
-        yield data
 
 
 def diff_text(repo: Repository, pair: TreePair) -> bytes:
@@ -188,33 +184,25 @@ def unfiltered_diff(repo: Repository, pair: TreePair) -> bytes:
 
     The change itself may contain attributes and hide text from review. Raises GitError.
     """
-    hidden = [path for path in _binary_paths(repo, pair) if not _is_binary(repo, pair, path)]
+    rows = repo.git(*_NUMSTAT, *revisions(*pair), *operands()).out.split(b"\0")
+    without_lines = [row.removeprefix(b"-\t-\t") for row in rows if row.startswith(b"-\t-\t")]
+    trees = TreeStore(repo)
+    hidden = [
+        f":(literal){os.fsdecode(path)}"
+        for path in without_lines
+        if not any(_is_binary(trees, trees.entry(tree, path)) for tree in pair)
+    ]
     if not hidden:
         return diff_text(repo, pair)
-    paths = [f":(literal){os.fsdecode(path)}" for path in hidden]
-    return diff_text(repo, pair) + repo.git(*PATCH, "--text", *revisions(*pair), *operands(*paths)).out
+    return diff_text(repo, pair) + repo.git(*PATCH, "--text", *revisions(*pair), *operands(*hidden)).out
 
 
-def _binary_paths(repo: Repository, pair: TreePair) -> list[bytes]:
-    """Return the changed files for which a diff shows no lines."""
-    output = repo.git(*_NUMSTAT, *revisions(*pair), *operands()).out
-    rows = (row.split(b"\t", 2) for row in output.split(b"\0") if row)
-    return [row[2] for row in rows if row[:2] == [b"-", b"-"]]
+def _is_binary(trees: TreeStore, side: TreeEntry | None) -> bool:
+    import pygit2  # noqa: PLC0415  # loaded by now
 
-
-def _is_binary(repo: Repository, pair: TreePair, path: bytes) -> bool:
-    trees = TreeStore(repo)
-    sides = (trees.entry(pair.base, path), trees.entry(pair.head, path))
-    return any(_has_nul(repo, side) for side in sides if side is not None)
-
-
-def _has_nul(repo: Repository, side: TreeEntry) -> bool:
-    import pygit2  # noqa: PLC0415  # only a diff pays for it
-
-    if side.mode == SUBMODULE:
-        return True
-    blob = open_libgit2(repo)[side.oid].peel(pygit2.Blob)
-    return b"\0" in blob.data[:_LOOKED_AT_BYTES]
+    if side is None or side.mode == SUBMODULE:
+        return side is not None
+    return b"\0" in trees.objects[side.oid].peel(pygit2.Blob).data[:_LOOKED_AT_BYTES]
 
 
 class Carrier:
@@ -270,7 +258,7 @@ class Carrier:
         new = self._tree(move.new)
         paths = [
             path
-            for path in self._trees.changed_paths(pair.base, pair.head)
+            for path in self._trees.changed_paths(*pair)
             if self._trees.entry(pair.head, path) != self._trees.entry(new, path)
         ]
         base, head = (self.carry(tree, pair.head, move, paths) for tree in pair)

@@ -38,19 +38,9 @@ class IndexLockedError(UnusableError):
     """Another git process locks the index of this worktree, or it cannot be written."""
 
 
-def user_index(repo: Repository) -> Path:
-    """Return the path of the worktree's index, which may not exist yet."""
-    return repo.git_dir / "index"
-
-
-def lock_of(repo: Repository) -> Path:
-    """Return the path of git's lock on that index."""
-    return repo.git_dir / "index.lock"
-
-
 def require_free_index(repo: Repository) -> None:
     """Wait until no process locks the user's index. Raises IndexLockedError after a few seconds."""
-    lock, deadline = lock_of(repo), time.monotonic() + PATIENCE_SECONDS
+    lock, deadline = repo.index_lock, time.monotonic() + PATIENCE_SECONDS
     while os.path.lexists(lock):
         _wait(lock, deadline)
 
@@ -61,21 +51,21 @@ def replace_if(repo: Repository, finished: Path, is_current: Callable[[], bool])
     Raises IndexLockedError if another process locks the index for more than a few seconds, or the git
     directory cannot be written.
     """
-    lock = lock_of(repo)
+    lock = repo.index_lock
     try:
         with _lock_index(lock, finished):
             if not is_current():
                 return False
-            os.rename(lock, user_index(repo))  # noqa: PTH104  # the plain system call, as its name in traces
+            os.rename(lock, repo.index)  # noqa: PTH104  # the plain system call, as its name in traces
             return True
     except OSError as error:
-        message = f"cannot write {user_index(repo)}: {error.strerror}"
+        message = f"cannot write {repo.index}: {error.strerror}"
         raise IndexLockedError(message, hint="make room or make it writable") from error
 
 
 def clear_leftover_lock(repo: Repository) -> None:
     """Remove the index lock of a killed process of this program; leave any other."""
-    lock = lock_of(repo)
+    lock = repo.index_lock
     # Most often there is none. One that cannot be inspected is not ours.
     with contextlib.suppress(OSError), lock.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -244,7 +234,7 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
     with private_folder(repo, purpose) as folder:
         index = folder / "index"
         with writing(index):
-            _copy_index(user_index(repo), index)
+            _copy_index(repo.index, index)
         yield index
 
 
@@ -286,11 +276,11 @@ def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
         with private_folder(repo, NEXT) as folder:
             index = folder / "index"
             with writing(index):
-                copied = _copy_index(user_index(repo), index)
+                copied = _copy_index(repo.index, index)
             if not edit(index) or replace_if(repo, index, partial(_is_unchanged, repo, copied)):
                 return
     raise IndexLockedError(
-        f"other processes keep changing {user_index(repo)}", hint="repeat the command when they are done"
+        f"other processes keep changing {repo.index}", hint="repeat the command when they are done"
     )
 
 
@@ -312,7 +302,7 @@ def _copy_index(source: Path, target: Path) -> _Seen | None:
 def _is_unchanged(repo: Repository, copied: _Seen | None) -> bool:
     """Whether the user's index still is the file that was copied."""
     try:
-        with user_index(repo).open("rb") as file:
+        with repo.index.open("rb") as file:
             return _seen_in(file) == copied
     except FileNotFoundError:
         return copied is None

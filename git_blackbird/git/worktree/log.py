@@ -129,12 +129,6 @@ def log_size(git_dir: Path) -> int:
         return 0
 
 
-def read_moves(git_dir: Path) -> list[HeadMove]:
-    """Return the moves of HEAD, oldest first, as far as the log is not too long."""
-    size = log_size(git_dir)
-    return _parse(_load(git_dir, max(0, size - _LONGEST_BYTES), size))
-
-
 def moves_in(repo: Repository, span: LogSpan) -> list[HeadMove]:
     """Return the moves of HEAD in a part of the reflog, oldest first.
 

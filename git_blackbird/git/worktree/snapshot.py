@@ -1,6 +1,5 @@
 """Record the worktree as a tree, in a private index (DESIGN.md 5)."""
 
-import contextlib
 import os
 import re
 import stat
@@ -82,9 +81,8 @@ def take_snapshot(
     """
     try:
         with private_index(repo, "snapshot") as index:
-            return SnapshotBuilder(repo, index, limits, tuple(os.fsencode(name) for name in hidden)).run(
-                since
-            )
+            builder = SnapshotBuilder(repo, index, limits, tuple(os.fsencode(name) for name in hidden))
+            return builder.run(since)
     except (SnapshotError, GitStoppedError):
         raise
     except GitTimeoutError as error:
@@ -122,7 +120,8 @@ class SnapshotBuilder:
         if since is not None:
             tree = self.with_lost(tree, since, work)
         left_out = sorted(work.left_out, key=lambda item: item.path)
-        return Snapshot(self.without_hidden(tree), tuple(left_out))
+        # The untracked ones never came in.
+        return Snapshot(TreeStore(self.repo).without(tree, self.hidden), tuple(left_out))
 
     def write_tree(self) -> str:
         """Write the tree of the private index."""
@@ -155,7 +154,9 @@ class SnapshotBuilder:
 
     def sorted_out(self, names: Completed) -> IndexUpdate:
         """Decide what to do with each path that git listed."""
-        work = IndexUpdate(left_out=list(_shut_directories(names.err)))
+        shut = _SHUT_DIRECTORY.findall(names.err.decode(errors="replace"))
+        left_out = [SkippedPath(path=f"{name}/", reason=f"cannot be read: {why}") for name, why in shut]
+        work = IndexUpdate(left_out=left_out)
         links: dict[bytes, bool] = {}
         directories: list[bytes] = []
         seen: set[bytes] = set()
@@ -190,8 +191,8 @@ class SnapshotBuilder:
         for path in paths:
             above = path.rpartition(b"/")[0]
             if above not in places:
-                places[above] = _is_there(self.prefix + above)
-            if places[above] and _is_there(self.prefix + path):
+                places[above] = os.path.lexists(self.prefix + above)
+            if places[above] and os.path.lexists(self.prefix + path):
                 yield path
 
     def is_sparse(self) -> bool:
@@ -245,32 +246,24 @@ class SnapshotBuilder:
         """Separate submodules that moved from files that became directories."""
         if not directories:
             return
-        modes = dict(self.index_entries())
+        lines = self.git("ls-files", "-z", "-s").out.split(b"\0")
+        submodules = {line.partition(b"\t")[2] for line in lines if line.startswith(b"%o " % SUBMODULE)}
         named = {item.path for item in work.left_out}
         for path in directories:
-            if SUBMODULE in modes.get(path, ()):
+            if path in submodules:
                 work.update.append(path)
                 continue
             work.remove.append(path)
             name = _text(path) + "/"
             # Git lists a nested repository among untracked paths, but not in place of a tracked file.
-            if name not in named and _is_there(self.prefix + path + b"/.git"):
+            if name not in named and os.path.lexists(self.prefix + path + b"/.git"):
                 work.left_out.append(SkippedPath(path=name, reason=_NESTED))
-
-    def index_entries(self) -> Iterator[tuple[bytes, tuple[int, ...]]]:
-        """Yield each path of the private index with its mode, or several modes if it is unmerged."""
-        found: dict[bytes, tuple[int, ...]] = {}
-        for item in self.git("ls-files", "-z", "-s").out.split(b"\0")[:-1]:
-            facts, _, path = item.partition(b"\t")
-            mode, _, stage = facts.split(b" ")
-            found[path] = (*found.get(path, ()), int(mode, 8), *((0,) if stage != b"0" else ()))
-        yield from found.items()
 
     def is_beyond_link(self, path: bytes, links: dict[bytes, bool]) -> bool:
         """Whether a directory of ``path`` is a symbolic link: then git's tree holds the link instead."""
         for parent in parents(path):
             if parent not in links:
-                links[parent] = _is_link(self.prefix + parent)
+                links[parent] = os.path.islink(self.prefix + parent)  # noqa: PTH114  # bytes
             if links[parent]:
                 return True
         return False
@@ -283,8 +276,9 @@ class SnapshotBuilder:
     def drop_unmerged(self, paths: Sequence[bytes]) -> None:
         """Remove those of ``paths`` that are in conflict: no tree can be written with them."""
         if paths:
-            entries = dict(self.index_entries())
-            self.drop([path for path in paths if 0 in entries.get(path, ())])
+            lines = self.git("ls-files", "-z", "-u").out.split(b"\0")
+            unmerged = {line.partition(b"\t")[2] for line in lines}
+            self.drop([path for path in paths if path in unmerged])
 
     def update(self, work: IndexUpdate) -> None:
         """Update paths in the private index; those that git refuses are left out, with its message."""
@@ -311,20 +305,12 @@ class SnapshotBuilder:
                     # The error affects the other paths as well: without them this would be no snapshot.
                     raise
                 if len(part) == 1:
-                    work.leave_out(part[0], _refusal(error))
+                    lines = [line for line in error.stderr.decode(errors="replace").splitlines() if line]
+                    reason = f": {lines[0].removeprefix('error: ')}" if lines else ""
+                    work.leave_out(part[0], f"git cannot add it{reason}")
                     continue
                 middle = len(part) // 2
                 pending += [part[middle:], part[:middle]]
-
-    def without_hidden(self, tree: str) -> str:
-        """Remove tracked ``hidden`` entries from the finished tree; the untracked ones never came in."""
-        return TreeStore(self.repo).without(tree, self.hidden)
-
-
-def _is_link(path: bytes) -> bool:
-    with contextlib.suppress(OSError):
-        return stat.S_ISLNK(os.lstat(path).st_mode)
-    return False
 
 
 def _is_still_file(path: bytes) -> bool:
@@ -334,23 +320,6 @@ def _is_still_file(path: bytes) -> bool:
         return False
     except OSError:
         return True
-
-
-def _is_there(path: bytes) -> bool:
-    with contextlib.suppress(OSError):
-        os.lstat(path)
-        return True
-    return False
-
-
-def _shut_directories(stderr: bytes) -> Iterator[SkippedPath]:
-    for name, reason in _SHUT_DIRECTORY.findall(stderr.decode(errors="replace")):
-        yield SkippedPath(path=f"{name}/", reason=f"cannot be read: {reason}")
-
-
-def _refusal(error: GitError) -> str:
-    lines = [line for line in error.stderr.decode(errors="replace").splitlines() if line]
-    return f"git cannot add it: {lines[0].removeprefix('error: ')}" if lines else "git cannot add it"
 
 
 def _joined(paths: Sequence[bytes]) -> bytes:

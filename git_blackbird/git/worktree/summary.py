@@ -25,30 +25,41 @@ from git_blackbird.model.entities.change import (
     TreePair,
 )
 
+if TYPE_CHECKING:
+    import pygit2
+
 _WIDTH = 80
 _NAME_WIDTH = 50
 _ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
 
 
 @dataclass(frozen=True)
-class StatLine:
-    """One file of a diffstat; ``name`` as formatted by ``quoted``."""
+class ChangedFile:
+    """One file of the diff; ``index`` is its place there."""
 
-    name: str
+    index: int
+    status: FileStatus
+    path: bytes
+    old_path: bytes
+    modes: tuple[int, int]
     additions: int
     deletions: int
     is_binary: bool
 
+    @property
+    def name(self) -> str:
+        """Its path, or both if it was renamed, as git shows it."""
+        new = quoted(self.path)
+        return f"{quoted(self.old_path)} => {new}" if self.status is FileStatus.RENAMED else new
+
 
 def quoted(path: bytes) -> str:
     """Return a path as git shows it with ``core.quotePath`` off: quoted only if necessary."""
-    try:
-        text = path.decode()
-    except UnicodeDecodeError:
-        text = None
-    if text is not None and text.isprintable() and not any(char in text for char in '"\\'):
+    # Bytes that are not UTF-8 become surrogates, which are not printable.
+    text = path.decode(errors="surrogateescape")
+    if text.isprintable() and not any(char in text for char in '"\\'):
         return text
-    return '"' + "".join(_quoted_char(char) for char in path.decode(errors="surrogateescape")) + '"'
+    return '"' + "".join(map(_quoted_char, text)) + '"'
 
 
 def _quoted_char(char: str) -> str:
@@ -60,7 +71,7 @@ def _quoted_char(char: str) -> str:
     return "".join(f"\\{byte:03o}" for byte in char.encode(errors="surrogateescape"))
 
 
-def render_diffstat(files: Sequence[StatLine]) -> tuple[str, int]:
+def render_diffstat(files: Sequence[ChangedFile]) -> tuple[str, int]:
     """Render a diffstat in at most ``MAX_DIFFSTAT_BYTES``; also return how many files are listed."""
     if not files:
         return "", 0
@@ -79,8 +90,9 @@ def render_diffstat(files: Sequence[StatLine]) -> tuple[str, int]:
     return "\n".join([*shown, note, total]), len(shown)
 
 
-def _file_lines(files: Sequence[StatLine]) -> list[str]:
-    names = [_shortened(file.name) for file in files]
+def _file_lines(files: Sequence[ChangedFile]) -> list[str]:
+    names = [file.name for file in files]
+    names = [name if len(name) <= _NAME_WIDTH else "..." + name[3 - _NAME_WIDTH :] for name in names]
     widest = max(len(name) for name in names)
     most = max(file.additions + file.deletions for file in files)
     digits = max(len(str(most)), 3 if any(file.is_binary for file in files) else 0)
@@ -92,23 +104,15 @@ def _file_lines(files: Sequence[StatLine]) -> list[str]:
     ]
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= _NAME_WIDTH else "..." + name[3 - _NAME_WIDTH :]
-
-
-def _bar(file: StatLine, most: int, room: int) -> str:
-    additions, deletions = file.additions, file.deletions
+def _bar(file: ChangedFile, most: int, room: int) -> str:
+    counts = [file.additions, file.deletions]
     if most > room:
-        additions, deletions = (_scaled(count, most, room) for count in (additions, deletions))
-    return "+" * additions + "-" * deletions
+        # Shorter, but never nothing.
+        counts = [1 + count * (room - 2) // most if count else 0 for count in counts]
+    return "+" * counts[0] + "-" * counts[1]
 
 
-def _scaled(count: int, most: int, room: int) -> int:
-    """Shorten a bar, but never to nothing."""
-    return 1 + count * (room - 2) // most if count else 0
-
-
-def _total(files: Sequence[StatLine]) -> str:
+def _total(files: Sequence[ChangedFile]) -> str:
     parts = [f" {_counted(len(files), 'file')} changed"]
     additions, deletions = (sum(file.additions for file in files), sum(file.deletions for file in files))
     if additions or not deletions:
@@ -122,31 +126,10 @@ def _counted(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-if TYPE_CHECKING:
-    import pygit2
-
 _CONTEXT_LINES = 2
 # Comparing n removed with m added files costs n times m, so similar files are sought among few only.
 _ALIKE_LIMIT = 200
 _EQUAL_LIMIT = 2000
-
-
-@dataclass(frozen=True)
-class _Changed:
-    """One file of the diff; ``index`` is its place there."""
-
-    index: int
-    status: FileStatus
-    path: bytes
-    old_path: bytes
-    modes: tuple[int, int]
-    additions: int
-    deletions: int
-    is_binary: bool
-
-    @property
-    def is_renamed(self) -> bool:
-        return self.status is FileStatus.RENAMED
 
 
 def summarize(repo: Repository, pair: TreePair) -> Summary:
@@ -158,7 +141,7 @@ def summarize(repo: Repository, pair: TreePair) -> Summary:
         diff = _compare(objects, pair)
         changed = sorted(_changed(objects, diff), key=lambda item: (item.path, item.old_path))
         snippets, snippet_cuts = _snippets(diff, changed)
-    diffstat, shown = render_diffstat([_stat_line(item) for item in changed])
+    diffstat, shown = render_diffstat(changed)
     totals = Totals(
         files=len(changed),
         additions=sum(item.additions for item in changed),
@@ -209,7 +192,7 @@ def _compare(objects: "pygit2.Repository", pair: TreePair) -> "pygit2.Diff":
     return diff
 
 
-def _changed(objects: "pygit2.Repository", diff: "pygit2.Diff") -> Iterator[_Changed]:
+def _changed(objects: "pygit2.Repository", diff: "pygit2.Diff") -> Iterator[ChangedFile]:
     for index, delta in enumerate(diff.deltas):
         patch = diff[index]
         status = FileStatus(delta.status_char())
@@ -218,7 +201,7 @@ def _changed(objects: "pygit2.Repository", diff: "pygit2.Diff") -> Iterator[_Cha
         if status is FileStatus.TYPE_CHANGED:
             # libgit2 makes no patch of these; git shows them as removed and added.
             additions, deletions = _lines(objects, delta.new_file), _lines(objects, delta.old_file)
-        yield _Changed(
+        yield ChangedFile(
             index=index,
             status=status,
             path=(delta.old_file if is_deleted else delta.new_file).raw_path,
@@ -242,14 +225,14 @@ def _lines(objects: "pygit2.Repository", file: "pygit2.DiffFile") -> int:
     return blob.data.count(b"\n") + (bool(blob.data) and not blob.data.endswith(b"\n"))
 
 
-def _file_change(item: _Changed) -> FileChange:
+def _file_change(item: ChangedFile) -> FileChange:
     old, new = item.modes
     has_new_mode = old != new and 0 not in item.modes
     return FileChange(
         status=item.status,
         path=_text(item.path),
-        old_path=_text(item.old_path) if item.is_renamed else None,
-        path_b64=None if _is_text(item.path) else base64.b64encode(item.path).decode(),
+        old_path=_text(item.old_path) if item.status is FileStatus.RENAMED else None,
+        path_b64=None if _text(item.path).encode() == item.path else base64.b64encode(item.path).decode(),
         additions=item.additions,
         deletions=item.deletions,
         binary=item.is_binary,
@@ -258,14 +241,7 @@ def _file_change(item: _Changed) -> FileChange:
     )
 
 
-def _stat_line(item: _Changed) -> StatLine:
-    name = quoted(item.path)
-    if item.is_renamed:
-        name = f"{quoted(item.old_path)} => {name}"
-    return StatLine(name, item.additions, item.deletions, item.is_binary)
-
-
-def _snippets(diff: "pygit2.Diff", changed: Sequence[_Changed]) -> tuple[tuple[Snippet, ...], list[str]]:
+def _snippets(diff: "pygit2.Diff", changed: Sequence[ChangedFile]) -> tuple[tuple[Snippet, ...], list[str]]:
     """Return excerpts of the first files that have text."""
     shown = [
         item
@@ -309,14 +285,6 @@ def _clipped(lines: Iterator[str]) -> tuple[str, bool]:
             return "\n".join(clipped), True
         clipped.append(line)
     return "\n".join(clipped), False
-
-
-def _is_text(path: bytes) -> bool:
-    try:
-        path.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _text(path: bytes) -> str:

@@ -8,7 +8,6 @@ from datetime import datetime
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import parse_timestamp, seconds_between
-from git_blackbird.model.entities.agent_io import Usage
 from git_blackbird.model.entities.change import Summary, Undo
 from git_blackbird.model.entities.run import (
     APPROVALS,
@@ -18,6 +17,7 @@ from git_blackbird.model.entities.run import (
     Run,
     RunStatus,
     RunType,
+    Usage,
 )
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.views.stop import StatusChange
@@ -155,6 +155,8 @@ def format_decision(run: Run) -> str:
     """Return the decision on a run, or a review's verdict, in a word; ``-`` if there is none."""
     if run.is_review:
         return verdict_word(run)
+    if run.was_superseded_undecided:
+        return "superseded"
     if run.decision_state is None:
         return "-"
     if run.decision_state in APPROVALS:

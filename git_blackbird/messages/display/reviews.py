@@ -216,7 +216,8 @@ def _change_state(view: ChangeReviewView) -> str:
         return "due"
     if view.merged is None:
         return _state_without(view, run)
-    after = "" if run.decision_state is None else f"; decision: {run.decision_state.value}"
+    decision = "none" if run.was_superseded_undecided else run.decision_state
+    after = "" if run.decision_state is None else f"; decision: {decision}"
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         after = (
             f"; changes requested by {'its reviewers' if run.requested_by == BY_REVIEWERS else 'a person'}"

@@ -21,9 +21,8 @@ from pydantic import (
 
 from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
-from git_blackbird.model.entities.agent_io import Answer, Question
 from git_blackbird.model.entities.cli_hints import answer_options
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Answer, Question, Run
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50

@@ -7,15 +7,15 @@ from typing import Any
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.entities.agent_io import Answer, Question
 from git_blackbird.model.entities.change import Summary
 from git_blackbird.model.entities.findings import MergedReview
 from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Plan, Task
-from git_blackbird.model.entities.run import Run
+from git_blackbird.model.entities.run import Answer, Question, Run
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
+_REPEATED = "repeated, since an earlier run was sent this and the task is not done yet"
 _FIX = "Fix this in the existing work, and check that it is fixed."
 SNAPSHOT_BYTES = 32_768
 
@@ -73,15 +73,23 @@ def with_changed_files(context: dict[str, Any], change: Summary | None) -> dict[
 
 
 def with_messages(context: dict[str, Any], messages: PendingMessages) -> dict[str, Any]:
-    """Add pending messages: texts, the feedback of a parent's review, and answers with their questions."""
+    """Add pending messages: texts, the feedback of a parent's review, and answers with their questions.
+
+    Feedback that an earlier run was sent is marked as repeated.
+    """
     context = with_feedback(context, messages.texts)
     review = messages.review
+    repeated = [text for text in messages.texts if text in messages.sent_texts]
+    if repeated:
+        context = {**context, "repeatedFeedback": repeated}
     if review is not None:
-        part = {
+        part: dict[str, Any] = {
             "parentTaskId": review.parent_task_id,
             "reviewRunId": review.review_run_id,
             "feedback": review.feedback,
         }
+        if messages.review_sent:
+            part["repeated"] = True
         context = {**context, "parentReviewFeedback": part}
     if messages.answers:
         questions = [_without_empty(question.to_json()) for question in messages.questions]
@@ -149,10 +157,7 @@ def _headings(lines: list[str]) -> list[int]:
 
 def render_prompt(context: Mapping[str, Any]) -> str:
     """Format a context pack as the prompt of a fresh run."""
-    task, review = context["task"], context.get("parentReviewFeedback") or {}
-    review_title = "Changes to earlier work on this task, requested by the review of " + review.get(
-        "parentTaskId", ""
-    )
+    task = context["task"]
     criteria = [f"- {line}" for line in task.get("acceptanceCriteria", ())]
     dependencies = [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]
     return join_parts(
@@ -163,7 +168,7 @@ def render_prompt(context: Mapping[str, Any]) -> str:
         render_section("Acceptance criteria", criteria),
         render_section("Finished tasks that this one depends on", dependencies),
         render_section("Feedback on earlier work on this task", [context.get("feedback", "")]),
-        render_section(review_title, [f"{review['feedback'].rstrip()}\n\n{_FIX}"] if review else []),
+        _review_section(context.get("parentReviewFeedback")),
         _answers_section(context),
         render_section("The project", [context.get("projectSnapshot", "")]),
     )
@@ -177,6 +182,15 @@ def _answers_section(context: Mapping[str, Any]) -> str:
         for answer in context.get("answers") or ()
     ]
     return render_section("Earlier questions about this task, and their answers", lines)
+
+
+def _review_section(feedback: Mapping[str, Any] | None) -> str:
+    if not feedback:
+        return ""
+    title = f"Changes to earlier work on this task, requested by the review of {feedback['parentTaskId']}"
+    if feedback.get("repeated"):
+        title = f"{title} ({_REPEATED})"
+    return render_section(title, [f"{feedback['feedback'].rstrip()}\n\n{_FIX}"])
 
 
 def join_parts(*parts: str) -> str:
@@ -199,11 +213,12 @@ def render_change_request(text: str, change: Summary | None) -> str:
     return text.rstrip("\n") + "\n\nFiles of the change so far:\n" + "\n".join(files) + "\n"
 
 
-def render_review_feedback(feedback: Feedback) -> str:
+def render_review_feedback(feedback: Feedback, *, is_repeated: bool = False) -> str:
     """Format the feedback of a parent's review, unchanged, for the session that did the work."""
+    again = f" ({_REPEATED})" if is_repeated else ""
     return (
         f"The work on {feedback.parent_task_id}, which your task is part of, was reviewed, and changes to "
-        f"your part were requested:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
+        f"your part were requested{again}:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
     )
 
 

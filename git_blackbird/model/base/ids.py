@@ -72,12 +72,13 @@ def case_conflicts(ids: Iterable[str]) -> list[tuple[str, str]]:
 
 
 class Checked(NamedTuple):
-    """Annotation by which pydantic validates a text; ``fault`` returns its error or None.
+    """Annotation by which pydantic validates a text; ``fault`` returns its error, after ``prefix``, or None.
 
     pydantic is not imported here: most modules that use ids read no files.
     """
 
     fault: Callable[[str], str | None]
+    prefix: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: "GetCoreSchemaHandler") -> "CoreSchema":
         """Validate the annotated type."""
@@ -89,18 +90,18 @@ class Checked(NamedTuple):
         """Return the text. Raises ValueError if it is invalid."""
         fault = self.fault(text)
         if fault is not None:
-            raise ValueError(fault)
+            raise ValueError(self.prefix + fault)
         return text
 
 
-_OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_OBJECT_ID = r"[0-9a-f]{40}|[0-9a-f]{64}"
+_RUN_ID = r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}"
 _MAX_SESSION_LENGTH = 256
 
 
 def object_id_fault(text: str) -> str | None:
     """Return why ``text`` is not the full name of a git object, or None."""
-    return None if _OBJECT_ID.fullmatch(text) else "not an object id (40 or 64 hex digits)"
+    return None if re.fullmatch(_OBJECT_ID, text) else "not an object id (40 or 64 hex digits)"
 
 
 def run_id_fault(text: str) -> str | None:
@@ -108,7 +109,7 @@ def run_id_fault(text: str) -> str | None:
 
     Ids of other programs need not have the form of ours.
     """
-    return None if _RUN_ID.fullmatch(text) else "not a run id (letters, digits, '_' and '-', at most 64)"
+    return None if re.fullmatch(_RUN_ID, text) else "not a run id (letters, digits, '_' and '-', at most 64)"
 
 
 def session_fault(text: str) -> str | None:
@@ -118,12 +119,7 @@ def session_fault(text: str) -> str | None:
     return None
 
 
-def _task_id_wrong(text: str) -> str | None:
-    fault = task_id_fault(text)
-    return None if fault is None else f"not a task id, it {fault}"
-
-
-CheckedTaskId = Annotated[TaskId, Checked(_task_id_wrong)]
+CheckedTaskId = Annotated[TaskId, Checked(task_id_fault, "not a task id, it ")]
 """A task's id read from a file."""
 
 CheckedRunId = Annotated[RunId, Checked(run_id_fault)]

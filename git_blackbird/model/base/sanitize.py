@@ -21,12 +21,11 @@ _CONTROL = re.compile(
     r"|\r(?=\n)"
     f"|[{_JOINING}]"
 )
-_JOINERS = re.compile(f"[{_JOINING}]")
-# The blank Braille pattern is no format character, and as invisible.
-_HIDDEN = re.compile(f"[{_JOINING}{_FORMAT}\u2800]")
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _REST = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_FORMAT}\ud800-\udfff]")
-_UNSEEN = re.compile(f"{_JOINERS.pattern}|{_REST.pattern}")
+# Compiled on first use, because listing tasks needs none of these. The blank Braille pattern is no format
+# character, and as invisible.
+_HIDDEN = f"[{_JOINING}{_FORMAT}\u2800]"
+_UNSEEN = f"[{_JOINING}]|{_REST.pattern}"
 
 
 def strip_controls(text: str) -> str:
@@ -40,25 +39,25 @@ def strip_controls(text: str) -> str:
 
 def escape_controls(text: str) -> str:
     """Show control characters as ``^[`` and the like: in a change they are part of its effect."""
-    shown = _CONTROLS.sub(lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
-    return strip_controls(_JOINERS.sub("\ufffd", shown))
+    shown = re.sub("[\x00-\x08\x0b-\x1f\x7f]", lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
+    return strip_controls(re.sub(f"[{_JOINING}]", "\ufffd", shown))
 
 
 def find_hidden(text: str) -> str | None:
     """Return the first invisible character other than control characters, or None."""
-    match = _HIDDEN.search(text)
+    match = re.search(_HIDDEN, text)
     return None if match is None else match[0]
 
 
 def name_hidden(text: str) -> str:
     """Show invisible characters, which can carry text, as ``<U+200B>`` and the like."""
-    return _HIDDEN.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
+    return re.sub(_HIDDEN, lambda match: f"<U+{ord(match[0]):04X}>", text)
 
 
 def quoted(text: str) -> str:
     """Return the text as a JSON string on one line, with everything invisible escaped."""
     whole = json.dumps(text, ensure_ascii=False)
-    return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], whole)
+    return re.sub(_UNSEEN, lambda match: json.dumps(match[0])[1:-1], whole)
 
 
 def short_json(value: object) -> str:
@@ -73,15 +72,13 @@ def clean_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
-_BREAKING = re.compile(rf'^"|[\t\n]|{_UNSEEN.pattern}')
-
-
 def quoted_field(text: str) -> str:
     r"""Return the text as one field of a line for scripts: quoted as in C if it would break the line.
 
     Text that begins with a double quote is quoted; ``\ooo`` is a byte of UTF-8.
     """
-    return f'"{escaped_text(text)}"' if _BREAKING.search(text) else text
+    is_breaking = text.startswith('"') or re.search(rf"[\t\n]|{_UNSEEN}", text)
+    return f'"{escaped_text(text)}"' if is_breaking else text
 
 
 def escaped_text(text: str) -> str:
@@ -90,7 +87,7 @@ def escaped_text(text: str) -> str:
     A surrogate for a byte, as in file names, becomes that byte.
     """
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("\n", "\\n")
-    return _UNSEEN.sub(_octal, escaped)
+    return re.sub(_UNSEEN, _octal, escaped)
 
 
 def _octal(match: re.Match[str]) -> str:
@@ -99,20 +96,16 @@ def _octal(match: re.Match[str]) -> str:
     return "".join(f"\\{byte:03o}" for byte in data)
 
 
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
-
-
 def shell_word(text: str) -> str:
     """Return the text as one word of a shell command, quoted only if necessary."""
-    if _PLAIN_WORD.fullmatch(text):
+    if re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", text):
         return text
     return "'" + text.replace("'", "'\\''") + "'"
 
 
 _MAX_HELD = 4096
 # Beginnings of sequences that sanitize.py removes, and of a Windows line end.
-_UNFINISHED = re.compile(r"(?:\r|\x1b(?:\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|\[[0-?]*[ -/]*|[ -/]*))\Z")
-_LONE_RETURN = re.compile(r"\r(?!\n)")
+_UNFINISHED = r"(?:\r|\x1b(?:\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|\[[0-?]*[ -/]*|[ -/]*))\Z"
 
 
 class StreamSanitizer:
@@ -126,12 +119,10 @@ class StreamSanitizer:
     def feed(self, data: bytes) -> str:
         """Add the next piece; return what can be shown by now."""
         text = self._held + self._decoder.decode(data)
-        unfinished = _UNFINISHED.search(text)
-        cut = (
-            len(text)
-            if unfinished is None or len(text) - unfinished.start() > _MAX_HELD
-            else unfinished.start()
-        )
+        unfinished = re.search(_UNFINISHED, text)
+        cut = len(text) if unfinished is None else unfinished.start()
+        if len(text) - cut > _MAX_HELD:
+            cut = len(text)
         self._held = text[cut:]
         return self._shown(text[:cut])
 
@@ -146,7 +137,7 @@ class StreamSanitizer:
 
     def _shown(self, text: str) -> str:
         # Progress bars return to the start of their line; without a terminal each state is a line.
-        shown = strip_controls(_LONE_RETURN.sub("\n", text))
+        shown = strip_controls(re.sub(r"\r(?!\n)", "\n", text))
         if shown:
             self._ends_line = shown.endswith("\n")
         return shown

@@ -1,33 +1,10 @@
-"""Values exchanged between people and agents: questions, answers, progress, usage, rights."""
+"""What agents do and report: progress, results, failures, rights."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from git_blackbird.model.base.record import Record
-
-
-class Question(Record):
-    """A question of an agent; ``options`` are the expected answers."""
-
-    id: str
-    prompt: str
-    options: tuple[str, ...] = ()
-
-
-class Answer(Record):
-    """A person's answer to the question with that id."""
-
-    id: str
-    value: str
-
-
-class Usage(Record):
-    """Tokens of one run, as differences, not session totals."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
+from git_blackbird.model.entities.run import Question, Usage
 
 
 class ProgressKind(StrEnum):

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.agent_io import Question
-from git_blackbird.model.entities.run import Run, RunStatus, RunType
+from git_blackbird.model.entities.run import Question, Run, RunStatus, RunType
 
 _TEXT, _VALUE = "TEXT", "VALUE"
 

@@ -1,6 +1,5 @@
 """Commits: their message and trailers, the runs that list them, and their origin (DESIGN.md 10)."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -78,9 +77,6 @@ def run_trailer(run_id: RunId) -> str:
     return f"{RUN_TRAILER}: {run_id}"
 
 
-SOMEONE = "-"
-"""The owner of a commit that no run made."""
-
 # The clock of file systems is a tick behind the one of processes.
 _TICK = 20_000_000
 # Commands that move HEAD at most once, and not at all if they fail.
@@ -98,16 +94,6 @@ _ALSO: Mapping[str, frozenset[str]] = {
     "revert": frozenset({"rebase"}),
 }
 _MAKE_COMMITS = frozenset({"commit", "cherry-pick", "revert", "am"})
-# Beginnings of reflog messages for moves of HEAD that run no post-commit hook; for a pull or a rebase, those
-# that made no commit.
-_NO_HOOK = re.compile(
-    r"(?:checkout|reset|merge|am|clone|branch|Branch|initial pull|update by push)\b"
-    r"|(?:pull|rebase)\b(?!.*\((?:pick|reword|edit|squash|fixup|continue)\))"
-)
-# The most commits that may follow one before its hook reads HEAD.
-_REACH = 100
-# What stands before a message on the command line.
-_BEFORE_MESSAGE = r"(?:-[A-Za-z]*m|--message=?)"
 MOVERS = frozenset({*_ONCE, *_ALSO, *(verb for also in _ALSO.values() for verb in also)})
 """The git commands that may move HEAD."""
 
@@ -133,16 +119,6 @@ class HeadMove(NamedTuple):
     def makes_commit(self) -> bool:
         """Whether this move created the commit, rather than just checked it out."""
         return self.verb in _MAKE_COMMITS
-
-    @property
-    def runs_hook(self) -> bool:
-        """Whether a post-commit hook may have run for it."""
-        return _NO_HOOK.match(self.message) is None
-
-    @property
-    def subject(self) -> str:
-        """The first line of the message of a commit that was made."""
-        return self.message.partition(": ")[2]
 
     @property
     def is_reset(self) -> bool:
@@ -204,14 +180,15 @@ class Mover(Enum):
 
 def attribute_moves(
     moves: Sequence[HeadMove],
-    owners: Mapping[str, str],
+    owners: Mapping[str, set[str]],
     processes: Sequence[GitProcess] | None,
     run_id: str,
 ) -> list[Mover]:
     """Return who made each move.
 
-    ``owners`` are the commits listed by the hook, by id; ``processes`` are the traced git commands of the
-    run, None without a trace. A move in neither is someone else's if they could have recorded it.
+    ``owners`` are the commits listed by the hook, by id, with who is said to have made them: two, if another
+    commit moved HEAD before the hook read it. ``processes`` are the traced git commands of the run, None
+    without a trace. A move in neither is someone else's if they could have recorded it.
     """
     found = [_noted(move, owners, run_id) for move in moves]
     for place in _traced(moves, found, processes or ()):
@@ -220,11 +197,11 @@ def attribute_moves(
     return [rest if mover is None else mover for mover in found]
 
 
-def _noted(move: HeadMove, owners: Mapping[str, str], run_id: str) -> Mover | None:
-    owner = owners.get(move.new) if move.makes_commit else None
-    if owner is None:
+def _noted(move: HeadMove, owners: Mapping[str, set[str]], run_id: str) -> Mover | None:
+    named = owners.get(move.new) if move.makes_commit else None
+    if not named or (run_id in named and len(named) > 1):
         return None
-    return Mover.RUN if owner == run_id else Mover.OTHER
+    return Mover.RUN if run_id in named else Mover.OTHER
 
 
 def _traced(
@@ -244,113 +221,3 @@ def _traced(
         taken = process.chosen_among(made, moves)
         yield from taken
         left = [place for place in left if place not in taken]
-
-
-class Claim(NamedTuple):
-    """One line of the hook's list: who made a commit, and the commit at HEAD when the hook ran.
-
-    The hook reads HEAD a moment after the commit was made, when another one may have moved it: then two notes
-    name one commit, and none the other. ``order`` grows with the start of the process that committed;
-    ``command`` is the first line of its command, empty if the hook could not tell.
-    """
-
-    owner: str
-    oid: str
-    order: int = 0
-    command: str = ""
-
-
-def parse_claims(data: bytes) -> Iterator[Claim]:
-    """Parse the hook's list; invalid lines, such as one cut off by a full disk, are skipped."""
-    for line in data.decode(errors="replace").split("\n"):
-        named, _, command = line.partition("\t")
-        words = named.split(" ")
-        if len(words) == 3 and words[2].isdecimal():
-            yield Claim(words[0], words[1], int(words[2]), command)
-
-
-def attribute_commits(claims: Iterable[Claim], moves: Sequence[HeadMove]) -> dict[str, str]:
-    """Return the owner of each commit: first those that HEAD was moved to, oldest first, then unknown ones.
-
-    A hook reads its own commit or a later one, so a claim goes to the commit it names or to an earlier one:
-    the one whose message is on its command line, else the latest free one; among claims to one commit, the
-    one that started last has precedence. A claim left without a commit is a duplicate.
-    """
-    places = _places(moves)
-    known = [claim for claim in dict.fromkeys(claims) if claim.oid in places]
-    taken = _seen_in_time(known, moves, places) or Solver(moves, places).attribute(known)
-    owners = {moves[place].new: taken[place] for place in sorted(taken)}
-    for claim in claims:
-        # If two notes of a commit that is not in HEAD's history differ, a run's counts.
-        if claim.oid not in places and owners.get(claim.oid, SOMEONE) == SOMEONE:
-            owners[claim.oid] = claim.owner
-    return owners
-
-
-def _places(moves: Sequence[HeadMove]) -> dict[str, int]:
-    """Return where each commit was made, or else where HEAD last moved to it."""
-    named = {move.new: place for place, move in enumerate(moves)}
-    return named | {move.new: place for place, move in enumerate(moves) if move.runs_hook}
-
-
-def _seen_in_time(
-    claims: Sequence[Claim], moves: Sequence[HeadMove], places: Mapping[str, int]
-) -> Mapping[int, str] | None:
-    """Return the owners if each hook ran before the next commit, as nearly always; else None."""
-    named = {places[claim.oid]: claim.owner for claim in claims}
-    is_plain = named.keys() == {place for place, move in enumerate(moves) if move.runs_hook}
-    return named if is_plain and len(named) == len(claims) else None
-
-
-class Solver:
-    """The commits by their place in history, and the owners assigned so far."""
-
-    def __init__(self, moves: Sequence[HeadMove], places: Mapping[str, int]) -> None:
-        self._owners: dict[int, str] = {}
-        self._moves = moves
-        self._places = places
-
-    def attribute(self, claims: Iterable[Claim]) -> Mapping[int, str]:
-        """Return the owner of each commit, by place."""
-        left = sorted(claims, key=lambda claim: (self._places[claim.oid], claim.order), reverse=True)
-        for choose in (self._by_message, self._before, self._around):
-            left = [claim for claim in left if not self._takes(claim, choose(claim))]
-        return self._owners
-
-    def _takes(self, claim: Claim, place: int | None) -> bool:
-        if place is not None:
-            self._owners[place] = claim.owner
-        return place is not None
-
-    def _by_message(self, claim: Claim) -> int | None:
-        """Return the commit whose message is on the command line; the longest message wins."""
-        fitting = (place for place in self._free(claim) if _has_message(claim, self._moves[place].subject))
-        return max(fitting, key=lambda place: (len(self._moves[place].subject), place), default=None)
-
-    def _before(self, claim: Claim) -> int | None:
-        """Return the latest commit that the hook may have been called for."""
-        return next(self._free(claim), None)
-
-    def _around(self, claim: Claim) -> int | None:
-        """Return a free commit nearby: git may mix the messages of two commits made at once."""
-        own = self._places[claim.oid]
-        if own not in self._owners:
-            return own
-        nearby = range(own + 1, min(len(self._moves), own + _REACH))
-        return next((place for place in nearby if self._is_free(place)), None)
-
-    def _free(self, claim: Claim) -> Iterator[int]:
-        own = self._places[claim.oid]
-        return (place for place in range(own, max(-1, own - _REACH), -1) if self._is_free(place))
-
-    def _is_free(self, place: int) -> bool:
-        return self._moves[place].runs_hook and place not in self._owners
-
-
-def _has_message(claim: Claim, subject: str) -> bool:
-    """Whether a command line, its words run together, has this message."""
-    return (
-        bool(subject)
-        and subject in claim.command
-        and re.search(_BEFORE_MESSAGE + re.escape(subject), claim.command) is not None
-    )

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath, PurePosixPath
 from types import MappingProxyType
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.entities.agent_io import Answer, Question
+from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.entities.cli_hints import ShellLine, TaskCommand, task_command
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.run import (
@@ -18,7 +18,9 @@ from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_STATUS,
     SUPERSEDED_BY_UNAVAILABLE,
+    Answer,
     DecisionState,
+    Question,
     ReviewState,
     Run,
     RunStatus,
@@ -47,8 +49,7 @@ class Unconfirmed(NamedTuple):
     is_new: bool
 
 
-@dataclass(frozen=True)
-class WatchedRun:
+class WatchedRun(NamedTuple):
     """What is known about record files since a run began.
 
     ``written`` has, for each place, the digests that our commands noted before they wrote them, in order; ""
@@ -57,8 +58,8 @@ class WatchedRun:
 
     run_id: RunId
     since: int
-    before: Mapping[str, str] = field(default_factory=dict)
-    written: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    before: Mapping[str, str] = MappingProxyType({})
+    written: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def is_untouched(self, place: str, changed: int) -> bool:
         """Whether a file with that time of change existed before."""
@@ -220,17 +221,31 @@ def completed_task(run: Run) -> bool:
     return run.status == RunStatus.SUCCESS
 
 
-def runs_in_change(history: History) -> tuple[Run, ...]:
+def runs_in_change(history: History, *, commits: bool = False) -> tuple[Run, ...]:
     """Return the runs after the last one that finished the task, or with it if it is the newest that counts.
 
-    Their work is one *change*.
+    Their work is one *change*. Where an approval ``commits``, runs that finished the task without an approval
+    are part of it as long as their work is in no commit.
     """
     own = history.own
     earlier = own[:-1]
     for index in range(len(earlier), 0, -1):
-        if completed_task(earlier[index - 1]):
+        before = earlier[index - 1]
+        if completed_task(before) and not (commits and _is_left_uncommitted(before)):
             return own[index:]
     return own
+
+
+def _is_left_uncommitted(run: Run) -> bool:
+    """Whether a run finished its task without a decision, and nobody committed its work during it."""
+    return (
+        run.run_type is RunType.EXECUTE
+        and run.status is RunStatus.SUCCESS
+        and run.decision_state is None
+        and run.superseded_by != f"{SUPERSEDED_BY_STATUS}done"
+        and not run.commits
+        and run.end_commit in {None, run.head_commit}
+    )
 
 
 class RequestedChange(NamedTuple):
@@ -256,18 +271,31 @@ def requested_change(runs: Sequence[Run]) -> RequestedChange | None:
 
 
 class PendingMessages(NamedTuple):
-    """Undelivered messages for a task: change requests and messages, oldest first, and answered questions.
+    """Messages for a task that is not done: change requests and messages, oldest first, answered questions.
 
-    ``review`` is the feedback of the parent's review.
+    ``review`` is the feedback of the parent's review. An earlier run was already sent ``sent_texts``,
+    ``sent_answers``, the answers of these ids, and with ``review_sent`` that feedback.
     """
 
     texts: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     answers: tuple[Answer, ...] = ()
     review: Feedback | None = None
+    sent_texts: frozenset[str] = frozenset()
+    sent_answers: frozenset[str] = frozenset()
+    review_sent: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.texts or self.answers or self.review)
+
+    def select(self, *, sent: bool) -> "PendingMessages":
+        """Return only what an earlier run was sent, or only what none was."""
+        return PendingMessages(
+            tuple(text for text in self.texts if (text in self.sent_texts) == sent),
+            self.questions,
+            tuple(answer for answer in self.answers if (answer.id in self.sent_answers) == sent),
+            self.review if self.review_sent == sent else None,
+        )
 
 
 def pending_messages(history: History, review: Feedback | None = None) -> PendingMessages:
@@ -276,16 +304,42 @@ def pending_messages(history: History, review: Feedback | None = None) -> Pendin
     They are sent with every start and resume until the task is ``done``, including those of superseded and
     interrupted runs: sending a message twice is harmless, losing one is not.
     """
+    review_sent = review is not None and any(_was_sent(run, review) for run in history.own)
     if history.own and completed_task(history.own[-1]):
-        return PendingMessages(review=review)
+        return PendingMessages(review=review, review_sent=review_sent)
     texts: list[str] = []
-    for run in runs_in_change(history):
+    sent: set[str] = set()
+    runs = runs_in_change(history)
+    for run in runs:
         if run.message:
             texts.append(run.message)
+        if _reached_agent(run):
+            sent.update(texts)
         if run.decision_state == DecisionState.CHANGES_REQUESTED and run.decision_feedback:
             texts.append(run.decision_feedback)
-    questions, answers = _answered(runs_in_change(history))
-    return PendingMessages(tuple(dict.fromkeys(texts)), questions, answers, review)
+            sent.discard(run.decision_feedback)
+    questions, answers = _answered(runs)
+    # An answer is recorded with the run that it was sent to.
+    lost = {answer.value for run in runs if not _reached_agent(run) for answer in run.answers}
+    return PendingMessages(
+        tuple(dict.fromkeys(texts)),
+        questions,
+        answers,
+        review,
+        frozenset(sent),
+        frozenset(answer.id for answer in answers if answer.value not in lost),
+        review_sent,
+    )
+
+
+def _reached_agent(run: Run) -> bool:
+    return run.run_type is RunType.EXECUTE and run.superseded_by not in _UNDELIVERED
+
+
+def _was_sent(run: Run, review: Feedback) -> bool:
+    """Whether an agent began to work after this feedback was written."""
+    later = seconds_between(review.updated_at, run.started_at)
+    return _reached_agent(run) and later is not None and later > 0
 
 
 def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, ...]]:

@@ -8,7 +8,6 @@ from pydantic import Field
 from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, ObjectId, RunId, SessionRef, TaskId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.entities.agent_io import Answer, Question, Usage
 from git_blackbird.model.entities.change import Summary, TreePair
 from git_blackbird.model.entities.parent_verdict import ChildResult, Dismissal
 
@@ -81,6 +80,34 @@ SUPERSEDED_BY_DELETE = "delete"
 SUPERSEDED_BY_LOST_SESSION = "session-lost"
 SUPERSEDED_BY_PLAN = "plan-changed"
 SUPERSEDED_BY_STATUS = "set-status:"
+
+
+class Question(Record):
+    """A question of an agent; ``options`` are the expected answers."""
+
+    id: str
+    prompt: str
+    options: tuple[str, ...] = ()
+
+
+class Answer(Record):
+    """A person's answer to the question with that id."""
+
+    id: str
+    value: str
+
+
+class Usage(Record):
+    """Tokens of one run, as differences, not session totals."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+def superseded_text(by: str) -> str:
+    """Return the feedback of a decision that was superseded while it was pending; recorded as rejected."""
+    return f"superseded by {by}"
 
 
 class TruncatedBytes(Record):
@@ -225,6 +252,13 @@ class Run(RunFields):
     def is_pending(self) -> bool:
         """Whether a decision on this run is pending."""
         return self.decision_state == DecisionState.PENDING and self.superseded_at is None
+
+    @property
+    def was_superseded_undecided(self) -> bool:
+        """Whether a later start, or a person, superseded the run while its decision was pending."""
+        return self.superseded_at is not None and self.decision_feedback == superseded_text(
+            self.superseded_by or ""
+        )
 
     @property
     def tree_pair(self) -> TreePair | None:

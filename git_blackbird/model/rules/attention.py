@@ -5,7 +5,6 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.cli_hints import (
     answer_options,
     decide_run_command,
@@ -14,7 +13,7 @@ from git_blackbird.model.entities.cli_hints import (
 )
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType, TerminalReason
+from git_blackbird.model.entities.run import DecisionState, Question, Run, RunStatus, RunType, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.graph import ancestors
 from git_blackbird.model.rules.reviews import is_complete

@@ -16,6 +16,7 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
+from git_blackbird.model.entities.history import PendingMessages
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -55,7 +56,9 @@ def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iter
     yield from section("Notes", paragraph(task.notes or ""))
     yield from section("Depends on", _neighbours(view.deps))
     yield from section("Needed by", _neighbours(view.dependents))
-    yield from section("Sent with the next start", _messages(view))
+    new, repeated = view.words.select(sent=False), view.words.select(sent=True)
+    yield from section("Sent with the next start", _messages(new))
+    yield from section("Sent before, repeated until the task is done", _messages(repeated))
     yield from section("Runs", _runs(view, now))
     yield from section("Reviews", _reviews(view))
     yield from section(
@@ -98,13 +101,13 @@ def _neighbours(tasks: tuple[Task, ...]) -> Iterator[StyledLine]:
         yield from bulleted([f"and {len(tasks) - _MAX_NEIGHBOURS} more"], Style.FAINT)
 
 
-def _messages(view: TaskView) -> Iterator[StyledLine]:
-    if view.words.review is not None:
-        yield from bulleted([f"from the review of {view.words.review.parent_task_id}:"], Style.FAINT)
-        yield from paragraph(view.words.review.feedback)
-    for text in view.words.texts:
+def _messages(words: PendingMessages) -> Iterator[StyledLine]:
+    if words.review is not None:
+        yield from bulleted([f"from the review of {words.review.parent_task_id}:"], Style.FAINT)
+        yield from paragraph(words.review.feedback)
+    for text in words.texts:
         yield from paragraph(text)
-    yield from bulleted(f"{answer.id}: {answer.value}" for answer in view.words.answers)
+    yield from bulleted(f"{answer.id}: {answer.value}" for answer in words.answers)
 
 
 def _runs(view: TaskView, now: str) -> Iterator[StyledLine]:

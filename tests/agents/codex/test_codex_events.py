@@ -9,14 +9,8 @@ from git_blackbird.agents.codex.agent import CodexAgent
 from git_blackbird.agents.codex.events import CodexParser, unwrap_command
 from git_blackbird.agents.event_parser import MAX_LINE_BYTES
 from git_blackbird.agents.protocol import AgentSettings
-from git_blackbird.model.entities.agent_io import (
-    AgentFailure,
-    AgentResult,
-    Progress,
-    ProgressKind,
-    Question,
-    Usage,
-)
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.entities.run import Question, Usage
 from tests.agents.running import assign
 
 THREAD = "5e551011-0000-4000-8000-000000000001"

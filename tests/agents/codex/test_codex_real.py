@@ -16,7 +16,8 @@ from git_blackbird.agents.process.launch import ExitCause, GatedProcess, Process
 from git_blackbird.agents.protocol import Agent, AgentSettings, RunRequest
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind, Usage
+from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind
+from git_blackbird.model.entities.run import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CODEX, Program
 from tests.standin.openai import CACHED_TOKENS, KEY_VARIABLE

@@ -23,7 +23,7 @@ from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, strip_controls
-from git_blackbird.model.entities.agent_io import Progress, ProgressKind, Usage
+from git_blackbird.model.entities.agent_io import Progress, ProgressKind
 from git_blackbird.model.entities.change import (
     FileChange,
     FileStatus,
@@ -34,7 +34,15 @@ from git_blackbird.model.entities.change import (
     Totals,
     TreePair,
 )
-from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType, TerminalReason
+from git_blackbird.model.entities.run import (
+    DecisionState,
+    Run,
+    RunFields,
+    RunStatus,
+    RunType,
+    TerminalReason,
+    Usage,
+)
 from git_blackbird.model.views.checkpoint import Checkpoint, SinceRequest
 from git_blackbird.model.views.events import (
     Decided,

@@ -743,6 +743,63 @@ def test_approving_what_is_done_and_uncommitted_commits_it(waiting: Path) -> Non
         record_decision(open_at(waiting), "z", APPROVE)
 
 
+def rerun(repo: Path, prompt: str) -> None:
+    """Let z be done once more with another prompt, by a new session."""
+    put_plan(repo, leaf("z", prompt))
+    set_status(open_at(repo), "z", Status.TODO)
+    execute(repo, None, "z")
+
+
+def test_all_finished_runs_that_nobody_committed_are_in_the_commit_of_the_approval(waiting: Path) -> None:
+    configure(waiting, execution__stopAfterEachTask="false")
+    put_plan(waiting, leaf("z", "write one.out 1\nwrite two.out 1"))
+    execute(waiting, None, "z")
+    rerun(waiting, "append two.out 2")
+    rerun(waiting, "write three.out 3")
+    assert record_decision(open_at(waiting), "z", APPROVE).commit is not None
+    assert git(waiting, "show", "--format=%s", "--name-only", "HEAD").splitlines() == [
+        "Task z",
+        "",
+        "one.out",
+        "three.out",
+        "two.out",
+    ]
+    assert git(waiting, "show", "HEAD:two.out") == "1\n2"
+
+
+def test_finished_work_that_was_committed_by_hand_is_not_committed_again(waiting: Path) -> None:
+    configure(waiting, execution__stopAfterEachTask="false")
+    put_plan(waiting, leaf("z", "write one.out 1\nwrite two.out 1"))
+    execute(waiting, None, "z")
+    write(waiting, {"two.out": "1 by hand\n"})
+    git(waiting, "add", "one.out", "two.out")
+    git(waiting, "commit", "-q", "-m", "by hand")
+    rerun(waiting, "append two.out 2")
+    assert record_decision(open_at(waiting), "z", APPROVE).commit is not None
+    assert git(waiting, "show", "--format=%s", "--name-only", "HEAD").splitlines() == [
+        "Task z",
+        "",
+        "two.out",
+    ]
+    assert git(waiting, "show", "HEAD:two.out") == "1 by hand\n2"
+
+
+def test_finished_work_that_its_agent_committed_is_not_committed_again(waiting: Path) -> None:
+    configure(waiting, execution__stopAfterEachTask="false")
+    put_plan(waiting, leaf("z"))
+    script = "cat >/dev/null; echo 1 >one.out; git add one.out; git commit -q -m theirs"
+    configure(waiting, agent="command", command__run=script)
+    execute(waiting, None, "z")
+    configure(waiting, agent="demo")
+    rerun(waiting, "append one.out 2")
+    assert record_decision(open_at(waiting), "z", APPROVE).commit is not None
+    assert git(waiting, "show", "--format=%s", "--name-only", "HEAD").splitlines() == [
+        "Task z",
+        "",
+        "one.out",
+    ]
+
+
 def test_a_refusal_of_what_is_done_names_no_decision(waiting: Path) -> None:
     configure(waiting, execution__stopAfterEachTask="false")
     put_plan(waiting, leaf("z", "write z.out x"))

@@ -30,7 +30,7 @@ from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.storage.drafts import text_drafts
-from git_blackbird.storage.locks import AgentSession, session_lock
+from git_blackbird.storage.locks import session_lock
 from tests.controller.support import (
     APPROVE,
     QUIT,
@@ -343,8 +343,8 @@ def test_a_copy_of_the_worktree_cannot_go_on_in_a_session_that_is_at_work(demo: 
     put_plan(demo, leaf("a", "fail 2"))
     execute(demo)
     (run,) = runs_of(demo, "a")
-    held = AgentSession(run.provider, run.provider_session_ref or "")
-    with session_lock(sealed / ".blackbird/sessions", held, "run 1 of a in /there"):
+    session = run.provider_session_ref or ""
+    with session_lock(sealed / ".blackbird/sessions", run.provider, session, "run 1 of a in /there"):
         with pytest.raises(LockedError) as refused:
             resume(demo, "a", message="again")
         assert "is in use: run 1 of a in /there" in refused.value.message

@@ -41,13 +41,12 @@ from git_blackbird.controller.engine.run_commands import (
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.findings import FollowUp
 from git_blackbird.model.entities.history import completed_task, runs_in_change
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, ReviewState, Run, RunStatus, RunType
+from git_blackbird.model.entities.run import DecisionState, Question, ReviewState, Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import (

@@ -15,9 +15,8 @@ from git_blackbird.controller.engine.run_commands import (
     resume_loop,
 )
 from git_blackbird.controller.queries.status import build_overview
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, RunFields, RunStatus, TerminalReason
+from git_blackbird.model.entities.run import DecisionState, Question, RunFields, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.reviews import BY_REVIEWERS
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted

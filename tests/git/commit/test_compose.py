@@ -111,7 +111,7 @@ def shared(repo: Path) -> Repository:
 def test_one_leg_is_itself_and_none_is_a_fault(shared: Repository) -> None:
     tree_pair = TreePair(written(shared, {}), written(shared, {b"f": b"1"}))
     assert compose_change(shared, [tree_pair]) == tree_pair
-    with pytest.raises(ValueError, match=r"^a change has at least one leg$"):
+    with pytest.raises(ValueError, match=r"^a change has at least one run$"):
         compose_change(shared, [])
 
 

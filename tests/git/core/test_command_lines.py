@@ -71,19 +71,19 @@ def is_no_fence(node: ast.expr) -> bool:
 def is_safe(node: ast.expr, known: set[str], given: dict[str, ast.expr]) -> bool:
     """Whether an argument is constant, fenced, or a local name that was given nothing else."""
     inner = node.value if isinstance(node, ast.Starred) else node
-    if isinstance(inner, ast.Call) and name_of(inner.func) in FENCES:
-        return True
-    if isinstance(inner, ast.IfExp):
-        return all(is_safe(choice, known, given) for choice in (inner.body, inner.orelse))
-    if isinstance(inner, ast.Name) and inner.id == "repo":
-        return True
-    if isinstance(inner, ast.Attribute) and inner.attr == "git_options":
-        return True
-    if isinstance(inner, ast.List | ast.Tuple):
-        return all(is_safe(item, known, given) for item in inner.elts)
-    if isinstance(inner, ast.Name) and inner.id in given:
-        return is_safe(given[inner.id], known, {k: v for k, v in given.items() if k != inner.id})
-    return is_constant(inner, known)
+    if isinstance(inner, ast.Call):
+        return name_of(inner.func) in FENCES or is_constant(inner, known)
+    match inner:
+        case ast.IfExp(body=one, orelse=other):
+            return is_safe(one, known, given) and is_safe(other, known, given)
+        case ast.Name(id="repo") | ast.Attribute(attr="git_options"):
+            return True
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return all(is_safe(item, known, given) for item in items)
+        case ast.Name(id=name) if name in given:
+            return is_safe(given[name], known, {k: v for k, v in given.items() if k != name})
+        case _:
+            return is_constant(inner, known)
 
 
 def assignments(module: Path, function: str) -> dict[str, ast.expr]:

@@ -22,12 +22,12 @@ def at(path: Path) -> Repository:
     return discover(path, os.environ)
 
 
-def note(repo: Path, owner: str, oid: str, process: int = 1, command: str = "") -> None:
+def note(repo: Path, owner: str, oid: str, rest: str = "") -> None:
     """Write a line as the hook does."""
     path = Path(git(repo, "rev-parse", "--absolute-git-dir"), "blackbird", "commits")
     path.parent.mkdir(exist_ok=True)
     with path.open("a") as file:
-        file.write(f"{owner} {oid} {process}\t{command}\n")
+        file.write(f"{owner} {oid}{rest}\n")
 
 
 def make(repo: Path, subject: str) -> str:
@@ -35,8 +35,8 @@ def make(repo: Path, subject: str) -> str:
     return git(repo, "rev-parse", "HEAD")
 
 
-def commits(repo: Path, run: str = RUN, since: str | None = None) -> list[str]:
-    return list(list_commits(at(repo), run, since))
+def commits(repo: Path, run: str = RUN) -> list[str]:
+    return list(list_commits(at(repo), run))
 
 
 @pytest.mark.usefixtures("start")
@@ -45,47 +45,12 @@ def test_without_a_list_there_is_nothing(repo: Path) -> None:
 
 
 @pytest.mark.usefixtures("start")
-def test_a_runs_commits_come_in_the_order_of_history(repo: Path) -> None:
+def test_a_runs_commits_come_in_the_order_of_its_hooks(repo: Path) -> None:
     made = [make(repo, str(number)) for number in range(3)]
-    for oid in reversed(made):
+    for oid in made:
         note(repo, RUN if oid != made[1] else OTHER, oid)
     assert commits(repo) == [made[0], made[2]]
     assert commits(repo, OTHER) == [made[1]]
-
-
-@pytest.mark.usefixtures("start")
-def test_who_looked_too_late_has_the_commit_before(repo: Path) -> None:
-    first, second = make(repo, "first"), make(repo, "second")
-    note(repo, "-", second, process=9)
-    note(repo, RUN, second, process=8)
-    assert commits(repo) == [first]
-
-
-@pytest.mark.usefixtures("start")
-def test_moves_of_head_without_a_hook_are_nobodys(repo: Path) -> None:
-    """The hook of the run's commit looks when a person has merged already, which runs no hook."""
-    git(repo, "checkout", "-q", "-b", "side")
-    make(repo, "beside")
-    git(repo, "checkout", "-q", "main")
-    own = make(repo, "own")
-    git(repo, "merge", "-q", "--no-ff", "-m", "merged", "side")
-    note(repo, RUN, git(repo, "rev-parse", "HEAD"), command="gitcommit-mown")
-    assert commits(repo) == [own]
-
-
-def test_going_back_to_a_commit_makes_nothing_of_it(repo: Path, start: str) -> None:
-    own, other = make(repo, "own"), make(repo, "other")
-    note(repo, RUN, own)
-    note(repo, "-", other)
-    git(repo, "checkout", "-q", own)
-    assert commits(repo, since=start) == [own]
-
-
-def test_a_commit_from_before_the_run_is_not_claimed(repo: Path, start: str) -> None:
-    own = make(repo, "own")
-    for process in range(3):
-        note(repo, RUN, own, process)
-    assert commits(repo, since=start) == [own]
 
 
 @pytest.mark.usefixtures("start")
@@ -111,12 +76,11 @@ def test_what_a_run_commits_in_another_worktree_is_its_own_too(repo: Path) -> No
 
 
 @pytest.mark.usefixtures("start")
-def test_without_a_log_of_head_every_line_stands_for_its_commit(repo: Path) -> None:
-    git(repo, "config", "core.logAllRefUpdates", "false")
-    (repo / ".git" / "logs" / "HEAD").unlink()
+def test_a_line_of_an_older_hook_is_read_and_nonsense_is_not(repo: Path) -> None:
     own = make(repo, "own")
-    note(repo, "-", own)
-    note(repo, RUN, own)
+    note(repo, "nonsense of", "somebody")
+    note(repo, RUN, "\x1b[2J")
+    note(repo, RUN, own, " 4711\tgitcommit-mown")
     assert commits(repo) == [own]
 
 

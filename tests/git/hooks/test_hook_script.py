@@ -101,15 +101,9 @@ def test_a_commit_without_anyone_at_work_leaves_nothing(hooked: Hooked) -> None:
 
 
 @pytest.mark.usefixtures("agent")
-def test_an_agents_commit_is_noted_with_what_tells_it_from_others(hooked: Hooked) -> None:
+def test_an_agents_commit_is_noted(hooked: Hooked) -> None:
     assert said_by(hooked.repo, "commit", "-q", "--allow-empty", "-m", "Add x") == ""
-    line = (hooked.repo / ".git" / "blackbird" / "commits").read_text()
-    told, command = line.removesuffix("\n").split("\t")
-    owner, oid, process = told.split(" ")
-    assert (owner, oid) == (RUN, head_of(hooked.repo))
-    assert int(process) > 1
-    if Path("/proc").is_dir():
-        assert command == "gitcommit-q--allow-empty-mAdd x"
+    assert (hooked.repo / ".git" / "blackbird" / "commits").read_text() == f"{RUN} {head_of(hooked.repo)}\n"
 
 
 def test_a_persons_commit_is_noted_while_agents_work(hooked: Hooked) -> None:

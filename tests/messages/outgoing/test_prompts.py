@@ -47,6 +47,30 @@ def test_a_task_of_which_a_review_wants_nothing_hears_of_none() -> None:
     assert with_messages(context, PendingMessages()) == context
 
 
+def test_feedback_that_was_sent_before_is_marked_as_repeated() -> None:
+    task = {"task": {"id": "door", "title": "Door"}}
+    owed = PendingMessages(
+        ("paint it", "oil it"), review=_feedback(), sent_texts=frozenset({"paint it"}), review_sent=True
+    )
+    context = with_messages(task, owed)
+    assert context == {
+        **task,
+        "feedback": "paint it\n\noil it",
+        "repeatedFeedback": ["paint it"],
+        "parentReviewFeedback": {
+            "parentTaskId": "house",
+            "reviewRunId": "0123456789abcdef",
+            "feedback": "The door\n  does not close.",
+            "repeated": True,
+        },
+    }
+    again = "(repeated, since an earlier run was sent this and the task is not done yet)"
+    assert f"requested by the review of house {again}\n\nThe door\n" in render_prompt(context)
+    assert f"your part were requested {again}:\n\nThe door\n" in render_review_feedback(
+        _feedback(), is_repeated=True
+    )
+
+
 def test_a_resumed_session_is_told_what_the_review_of_the_parent_found_wanting() -> None:
     assert render_review_feedback(_feedback()) == (
         "The work on house, which your task is part of, was reviewed, and changes to your "

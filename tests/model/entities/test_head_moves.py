@@ -67,17 +67,24 @@ def test_a_rebase_takes_all_of_its_time_and_one_without_an_end_goes_on() -> None
 
 def test_what_the_hook_noted_counts_before_the_trace() -> None:
     mine, own = move("commit: mine", 10, "a" * 40), move("commit: own", 10, "b" * 40)
-    owners = {"a" * 40: "-", "b" * 40: RUN}
+    owners = {"a" * 40: {"-"}, "b" * 40: {RUN}}
     assert attribute_moves([mine, own], owners, [process("commit", 9, 11)], RUN) == [Mover.OTHER, Mover.RUN]
-    assert attribute_moves([mine, own], {"b" * 40: RUN}, [process("commit", 9, 11)], RUN) == [
+    assert attribute_moves([mine, own], {"b" * 40: {RUN}}, [process("commit", 9, 11)], RUN) == [
         Mover.OTHER,
         Mover.RUN,
     ]
 
 
+def test_the_trace_decides_over_a_commit_that_two_hooks_named() -> None:
+    own, mine = move("commit: own", 10, "a" * 40), move("commit: mine", 10.5, "b" * 40)
+    owners = {"b" * 40: {"-", RUN}}
+    found = attribute_moves([own, mine], owners, [process("commit", 9.99, 10.1)], RUN)
+    assert found == [Mover.RUN, Mover.OTHER]
+
+
 def test_where_nobody_looked_nothing_is_known() -> None:
     moves = [move("commit: a", 10, "a" * 40), move("checkout: moving", 11)]
-    assert attribute_moves(moves, {"a" * 40: "-"}, None, RUN) == [Mover.OTHER, Mover.UNKNOWN]
+    assert attribute_moves(moves, {"a" * 40: {"-"}}, None, RUN) == [Mover.OTHER, Mover.UNKNOWN]
     assert attribute_moves([], {}, None, RUN) == []
 
 

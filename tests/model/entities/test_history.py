@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.history import (
     History,
     PendingMessages,
@@ -14,9 +15,11 @@ from git_blackbird.model.entities.history import (
     runs_in_change,
     total_cost,
 )
+from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_RETRY,
     SUPERSEDED_BY_STATUS,
+    SUPERSEDED_BY_UNAVAILABLE,
     DecisionState,
     Run,
     RunStatus,
@@ -72,6 +75,20 @@ def test_the_change_begins_after_the_last_run_that_finished_the_task() -> None:
     assert runs_in_change(history()) == ()
 
 
+def test_where_approvals_are_committed_a_change_has_all_finished_runs_in_no_commit() -> None:
+    approved = run(1, decision_state=DecisionState.APPROVED_CONTINUE)
+    first, second, third = run(2), run(3, RunStatus.FAILED), run(4)
+    assert runs_in_change(history(approved, first, second, third), commits=True) == (first, second, third)
+    for fields in (
+        {"commits": ("a" * 40,)},
+        {"head_commit": "a" * 40, "end_commit": "b" * 40},
+        {"run_type": "manual"},
+        {"superseded_by": f"{SUPERSEDED_BY_STATUS}done"},
+    ):
+        committed = run(2, **fields)
+        assert runs_in_change(history(approved, committed, second, third), commits=True) == (second, third)
+
+
 def test_requests_messages_and_answers_are_owed_oldest_first_and_once() -> None:
     told = history(
         run(1, RunStatus.PAUSED, message="be quick"),
@@ -83,6 +100,34 @@ def test_requests_messages_and_answers_are_owed_oldest_first_and_once() -> None:
     assert owed.texts == ("be quick", "more tests")
     assert [(one.id, one.prompt) for one in owed.questions] == [("db", "db of 3?")]
     assert [(one.id, one.value) for one in owed.answers] == [("db", "postgres")]
+
+
+def test_what_an_earlier_run_was_sent_is_told_from_what_none_was() -> None:
+    unavailable: dict[str, Any] = {"superseded_at": LATER, "superseded_by": SUPERSEDED_BY_UNAVAILABLE}
+    asked = run(1, message="be quick", decision_state=CHANGES, decision_feedback="more tests")
+    unheard = run(2, RunStatus.FAILED, message="and docs", **unavailable)
+    owed = pending_messages(history(asked, unheard))
+    assert owed.texts == ("be quick", "more tests", "and docs")
+    assert (owed.select(sent=True).texts, owed.select(sent=False).texts) == (
+        ("be quick",),
+        ("more tests", "and docs"),
+    )
+    owed = pending_messages(history(asked, unheard, run(3, RunStatus.PAUSED)))
+    assert owed.sent_texts == set(owed.texts)
+    assert not owed.select(sent=False)
+    repeated = run(3, decision_state=CHANGES, decision_feedback="more tests")
+    assert pending_messages(history(asked, unheard, repeated)).select(sent=False).texts == ("more tests",)
+
+
+def test_feedback_of_a_review_was_sent_once_a_run_began_after_it() -> None:
+    def feedback(updated_at: str) -> Feedback:
+        return Feedback(
+            parent_task_id=TaskId("p"), review_run_id=RunId("0" * 16), feedback="more", updated_at=updated_at
+        )
+
+    before, after = feedback("2000-01-01T00:00:00Z"), feedback("2099-01-01T00:00:00Z")
+    assert pending_messages(history(run(1)), before).select(sent=True).review == before
+    assert pending_messages(history(run(1)), after).select(sent=False).review == after
 
 
 def test_an_overtaken_request_stays_owed_and_an_overtaken_decision_does_not() -> None:

@@ -8,9 +8,8 @@ from git_blackbird.controller.decisions.external_change import race_external_cha
 from git_blackbird.controller.engine.actions.restart_task import restart_task
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.runs.instructions import Restart, order_continue
-from git_blackbird.model.entities.agent_io import Question
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.run import Run, TerminalReason
+from git_blackbird.model.entities.run import Question, Run, TerminalReason
 from git_blackbird.model.rules.next_action import AskPaused
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop, StopReason
