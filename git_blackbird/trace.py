@@ -47,7 +47,9 @@ def start(environ: Mapping[str, str]) -> None:
         _write_to(_to_standard_error)
     elif wanted.startswith("/"):
         try:
-            descriptor = os.open(wanted, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            # A pipe that nobody reads is an error, and no reason to wait.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+            descriptor = os.open(wanted, flags, 0o600)
         except OSError as error:
             _warn(f"cannot write the trace to {wanted}: {error.strerror}")
             return

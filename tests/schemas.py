@@ -7,13 +7,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
+from pydantic_core.core_schema import NullableSchema
 
 from git_blackbird.cli.output import JSON_SCHEMA_VERSION
 from git_blackbird.cli.schema.base import DataOutput, EventOutput
-from git_blackbird.model.config.keys import KEYS
-from git_blackbird.model.config.settings import value_type
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.plan import PlanFile
 from git_blackbird.model.entities.run import Run
 
@@ -68,7 +68,7 @@ def schemas() -> Mapping[str, str]:
     """Every schema by its name, as the text of its file."""
     return {
         "plan": _text("The plan file, blackbird.plan.json", PlanFile.model_json_schema()),
-        "config": _text("A configuration file, .blackbird/config.json", _config_file().model_json_schema()),
+        "config": _text("A configuration file, .blackbird/config.json", _config_file()),
         "run": _text("The record of a run", Run.model_json_schema()),
         "events": _text("A line of a command that runs agents, with --json", _event_lines()),
         **{name: _text(_doc(model), _line(model)) for name, model in outputs().items()},
@@ -124,19 +124,15 @@ def _event_lines() -> Schema:
     return {"oneOf": [{"$ref": f"#/$defs/{model.__name__}"} for model in models.values()], "$defs": parts}
 
 
-def _config_file() -> type[BaseModel]:
-    """A configuration file, where each dot in the name of a key is a level."""
-    groups: dict[str, dict[str, Any]] = {"": {"version": (int, Field(default=1, alias="schemaVersion"))}}
-    for number, key in enumerate(KEYS.values()):
-        group, dot, rest = key.name.partition(".")
-        field = Field(default=key.default, description=key.help, alias=rest if dot else key.name)
-        # The names are those of aliases: one of a key could be that of something that a model has.
-        groups.setdefault(group if dot else "", {})[f"key{number}"] = (value_type(key), field)
-    closed, top = ConfigDict(extra="forbid"), groups.pop("")
-    for group, nested in groups.items():
-        model = create_model(group.capitalize(), __config__=closed, **nested)
-        top[f"group_{group}"] = (model, Field(default_factory=model, alias=group))
-    return create_model("Config", __config__=closed, **top)
+def _config_file() -> Schema:
+    return Config.model_json_schema(schema_generator=_ConfigSchema)
+
+
+class _ConfigSchema(GenerateJsonSchema):
+    """The schema of a configuration file, where a key that is unset is left out."""
+
+    def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
 
 
 def page_tables() -> str:

@@ -102,6 +102,15 @@ def test_a_value_that_cannot_be_used_is_named_and_stops_nothing(planned: Path, v
     assert (done.returncode, done.stdout, done.stderr) == (0, "OK\n", f"warning: {says}\n")
 
 
+def test_a_folder_and_a_pipe_that_nobody_reads_are_named(planned: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path, why in ((tmp_path, "Is a directory"), (pipe, "No such device or address")):
+        done = call(planned, "validate", BLACKBIRD_TRACE=str(path))
+        said = f"warning: cannot write the trace to {path}: {why}\n"
+        assert (done.returncode, done.stdout, done.stderr) == (0, "OK\n", said)
+
+
 def test_a_full_device_ends_the_trace_alone(planned: Path) -> None:
     done = call(planned, "validate", BLACKBIRD_TRACE="/dev/full")
     assert (done.returncode, done.stdout) == (0, "OK\n")

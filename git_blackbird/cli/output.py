@@ -201,5 +201,5 @@ def warn_strays(output: Output, strays: Iterable[str]) -> None:
 
 def warn_problems(output: Output, workspace: "Workspace") -> None:
     """Name what is wrong in the configuration; only commands that start or decide stop at it."""
-    for problem in workspace.problems:
+    for problem in workspace.settings.problems:
         output.warn(str(problem), problem.hint)

@@ -1,20 +1,20 @@
 """Read configuration files as values of a layer, and write single keys."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting, flatten
+from git_blackbird.model.config.keys import KEYS
+from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.storage.files import load_bytes, load_inside, replace_durably
 from git_blackbird.storage.json_codec import JsonError, dump_json, load_bounded_json
 
 GO_AGENTS = ("claude", "codex")
-WHOLE_FILE = "the file"
-"""Replaces the key in a problem with a whole file."""
-_VERSION, _VERSION_HINT = "schemaVersion", "write 1 or leave it out"
+_VERSION = "schemaVersion"
+_SECTIONS = {name.lower().rpartition(".")[0] for name in KEYS}
 
 
 def global_config_path(environ: Mapping[str, str]) -> Path | None:
@@ -36,41 +36,34 @@ def load_layer(
         document = _load_document(path, top)
     except (OSError, JsonError) as error:
         what = getattr(error, "strerror", None) or str(error)
-        return [], [ConfigProblem(str(path), WHOLE_FILE, what, "fix or remove it")]
-    if (wrong := _version_fault(document)) is not None:
-        return [], [ConfigProblem(str(path), _VERSION, wrong, _VERSION_HINT)]
-    return flatten(document, layer, str(path)), []
+        return [], [ConfigProblem(str(path), "the file", what, "fix or remove it")]
+    version = document.pop(_VERSION, 1)
+    if version != 1 or isinstance(version, bool):
+        what = f"is {format_value(version)}, not 1"
+        return [], [ConfigProblem(str(path), _VERSION, what, "write 1 or leave it out")]
+    return [RawSetting(name, value, layer, str(path)) for name, value in _flatten(document)], []
 
 
-def _version_fault(document: Mapping[str, object]) -> str | None:
-    version = document.get(_VERSION, 1)
-    is_known = version == 1 and not isinstance(version, bool)
-    return None if is_known else f"is {format_value(version)}, not 1"
-
-
-def _load_data(path: Path, top: Path | None) -> bytes:
-    """Read the file; only the user's own may be a link to anywhere."""
-    return load_bytes(path) if top is None else load_inside(top, path)
+def _flatten(document: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield what an object has by dotted names; below the outermost only sections are objects."""
+    for name, value in document.items():
+        dotted = prefix + name
+        if isinstance(value, Mapping) and (not prefix or dotted.lower() in _SECTIONS):
+            yield from _flatten(value, f"{dotted}.")
+        else:
+            yield dotted, value
 
 
 def _load_document(path: Path, top: Path | None) -> dict[str, Any]:
+    """Parse the file; only the user's own may be a link to anywhere."""
     try:
-        data = _load_data(path, top)
+        data = load_bytes(path) if top is None else load_inside(top, path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    return _parse_document(data)
-
-
-def _parse_document(data: bytes) -> dict[str, Any]:
     document = load_bounded_json(data)
     if not isinstance(document, dict):
         raise JsonError("is not an object")
     return document
-
-
-def is_unreadable(problem: ConfigProblem) -> bool:
-    """Whether the problem makes the whole file unusable."""
-    return problem.key in {WHOLE_FILE, _VERSION}
 
 
 def load_agent_choice(path: Path, top: Path) -> list[RawSetting]:
@@ -100,29 +93,39 @@ def with_key(path: Path, dotted: str, value: object | None, top: Path | None = N
     except (OSError, JsonError) as error:
         raise UnusableError(f"{path}: {error}", hint="fix or remove it") from error
     document.setdefault(_VERSION, 1)
-    section, name = _place_of(document, dotted)
-    place = document.setdefault(section, {}) if section else document
-    if not isinstance(place, dict):
-        raise UnusableError(f"{path}: {section} is not an object", hint="fix the file")
+    levels = _levels(document, dotted)
     if value is None:
-        place.pop(name, None)
-        if section and not place:
-            del document[section]
-    else:
-        place[name] = value
+        _remove(levels)
+        return dump_json(document)
+    if not levels:
+        place = document
+        *sections, name = dotted.split(".")
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise UnusableError(f"{path}: {section} is not an object", hint="fix the file")
+        levels = [(place, name)]
+    place, name = levels[-1]
+    place[name] = value
     return dump_json(document)
 
 
-def _place_of(document: Mapping[str, object], dotted: str) -> tuple[str, str]:
-    """Return the object that holds a key or would, "" for the outermost, and the key's name in it."""
+def _levels(document: dict[str, Any], dotted: str) -> list[tuple[dict[str, Any], str]]:
+    """Return each object down to a key, and the name in it, whichever dots are levels; empty without it."""
     if dotted in document:
-        return "", dotted
+        return [(document, dotted)]
     for section, inner in document.items():
         name = dotted.removeprefix(f"{section}.")
-        if isinstance(inner, dict) and name != dotted and name in inner:
-            return section, name
-    section, _, name = dotted.rpartition(".")
-    return section, name
+        if name != dotted and isinstance(inner, dict) and (levels := _levels(inner, name)):
+            return [(document, section), *levels]
+    return []
+
+
+def _remove(levels: list[tuple[dict[str, Any], str]]) -> None:
+    """Remove a key, and the objects that are empty without it."""
+    for number, (place, name) in enumerate(reversed(levels)):
+        if number == 0 or not place[name]:
+            del place[name]
 
 
 def write_global_config(path: Path, data: bytes) -> None:

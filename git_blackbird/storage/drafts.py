@@ -6,6 +6,7 @@ agent, saved while they are typed.
 
 import contextlib
 import fcntl
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ _FORM, _TEXT = ".toml", ".md"
 
 def drafts_of(paths: Paths, task_id: TaskId) -> list[Path]:
     """List the drafts of a task's form, oldest first; those that are not valid TOML come last."""
-    return [path for suffix in (_FORM, _TEXT) for path in _existing(_places(paths.drafts, task_id, suffix))]
+    return [path for suffix in (_FORM, _TEXT) for path in _existing(_form_places(paths, task_id, suffix))]
 
 
 def _existing(places: Iterator[Path]) -> list[Path]:
@@ -34,12 +35,16 @@ def _existing(places: Iterator[Path]) -> list[Path]:
     return found
 
 
-def _places(folder: Path, name: str, suffix: str = _TEXT) -> Iterator[Path]:
-    yield folder / f"{name}{suffix}"
-    number = 2
-    while True:
-        yield folder / f"{name}.{number}{suffix}"
-        number += 1
+def _form_places(paths: Paths, task_id: TaskId, suffix: str) -> Iterator[Path]:
+    """Yield the file of each draft; a number in the name could be the end of another task's id."""
+    name = f"{task_id}{suffix}"
+    yield paths.drafts / name
+    yield from (paths.drafts / str(number) / name for number in itertools.count(2))
+
+
+def _places(folder: Path, name: str) -> Iterator[Path]:
+    yield folder / f"{name}{_TEXT}"
+    yield from (folder / f"{name}.{number}{_TEXT}" for number in itertools.count(2))
 
 
 def create_draft(paths: Paths, task_id: TaskId, text: str) -> Path:
@@ -47,7 +52,7 @@ def create_draft(paths: Paths, task_id: TaskId, text: str) -> Path:
 
     Raises SaveError.
     """
-    path = _create(paths, _places(paths.drafts, task_id, _FORM), text.encode(*_ENCODING))
+    path = _create(paths, _form_places(paths, task_id, _FORM), text.encode(*_ENCODING))
     save_base(paths, path, text)
     return path
 

@@ -38,18 +38,18 @@ class FeedbackStore:
         except OSError as error:
             return SavedFeedback({}, (RecordError(str(folder), error.strerror or str(error)),))
         self._ledger.refresh()
-        found: dict[TaskId, Feedback] = {}
+        by_leaf: dict[TaskId, Feedback] = {}
         faults: list[RecordError] = []
         unconfirmed: list[UnconfirmedRecord] = []
         for name in names:
             entry = _load_named(self._ledger, folder / name)
             if isinstance(entry, Feedback):
-                found[TaskId(name.removesuffix(_ENDING))] = entry
+                by_leaf[TaskId(name.removesuffix(_ENDING))] = entry
             elif isinstance(entry, RecordError):
                 faults.append(entry)
             else:
                 unconfirmed.append(entry)
-        return SavedFeedback(found, tuple(faults), tuple(unconfirmed))
+        return SavedFeedback(by_leaf, tuple(faults), tuple(unconfirmed))
 
     def save(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback for a leaf, keeping the creation time and unknown fields of the old file.
@@ -70,10 +70,7 @@ class FeedbackStore:
         write_atomic(self._paths, path, data, mode=0o600)
 
     def drop(self, task_id: TaskId) -> None:
-        """Remove the feedback for a leaf, if any.
-
-        Raises UnusableError for an id that could leave the folder or a link in its place, SaveError.
-        """
+        """Remove the feedback for a leaf, if any. Raises UnusableError, SaveError."""
         path = self._paths.feedback_file(task_id)
         if not os.path.lexists(path):
             return
@@ -99,10 +96,10 @@ def _load_named(ledger: Ledger, path: Path) -> Feedback | RecordError | Unconfir
 
 
 def _load(top: Path, path: Path) -> bytes:
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode):
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
         raise ValueError("not a regular file")
-    if found.st_size > MAX_FEEDBACK_BYTES:
+    if status.st_size > MAX_FEEDBACK_BYTES:
         raise ValueError(f"larger than {MAX_FEEDBACK_BYTES} bytes")
     return load_inside(top, path)
 

@@ -113,20 +113,20 @@ def _open_stepwise(top: Path, steps: tuple[str, ...], flags: int) -> int:
 def _load(descriptor: int, path: Path, known: bytes) -> bytes:
     """Read and close an open file."""
     try:
-        found = _require_file(descriptor, path)
-        if known and found.st_size == len(known) and _is_known(descriptor, known):
+        status = _require_file(descriptor, path)
+        if known and status.st_size == len(known) and _is_known(descriptor, known):
             return known
         os.lseek(descriptor, 0, os.SEEK_SET)
-        return b"".join(iter(lambda: os.read(descriptor, found.st_size + 1), b""))
+        return b"".join(iter(lambda: os.read(descriptor, status.st_size + 1), b""))
     finally:
         os.close(descriptor)
 
 
 def _require_file(descriptor: int, path: Path) -> os.stat_result:
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return found
+    return status
 
 
 def _is_known(descriptor: int, known: bytes) -> bool:

@@ -56,7 +56,8 @@ def load_bounded_json(data: bytes) -> Any:
         return value
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, dict | list)]
+        groups = (outer.values() if isinstance(outer, dict) else outer for outer in level)
+        level = [inner for group in groups for inner in group if isinstance(inner, dict | list)]
         if not level:
             return value
     raise JsonError("nested too deeply")
@@ -84,12 +85,6 @@ def load_note(kind: type[P], path: Path) -> P | None:
         return load_part(kind, path.read_bytes())
     except (OSError, ValueError):
         return None
-
-
-def _inside(value: Any) -> Any:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def _parse(text: str) -> Any:

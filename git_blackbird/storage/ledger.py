@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import Field
 
 from git_blackbird.model.base.ids import CheckedRunId, RunId
 from git_blackbird.model.base.record import Record
@@ -63,9 +63,6 @@ class _Header(Record):
     since: int
 
 
-_UNCONFIRMED = TypeAdapter(dict[str, Unconfirmed], config=ConfigDict(strict=True, defer_build=True))
-
-
 class Ledger:
     """The provenance of one worktree's record files. Methods that write require the store lock."""
 
@@ -86,8 +83,7 @@ class Ledger:
         if marks != self._marks:
             # The list is written before the log is removed: read in this order, nothing is missed.
             watched = self._load_watched()
-            unconfirmed = _load(_UNCONFIRMED.validate_python, self._paths.unconfirmed_records) or {}
-            self._state = _State(watched, unconfirmed)
+            self._state = _State(watched, self._load_unconfirmed())
             self._marks = marks
 
     def is_watching(self) -> bool:
@@ -107,17 +103,17 @@ class Ledger:
         if _is_untouched(self._state, place, changed):
             return None
         content = Content(_hash(data), changed)
-        found = _judge(self._state, place, content)
-        if found is not None:
+        unconfirmed = _judge(self._state, place, content)
+        if unconfirmed is not None:
             # Our own command may have noted and written it since.
             self.refresh()
-            found = _judge(self._state, place, content)
-        return None if found is None else self._named(place, found)
+            unconfirmed = _judge(self._state, place, content)
+        return None if unconfirmed is None else self._named(place, unconfirmed)
 
-    def _named(self, place: str, found: Unconfirmed) -> RecordError | UnconfirmedRecord:
+    def _named(self, place: str, content: Unconfirmed) -> RecordError | UnconfirmedRecord:
         path = str(self._paths.state / place)
-        named = UnconfirmedRecord(path, place, found.run_id)
-        return named if found.is_new else RecordError(path, named.what, accept_command(place))
+        named = UnconfirmedRecord(path, place, content.run_id)
+        return named if content.is_new else RecordError(path, named.what, accept_command(place))
 
     def begin(self, run_id: RunId, record: Path) -> None:
         """Accept all record files as they are now, and note what our commands write from now on.
@@ -172,7 +168,7 @@ class Ledger:
         if watched is None:
             return None
         files = dict(self._files())
-        unconfirmed = dict(self._found(files))
+        unconfirmed = dict(self._all_unconfirmed(files))
         if unconfirmed != before:
             self._save_unconfirmed(unconfirmed)
         self._paths.written_records.unlink(missing_ok=True)
@@ -190,14 +186,14 @@ class Ledger:
             tuple(str(self._paths.state / place) for place in watched.removed(frozenset(files))),
         )
 
-    def _found(self, files: Mapping[str, int]) -> Iterator[tuple[str, Unconfirmed]]:
+    def _all_unconfirmed(self, files: Mapping[str, int]) -> Iterator[tuple[str, Unconfirmed]]:
         """Return every unconfirmed file; unchanged ones are not read."""
         for place, changed in files.items():
             if _is_untouched(self._state, place, changed):
                 continue
-            found = _judge(self._state, place, Content(self._digest(place), changed))
-            if found is not None:
-                yield place, found
+            judged = _judge(self._state, place, Content(self._digest(place), changed))
+            if judged is not None:
+                yield place, judged
 
     def confirm(self, path: Path) -> None:
         """Accept a file as it is now. Raises SaveError, OSError if it cannot be read."""
@@ -249,6 +245,15 @@ class Ledger:
             written[place] = (*written.get(place, ()), digest)
         return WatchedRun(header.run, header.since, known.digests, written)
 
+    def _load_unconfirmed(self) -> dict[str, Unconfirmed]:
+        path = self._paths.unconfirmed_records
+        if not path.exists():
+            return {}
+        from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415  # there hardly ever are any
+
+        adapter = TypeAdapter(dict[str, Unconfirmed], config=ConfigDict(strict=True))
+        return _load(adapter.validate_python, path) or {}
+
     def _save_unconfirmed(self, unconfirmed: Mapping[str, Unconfirmed]) -> None:
         listed = {place: content._asdict() for place, content in unconfirmed.items()}
         self._save(self._paths.unconfirmed_records, listed)
@@ -270,10 +275,10 @@ def _judge(state: _State, place: str, content: Content) -> Unconfirmed | None:
     is_same = listed is not None and listed.digest == content.digest
     if watched is None or (is_same and content.digest not in watched.written.get(place, ())):
         return listed if is_same else None
-    found = watched.judge(place, content)
+    judged = watched.judge(place, content)
     # A file that took the place of an ignored one did not replace a record.
-    is_new = found is not None and listed is not None and listed.is_new
-    return found._replace(is_new=True) if found is not None and is_new else found
+    is_new = judged is not None and listed is not None and listed.is_new
+    return judged._replace(is_new=True) if judged is not None and is_new else judged
 
 
 def _noted(line: str) -> tuple[str, str] | None:
@@ -342,7 +347,7 @@ def _hash(data: bytes) -> str:
 
 def _mark(path: Path) -> tuple[int, ...]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return ()
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino

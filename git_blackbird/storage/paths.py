@@ -165,5 +165,5 @@ def _make_one(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         return
     if not stat.S_ISDIR(kind):
-        found = "a symbolic link" if stat.S_ISLNK(kind) else "a file"
-        raise UnusableError(f"{folder} is {found}, not a folder", hint="move it away; state is kept there")
+        what = "a symbolic link" if stat.S_ISLNK(kind) else "a file"
+        raise UnusableError(f"{folder} is {what}, not a folder", hint="move it away; state is kept there")

@@ -79,14 +79,14 @@ def _fixed(items: Mapping[str, Any], refused: Iterable[tuple[str | int, ...]]) -
 
 
 def _checked(plan: Plan, known: Collection[str], faults: list[PlanError], path: str) -> Plan:
-    found = [*faults, *plan_faults(plan, known)]
-    if found:
-        raise InvalidPlanError(path, found)
+    all_faults = [*faults, *plan_faults(plan, known)]
+    if all_faults:
+        raise InvalidPlanError(path, all_faults)
     return plan
 
 
 _IS_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
-_MENDS = {
+_FIXES = {
     "missing": "add it",
     "string_type": "make it a string",
     "tuple_type": "make it a list of strings",
@@ -95,7 +95,7 @@ _MENDS = {
     "model_type": 'write {"schemaVersion": 1, "items": {}}',
     "enum": f"use one of: {', '.join(Status)}",
 }
-_MENDS_OF_FIELDS = {
+_FIXES_OF_FIELDS = {
     "schemaVersion": "write 1",
     "items": "make it an object from task id to task",
     "parentId": "make it a string or null",
@@ -115,7 +115,7 @@ def _fault(details: ErrorDetails) -> PlanError:
     place, shown = _place(steps), describe(details["input"])
     if kind in _IS_UNKNOWN:
         return PlanError(place, "unknown field", "remove it: the plan's schema has no such field")
-    fix = _MENDS_OF_FIELDS.get(str(steps[-1])) if len(steps) % 2 else None
+    fix = _FIXES_OF_FIELDS.get(str(steps[-1])) if len(steps) % 2 else None
     if kind == "missing":
         what = "is missing"
     elif kind == "enum":
@@ -126,7 +126,7 @@ def _fault(details: ErrorDetails) -> PlanError:
         what = f"is {shown}, not 1"
     else:
         what = f"is {shown}"
-    return PlanError(place, what, fix or _MENDS[kind])
+    return PlanError(place, what, fix or _FIXES[kind])
 
 
 def _place(steps: Iterable[str | int]) -> str:

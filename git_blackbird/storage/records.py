@@ -100,12 +100,12 @@ class RunStore:
 
     def histories(self, between: Callable[[], object] = noop) -> dict[TaskId, History]:
         """Return the runs of every task that has any; call ``between`` after each task."""
-        found: dict[TaskId, History] = {}
+        histories: dict[TaskId, History] = {}
         with gc_paused():
             for task_id, changed in self._folders():
                 between()
-                found[task_id] = self._history(task_id, changed)
-        return {task_id: history for task_id, history in found.items() if history != NO_HISTORY}
+                histories[task_id] = self._history(task_id, changed)
+        return {task_id: history for task_id, history in histories.items() if history != NO_HISTORY}
 
     def histories_of(self, plan: Plan, task_ids: Container[TaskId]) -> dict[TaskId, History]:
         """Return the runs of parents, which the reviews are among, and of these tasks; reads no others."""
@@ -128,20 +128,20 @@ class RunStore:
         """Read all records of a folder, which may lie anywhere in the worktree."""
         self._ledger.refresh()
         with folder_inside(self._paths.state_root, folder) as descriptor:
-            with os.scandir(descriptor) as entries:
+            with os.scandir(descriptor) as listing:
                 names = sorted(
-                    entry.name for entry in entries if entry.name.endswith(_ENDING) and not entry.is_dir()
+                    entry.name for entry in listing if entry.name.endswith(_ENDING) and not entry.is_dir()
                 )
-            found = [load_record(self._ledger, folder / name, task_id, descriptor) for name in names]
-        return History(*_by_kind(found))
+            entries = [load_record(self._ledger, folder / name, task_id, descriptor) for name in names]
+        return History(*_by_kind(entries))
 
 
-def _by_kind(found: list[Found]) -> ByKind:
-    runs = [entry for entry in found if isinstance(entry, Run)]
+def _by_kind(entries: list[Found]) -> ByKind:
+    runs = [entry for entry in entries if isinstance(entry, Run)]
     return (
         tuple(sorted(runs, key=lambda run: run.sort_key)),
-        tuple(entry for entry in found if isinstance(entry, RecordError)),
-        tuple(entry for entry in found if isinstance(entry, UnconfirmedRecord)),
+        tuple(entry for entry in entries if isinstance(entry, RecordError)),
+        tuple(entry for entry in entries if isinstance(entry, UnconfirmedRecord)),
     )
 
 
@@ -235,11 +235,11 @@ def load_recent(paths: Paths, limit: int, now: int) -> ByKind:
             least = best[-1].stamp if len(best) == limit else ""
     ledger = Ledger(paths)
     ledger.refresh()
-    found = [
+    entries = [
         load_record(ledger, Path(candidate.folder, candidate.name), TaskId(Path(candidate.folder).name))
         for candidate in best
     ]
-    runs, faults, unconfirmed = _by_kind(found)
+    runs, faults, unconfirmed = _by_kind(entries)
     return runs[::-1], faults, unconfirmed
 
 

@@ -47,10 +47,7 @@ class Store:
         self._unique_keys = b""
 
     def plan_bytes(self) -> bytes | None:
-        """Return the content of the plan file; None if there is none.
-
-        Raises UnusableError if it cannot be read.
-        """
+        """Return the content of the plan file; None if there is none. Raises UnusableError."""
         try:
             known = self._parsed[0] if self._parsed is not None else b""
             return load_inside(self.paths.state_root, self.paths.plan, known)
@@ -72,10 +69,7 @@ class Store:
             raise UnusableError(f"cannot read {self.paths.plan}: {error.strerror}") from error
 
     def plan(self) -> Plan:
-        """Return the plan.
-
-        Raises UnusableError if there is none, InvalidPlanError with all errors if it is not valid.
-        """
+        """Return the plan. Raises UnusableError, InvalidPlanError."""
         return self._load_plan()[1]
 
     def editable_plan(self) -> Plan:
@@ -179,14 +173,6 @@ class Transaction:
             self._store.remember_parsed(data, plan)
             if self._paths.known_plan.exists():
                 self.backup_plan()
-
-    def change_plan(self, change: Callable[[Plan], Plan]) -> Plan:
-        """Read, change and save the plan; return the new one."""
-        before = self.plan()
-        after = change(before)
-        if after is not before:
-            self.save_plan(after)
-        return after
 
     def save_run(self, run: Run) -> None:
         """Save a run's record, readable by its owner only. Raises SaveError."""

@@ -30,7 +30,7 @@ from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import render_reset, undo_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.keys import AGENT_NAMES
+from git_blackbird.model.config.choices import AGENT_NAMES
 from git_blackbird.model.entities.decision import Decision, Reply, RerunReviews, Retry
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run
@@ -227,7 +227,7 @@ class Commands:
 
     async def choose_agent(self) -> None:
         """Choose the agent for new runs."""
-        setting = (await asyncio.to_thread(self._app.open_workspace)).settings.values["agent"]
+        setting = (await asyncio.to_thread(self._app.open_workspace)).settings.applied["agent"]
         items = [
             ChoiceItem(name, name, setting.origin if name == setting.value else "") for name in AGENT_NAMES
         ]

@@ -15,7 +15,7 @@ from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, error_notes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.config.settings import Layer, RawSetting
+from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Coroutine
 from textual import events
 from textual.app import App
 from textual.timer import Timer
+from textual.widgets import OptionList
 
 PAUSE_KEY = "ctrl+c"
 _ALWAYS_ACCEPTED = frozenset({PAUSE_KEY, "ctrl+z"})
@@ -75,5 +76,6 @@ class InputGuard(App[None]):
 
     def _chooses(self, event: events.Event) -> bool:
         if isinstance(event, events.Key):
-            return event.key in self.choosing_keys
+            begins_text = event.is_printable and isinstance(self.focused, OptionList)
+            return begins_text or event.key in self.choosing_keys
         return not isinstance(event, events.Paste)

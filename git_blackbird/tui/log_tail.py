@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.runs import FollowedOutput, reread
+from git_blackbird.controller.queries.runs import FollowedOutput, is_at_work, reread
 from git_blackbird.controller.queries.transcripts import FollowedSteps, followed_steps
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.format import run_seconds
@@ -32,8 +32,11 @@ class LogTailer:
         """Read the output since the last poll; for a run not seen before, its last steps."""
         running = {live.run.id: live.run for live in view_state.overview.running if live.alive}
         for run_id in self._followed.keys() - running.keys():
+            # Its agent may have ended, and the end snapshot may still be under way.
+            is_over = not is_at_work(workspace, self._followed[run_id].run)
             self._read(run_id)
-            self._end(workspace, self._followed.pop(run_id))
+            if is_over:
+                self._end(workspace, self._followed.pop(run_id))
         for run in running.values():
             if run.id not in self._followed:
                 self._begin(workspace, view_state, run)
@@ -62,6 +65,8 @@ class LogTailer:
 
     def _end(self, workspace: Workspace, followed: _FollowedRun) -> None:
         """Show how a run ended; without an end in its record, its process was killed."""
+        if isinstance(followed.output, FollowedSteps):
+            self._add_steps(followed.run.id, followed.output.last())
         run = reread(workspace, followed.run)
         if run.status is RunStatus.RUNNING:
             self._live.remove_run(run.id)

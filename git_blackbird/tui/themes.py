@@ -105,7 +105,7 @@ class ThemedApp(App[None]):
         for theme in _OURS.values():
             self.register_theme(theme)
         self.no_color = not color_wanted(workspace.environment, is_tty=True)
-        chosen, environ = workspace.settings.text("tui.theme") or "auto", workspace.environment.environ
+        chosen, environ = workspace.config.tui.theme, workspace.environment.environ
         is_simple = self.console.color_system in _SIMPLE
         name = _WITHOUT_COLORS if self.no_color else theme_name(chosen, environ, is_simple=is_simple)
         if name != self.theme:

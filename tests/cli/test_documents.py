@@ -12,7 +12,7 @@ import pytest
 from git_blackbird import __version__
 from git_blackbird.cli.syntax.registry import COMMANDS, cli
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.config.keys import KEYS, ConfigKey, ValueType
+from git_blackbird.model.config.keys import KEYS, Key
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN = (ROOT / "man/git-blackbird.1").read_text()
@@ -85,7 +85,7 @@ def test_the_manual_has_every_key() -> None:
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.name)
-def test_keys_have_their_defaults_ranges_and_trust_in_the_documents(key: ConfigKey) -> None:
+def test_keys_have_their_defaults_ranges_and_trust_in_the_documents(key: Key) -> None:
     entry = re.search(rf"^\.B {re.escape(key.name)}\n((?:[^.].*\n)+)", MAN.replace("\\-", "-"), re.MULTILINE)
     assert entry is not None
     said = " ".join(entry[1].split())
@@ -93,15 +93,16 @@ def test_keys_have_their_defaults_ranges_and_trust_in_the_documents(key: ConfigK
     assert f"default: {default_text(key)}." in said
     assert row.endswith(f"| {default_text(key)} |")
     assert ("Never counts from the project file" in said) == ("not from the project file" in row)
-    assert ("Never counts from the project file" in said) == (not key.clone_safe)
-    if key.kind is ValueType.INTEGER:
-        assert f"from {key.min} to {key.max};" in said
-        assert f"| {key.min} to {key.max} |" in row
-    for word in (*key.choices, *filter(None, [key.environment])):
+    assert ("Never counts from the project file" in said) == (not key.rules.clone_safe)
+    if key.rules.limits is not None:
+        low, high = key.rules.limits
+        assert f"from {low} to {high};" in said
+        assert f"| {low} to {high} |" in row
+    for word in (*key.choices, *filter(None, [key.rules.environment])):
         assert word in said
 
 
-def default_text(key: ConfigKey) -> str:
+def default_text(key: Key) -> str:
     if key.default is None:
         return "unset"
     if key.default == ():

@@ -26,6 +26,33 @@ def test_the_hint_is_the_help_of_the_command(program: Program, args: tuple[str, 
     assert program.text().splitlines()[2] == f"2> hint: {command} -h"
 
 
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (("list", "--ready", "--blocked"), "--ready and --blocked do not go together"),
+        (("list", "--tree", "--all", "--ready"), "--all and --ready do not go together"),
+        (("runs", "a", "--follow", "--diff"), "--follow and --diff do not go together"),
+        (("runs", "a", "--raw", "--log", "--accept"), "--log and --accept do not go together"),
+        (("list", "--status", "failed", "--blocked"), "--status and --blocked do not go together"),
+    ],
+)
+def test_options_of_which_one_would_be_ignored_are_refused(
+    program: Program, repo: Path, args: tuple[str, ...], reason: str
+) -> None:
+    save(repo, [task("a")], [run("a")])
+    assert program.run(*args) == 2
+    assert program.text().splitlines()[1] == f"2> error: {reason}"
+
+
+def test_the_same_option_twice_and_a_name_like_an_option_are_no_conflict(
+    program: Program, repo: Path
+) -> None:
+    save(repo, [task("--diff")])
+    assert program.run("list", "--ready", "--ready") == 0
+    assert program.run("runs", "--log", "--", "--diff") == 1
+    assert "2> error: no runs found for --diff" in program.text()
+
+
 def test_every_command_that_is_shown_can_be_pasted(program: Program, repo: Path) -> None:
     save(repo, [task("-ready"), task("-failed", status=Status.FAILED)], [run("-failed", "019b7c4e52000004")])
     program.run("show", "--", "-ready")

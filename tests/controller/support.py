@@ -17,7 +17,7 @@ from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.run_commands import execute_loop
 from git_blackbird.controller.engine.run_contexts import Consent
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.config.settings import Layer, RawSetting
+from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.decision import Decision, Reply
 from git_blackbird.model.entities.plan import Plan, Task, new_task

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting
+from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.storage.config_files import (
     format_value,
     global_config_path,
@@ -40,6 +40,22 @@ def test_the_go_programs_file(path: Path) -> None:
         ],
         [],
     )
+
+
+def test_each_dot_of_a_key_may_be_a_level_or_not(path: Path) -> None:
+    spec: dict[str, object] = {"spec": {"agent": "demo"}, "spec.model": "x"}
+    stop = {"execution": {"stopAfterEachTask": {"deep": 1}}, "tui": {}, "a": {"b": {"c": 1}}}
+    path.write_text(json.dumps({"reviews": spec, "reviews.code": {"agent": "codex"}, "agent": "demo"} | stop))
+    settings, problems = load_layer(path, Layer.PROJECT)
+    assert [(setting.name, setting.raw) for setting in settings] == [
+        ("reviews.spec.agent", "demo"),
+        ("reviews.spec.model", "x"),
+        ("reviews.code.agent", "codex"),
+        ("agent", "demo"),
+        ("execution.stopAfterEachTask", {"deep": 1}),
+        ("a.b", {"c": 1}),
+    ]
+    assert problems == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +114,7 @@ def test_anything_wrong_with_the_go_programs_choice_counts_as_none(
 ) -> None:
     if data is not None:
         path.write_bytes(data)
-    assert [one.value for one in load_agent_choice(path, path.parent)] == chosen
+    assert [one.raw for one in load_agent_choice(path, path.parent)] == chosen
 
 
 def written(path: Path, key: str, value: object | None) -> object:
@@ -126,6 +142,24 @@ def test_one_key_is_set_and_removed_and_all_else_is_kept(path: Path) -> None:
     assert written(path, "claude.path", None) == {
         name: value for name, value in before.items() if name != "tui"
     }
+
+
+def test_a_key_stays_where_the_file_has_it_and_a_new_one_has_a_level_for_each_dot(path: Path) -> None:
+    path.write_text('{"reviews.spec": {"model": "x"}, "reviews": {"code.agent": "demo"}}')
+    assert written(path, "reviews.code.agent", "codex") == {
+        "reviews.spec": {"model": "x"},
+        "reviews": {"code.agent": "codex"},
+        "schemaVersion": 1,
+    }
+    nested = {"code.agent": "codex", "spec": {"agent": "demo"}}
+    assert written(path, "reviews.spec.agent", "demo") == {
+        "reviews.spec": {"model": "x"},
+        "reviews": nested,
+        "schemaVersion": 1,
+    }
+    written(path, "reviews.spec.agent", None)
+    written(path, "reviews.spec.model", None)
+    assert written(path, "reviews.code.agent", None) == {"schemaVersion": 1}
 
 
 def test_a_new_file_has_a_version(path: Path) -> None:

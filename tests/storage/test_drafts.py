@@ -1,7 +1,15 @@
 from pathlib import Path
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.storage.drafts import DraftFile, text_drafts
+from git_blackbird.storage.cleanup import list_own_files
+from git_blackbird.storage.drafts import (
+    DraftFile,
+    create_draft,
+    drafts_of,
+    load_base,
+    load_draft,
+    text_drafts,
+)
 from git_blackbird.storage.paths import Paths
 
 
@@ -13,3 +21,17 @@ def test_only_folders_of_texts_are_listed(tmp_path: Path) -> None:
     (paths.text_drafts / "c").symlink_to("gone")
     (paths.text_drafts / "a" / "other.txt").write_text("no text for an agent")
     assert text_drafts(paths) == [(TaskId("a"), paths.text_drafts / "a" / "message.md")]
+
+
+def test_drafts_of_two_tasks_never_share_a_file(tmp_path: Path) -> None:
+    paths = Paths(tmp_path, tmp_path / "private")
+    texts = {TaskId("a"): ("one", "two", "three"), TaskId("a.2"): ("other", "another")}
+    for task_id, forms in texts.items():
+        for form in forms:
+            create_draft(paths, task_id, form)
+    for task_id, forms in texts.items():
+        assert tuple(map(load_draft, drafts_of(paths, task_id))) == forms
+        assert tuple(map(load_base, drafts_of(paths, task_id))) == forms
+    assert list_own_files(paths, None, ()) == [
+        paths.drafts / name for name in ("a.2.toml", "a.toml", "2/a.2.toml", "2/a.toml", "3/a.toml")
+    ]

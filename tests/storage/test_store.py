@@ -53,7 +53,7 @@ for number in range(5):
     name = f"t{sys.argv[3]}-{number}"
     with store.transaction() as transaction:
         stamp = "2026-01-01T00:00:00Z"
-        transaction.change_plan(lambda plan: plan.replaced(new_task(name, name, stamp)))
+        transaction.save_plan(transaction.plan().replaced(new_task(name, name, stamp)))
 """
 
 
@@ -90,8 +90,7 @@ def test_a_transaction_sees_what_others_wrote_before_it(store: Store) -> None:
     assert set(other.plan().tasks) == {"a"}
     put(store, "a", "b")
     with other.transaction() as transaction:
-        after = transaction.change_plan(lambda plan: plan.replaced(task("c")))
-    assert set(after.tasks) == {"a", "b", "c"}
+        transaction.save_plan(transaction.plan().replaced(task("c")))
     assert set(store.plan().tasks) == {"a", "b", "c"}
 
 
@@ -99,11 +98,9 @@ def test_a_plan_that_did_not_change_is_not_written(store: Store) -> None:
     plan = put(store, "a")
     before = store.paths.plan.stat()
     with store.transaction() as transaction:
-        assert transaction.change_plan(lambda same: same) == plan
+        transaction.save_plan(transaction.plan())
         transaction.save_plan(Plan({TaskId("a"): replace(task("a"))}))
-        transaction.change_plan(
-            lambda same: same.replaced(with_status(same.tasks[TaskId("a")], Status.TODO, "later"))
-        )
+        transaction.save_plan(plan.replaced(with_status(plan.tasks[TaskId("a")], Status.TODO, "later")))
     after = store.paths.plan.stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
@@ -131,7 +128,7 @@ def test_there_is_no_plan(store: Store) -> None:
 def test_an_invalid_plan_names_its_file_and_is_left_alone(store: Store) -> None:
     store.paths.plan.write_text("{}")
     with pytest.raises(InvalidPlanError, match="invalid plan: "), store.transaction() as transaction:
-        transaction.change_plan(lambda plan: plan.replaced(task("a")))
+        transaction.save_plan(transaction.plan().replaced(task("a")))
     assert store.paths.plan.read_text() == "{}"
 
 
@@ -160,7 +157,7 @@ def test_the_known_plan_follows_our_own_writes_while_an_agent_works(store: Store
         assert transaction.plan_backup() is None
         transaction.backup_plan()
         first = transaction.plan_backup()
-        transaction.change_plan(lambda plan: plan.replaced(task("b")))
+        transaction.save_plan(transaction.plan().replaced(task("b")))
         assert (first, transaction.plan_backup()) == (
             render_plan(Plan({TaskId("a"): task("a")})),
             store.plan_bytes(),
@@ -168,7 +165,7 @@ def test_the_known_plan_follows_our_own_writes_while_an_agent_works(store: Store
         transaction.drop_plan_backup()
         transaction.drop_plan_backup()
         assert transaction.plan_backup() is None
-        transaction.change_plan(lambda plan: plan.replaced(task("c")))
+        transaction.save_plan(transaction.plan().replaced(task("c")))
         assert transaction.plan_backup() is None
 
 
@@ -218,12 +215,12 @@ def test_a_key_that_stands_twice_is_read_but_not_written_over(store: Store) -> N
     store.paths.plan.write_bytes(twice)
     assert store.plan().tasks[TaskId("a")].title == "a"
     with store.transaction() as transaction, pytest.raises(InvalidPlanError) as raised:
-        transaction.change_plan(lambda plan: plan.replaced(task("b")))
+        transaction.save_plan(transaction.plan().replaced(task("b")))
     assert [str(fault) for fault in raised.value.faults] == [
         '$: the key "title" stands twice in one object (keep one of the two)'
     ]
     assert store.paths.plan.read_bytes() == twice
     store.paths.plan.write_bytes(twice.replace(b'"title": "b",\n      ', b""))
     with store.transaction() as transaction:
-        transaction.change_plan(lambda plan: plan.replaced(task("b")))
+        transaction.save_plan(transaction.plan().replaced(task("b")))
     assert set(store.plan().tasks) == {"a", "b"}

@@ -1,13 +1,56 @@
+import gc
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual._compositor import Compositor
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 
 from tests.controller.support import configure
 from tests.support import commit
 from tests.tui.tmux import Tmux
+
+_parse_rules = Stylesheet._parse_rules
+_render_update = Compositor.render_update
+_rules: dict[object, list[RuleSet]] = {}
+
+
+def _parse_rules_once(self: Stylesheet, css: str, *args: Any, **kwargs: Any) -> list[RuleSet]:
+    """Parse a style sheet for the first application that has it; the others have the same rules."""
+    key = (frozenset(self._variables.items()), css, args, frozenset(kwargs.items()))
+    if key not in _rules:
+        _rules[key] = _parse_rules(self, css, *args, **kwargs)
+    return _rules[key]
+
+
+def _render_what_is_looked_at(self: Compositor, full: bool = False, **kwargs: Any) -> Any:
+    """Draw no update of a terminal that is not there: the tests draw the screens that they look at."""
+    if full:
+        return _render_update(self, full, **kwargs)
+    self._dirty_regions.clear()
+    return None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def shared() -> Iterator[None]:
+    """Leave out what every application of the tests would do again."""
+    # An application is thrown away with its test: what it leaves is looked for less often.
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", _parse_rules_once)
+        yield
+    gc.set_threshold(*thresholds)
+
+
+@pytest.fixture(autouse=True)
+def unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what nobody would see."""
+    monkeypatch.setattr(Compositor, "render_update", _render_what_is_looked_at)
 
 
 @pytest.fixture

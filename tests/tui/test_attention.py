@@ -140,7 +140,7 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
             assert not one.why or lines[place + 1].strip().startswith(one.why)
         count = len(required)
         await pilot.press(*["down"] * 11)
-        await see(app, pilot, f"Action required ({count}): decide: decision on run", "[a] opens it")
+        await see(app, pilot, f"Action required ({count}): [a] opens decide: decision on run")
         await pilot.press("a")
         await see(app, pilot, "Action required: your decision on decide", "1. Approve and continue")
         assert screen_text(app).count("Action required") == 1
@@ -162,7 +162,7 @@ def test_without_a_decision_the_key_goes_round_all_that_waits(repo: Path) -> Non
         assert app.current.id == "asks"
         after_asks = next(place for place, one in enumerate(required) if one.task_id == "asks") + 1
         for one in (*required[after_asks:], *required[:after_asks]):
-            await see(app, pilot, f"{one.task_id}: {one.what}  [a] shows it")
+            await see(app, pilot, f"[a] shows {one.task_id}: {one.what}")
             await pilot.press("a")
             assert app.current.id == one.task_id
 
@@ -179,7 +179,7 @@ def test_the_key_opens_one_decision_after_the_other_from_anywhere(repo: Path) ->
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("end")
         for name in ("alpha", "beta", "alpha"):
-            await see(app, pilot, f"Action required (2): {name}: decision on run", "[a] opens it")
+            await see(app, pilot, f"Action required (2): [a] opens {name}: decision on run")
             await pilot.press("a")
             await see(app, pilot, f"Action required: your decision on {name}", "1. Approve and continue")
             await pilot.press("escape")
@@ -187,7 +187,7 @@ def test_the_key_opens_one_decision_after_the_other_from_anywhere(repo: Path) ->
         await pilot.press("a")
         await see(app, pilot, "Action required: your decision on beta")
         await pilot.press("2", "enter")
-        await see(app, pilot, "Action required (1): alpha: decision on run")
+        await see(app, pilot, "Action required (1): [a] opens alpha: decision on run")
         await pilot.press("a")
         await see(app, pilot, "Action required: your decision on alpha")
 

@@ -190,7 +190,7 @@ def test_ctrl_c_at_a_checkpoint_ends_the_call_and_leaves_it_open(planned: Path) 
         await pilot.press("ctrl+c")
         await wait_for(pilot, lambda: is_over(app))
         assert app.screen is app.main
-        await wait_for(pilot, lambda: "Action required (1): alpha: decision" in screen_text(app))
+        await wait_for(pilot, lambda: "Action required (1): [a] opens alpha: decision" in screen_text(app))
 
     drive(planned, session)
     assert states(planned, "alpha") == [DecisionState.PENDING]
@@ -353,7 +353,7 @@ def test_a_question_left_open_is_asked_again_by_resume(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, QuestionScreen))
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
-        await wait_for(pilot, lambda: "Action required (1): alpha: waiting for answers" in screen_text(app))
+        await see(app, pilot, "Action required (1): [a] shows alpha: waiting for answers")
         await pilot.press("u")
         await wait_for(pilot, lambda: asks(app, QuestionScreen))
         await pilot.press("1", "enter")

@@ -91,7 +91,7 @@ def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path,
     tmux.wait_for("not sent to alpha's agent:", "Say two.", without="What should change?")
     tmux.wait_for("Working on it.")
     tmux.press("C-c")
-    tmux.wait_for("Action required (1): beta: paused", "q Quit")
+    tmux.wait_for("Action required (1): [a] shows beta: paused", "q Quit")
     tmux.press("q")
     tmux.wait_for_end(0)
 

@@ -229,12 +229,12 @@ def test_what_is_left_of_one_that_was_killed_is_said_and_mended(planned: Path, t
     assert not is_gone(run)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await see(app, pilot, "Action required (1): alpha: no controller is running it")
+        await see(app, pilot, "Action required (1): [a] shows alpha: no controller is running it")
         await pilot.press("e")
         await see(app, pilot, "resuming alpha")
         await pilot.press("ctrl+c")
         await wait_for(pilot, lambda: not app.runner.is_busy and bool(app.main.required))
-        await wait_for(pilot, lambda: "Action required (1): alpha: paused" in screen_text(app))
+        await wait_for(pilot, lambda: "Action required (1): [a] shows alpha: paused" in screen_text(app))
 
     drive(planned, session)
     assert is_gone(run)

@@ -61,7 +61,6 @@ def test_g_and_r_are_free(planned: Path) -> None:
         await pilot.press("t")
         await nothing_happens()
         for key, screen in (
-            ("d", CheckpointScreen),
             ("h", RunsScreen),
             ("c", SettingsScreen),
             ("s", ChoiceModal),

@@ -72,7 +72,7 @@ def test_ctrl_c_pauses_and_stays_and_resume_goes_on_in_the_session(planned: Path
         assert app.is_running
         assert holder(planned) is None
         await wait_for(pilot, lambda: app.check_action("resume", ()) is True)
-        await wait_for(pilot, lambda: "Action required (1): alpha: paused" in screen_text(app))
+        await wait_for(pilot, lambda: "Action required (1): [a] shows alpha: paused" in screen_text(app))
         await pilot.press("u")
         await wait_for(pilot, lambda: len(runs_of(planned, "alpha")) == 2)
         await pilot.press("ctrl+c")
@@ -255,6 +255,6 @@ def test_what_another_process_runs_is_followed_and_leaves_with_it(planned: Path)
             await wait_for(pilot, lambda: other.poll() is not None)
         await wait_for(pilot, lambda: "no agent is at work" in screen_text(app))
         await see(app, pilot, "alpha is paused")
-        await wait_for(pilot, lambda: "Action required (1): alpha: paused" in screen_text(app))
+        await wait_for(pilot, lambda: "Action required (1): [a] shows alpha: paused" in screen_text(app))
 
     drive(planned, session, (120, 40))

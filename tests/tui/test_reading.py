@@ -170,7 +170,7 @@ def test_what_a_person_owes_is_announced_and_found(planned: Path) -> None:
     run_id = runs_of(planned, "alpha")[0].id
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await see(app, pilot, f"Action required (1): alpha: decision on run {run_id}")
+        await see(app, pilot, f"Action required (1): [a] opens alpha: decision on run {run_id}")
         await pilot.press("end", "a")
         await see(app, pilot, "Action required: your decision on alpha")
         await pilot.press("escape")

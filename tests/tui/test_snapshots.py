@@ -25,6 +25,11 @@ LARGE = (110, 32)
 
 
 @pytest.fixture(autouse=True)
+def unseen() -> None:
+    """Draw all that a terminal would get: screens behind others are on the pictures too."""
+
+
+@pytest.fixture(autouse=True)
 def in_colours_and_utc(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "COLORFGBG"):
         monkeypatch.delenv(name, raising=False)

@@ -12,11 +12,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from git_blackbird.agents.protocol import OutputParser
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.entities.agent_io import AgentResult
+
+if TYPE_CHECKING:
+    # Readers of logs parse none.
+    from git_blackbird.agents.protocol import OutputParser
+    from git_blackbird.model.entities.agent_io import AgentResult
 
 # A multiple of the block size of usual file systems: only whole blocks can be freed.
 _ALIGNMENT = 64 * 1024
@@ -134,7 +137,7 @@ class TailedLog:
         self._offset = self._max_bytes
 
 
-def read_saved(reader: OutputParser, files: LogFiles, exit_code: int | None) -> AgentResult:
+def read_saved(reader: "OutputParser", files: LogFiles, exit_code: int | None) -> "AgentResult":
     """Read a run's saved streams as if they had just been printed, after a crash of this program.
 
     Missing files, and whatever an agent put in their place, read as empty.

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 import click
 
+from git_blackbird.cli.commands.config import setting_row
 from git_blackbird.cli.output import CommandContext, Output, print_error, warn_problems
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer, view_agent, view_agents
 from git_blackbird.errors import AgentUnavailableError, ExitCode
-from git_blackbird.messages.display.config import format_value
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.settings import Layer, Setting
+from git_blackbird.model.config.layers import Layer
+from git_blackbird.model.config.settings import Setting
 
 _HEADINGS = ("  Agent", "Version", "State", "Login")
 _LONGEST = 1000
@@ -83,7 +84,7 @@ def _told(text: str | None) -> str:
 
 def _show_one(output: Output, workspace: Workspace, name: str) -> ExitCode:
     view = view_agent(workspace, name)
-    output.lines(_agent_lines(view, workspace.settings.values["agent"]))
+    output.lines(_agent_lines(view, workspace.settings.applied["agent"]))
     output.data("setup:AgentOutput", view)
     if view.can_start:
         return ExitCode.OK
@@ -99,7 +100,7 @@ def _agent_lines(view: AgentView, choice: Setting) -> Iterator[str]:
     yield from render_facts(_facts(view, choice))
     if view.can_start:
         yield from render_section("can", render_table(list(_abilities(view)), None))
-    yield from render_section("configured", render_table(list(map(_setting_row, view.settings)), None))
+    yield from render_section("configured", render_table(list(map(setting_row, view.settings)), None))
     yield from render_section("good to know", [_told(remark) for remark in view.inspection.remarks])
 
 
@@ -126,7 +127,3 @@ def _abilities(view: AgentView) -> Iterator[tuple[Cell, Cell]]:
         ("report what a run cost", can.reports_cost),
     ):
         yield Cell(says), Cell("yes", "green") if has else Cell("no", "yellow")
-
-
-def _setting_row(setting: Setting) -> tuple[Cell, Cell, Cell]:
-    return Cell(setting.key.name), Cell(format_value(setting)), Cell(_origin(setting), dim=True)

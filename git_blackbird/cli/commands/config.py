@@ -8,14 +8,14 @@ from git_blackbird.controller.config.edit import ConfigChange, Scope, require_ke
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.config import (
-    format_value,
     key_text,
     layer_lines,
     overruled_text,
     saved_text,
+    value_text,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.layers import KeyLayers, layers_of
+from git_blackbird.model.config.settings import KeyLayers, Setting
 
 
 def config(
@@ -55,15 +55,17 @@ def _check_usage(
         raise UsageError(f"--{scope} says where to write; it needs a KEY and a VALUE, or --unset KEY")
 
 
+def setting_row(setting: Setting) -> tuple[Cell, Cell, Cell]:
+    """Format a key, the value that counts and its origin."""
+    origin = Cell(clean_line(setting.origin, 1000), dim=True)
+    return Cell(setting.key.name), Cell(value_text(setting.value)), origin
+
+
 def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) -> None:
-    values = workspace.settings.values
-    shown = list(values.values()) if name is None else [values[require_key(name).name]]
-    rows = [
-        (Cell(one.key.name), Cell(format_value(one)), Cell(clean_line(one.origin, 1000), dim=True))
-        for one in shown
-    ]
-    call.output.lines(render_table(rows, None))
-    layers = [layers_of(workspace.settings, one.key.name) for one in shown]
+    settings = workspace.settings
+    names = list(settings.applied) if name is None else [require_key(name).name]
+    layers = list(map(settings.layers_of, names))
+    call.output.lines(render_table([setting_row(one.applied) for one in layers], None))
     if name is not None:
         call.output.lines(_layer_lines(layers[0]))
     call.output.data("setup:ConfigOutput", settings=layers)
@@ -71,11 +73,10 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
 
 def _layer_lines(layers: KeyLayers) -> Iterator[str]:
     """Say what a key is, and what each layer says of it."""
-    if layers.key is not None:
-        yield f"  {key_text(layers.key)}"
+    yield f"  {key_text(layers.key)}"
     rows = [
-        (Cell(one.effect), Cell(one.value), Cell(one.origin, dim=bool(one.origin)))
-        for one in layer_lines(layers)
+        (Cell(row.effect), Cell(row.value), Cell(row.origin, dim=bool(row.origin)))
+        for row in layer_lines(layers)
     ]
     yield from (f"  {line}" for line in render_table(rows, None))
 

@@ -8,7 +8,7 @@ from git_blackbird.cli.render.reviews import change_review_lines, review_lines
 from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
-from git_blackbird.model.config.settings import Layer, RawSetting
+from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.plan import Task
 

@@ -31,7 +31,7 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.incoming.questions import parse_answer_options
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import Debouncer
-from git_blackbird.model.config.settings import Layer, RawSetting
+from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.run import DecisionState
 from git_blackbird.model.views.stop import Stop
@@ -255,7 +255,7 @@ def run_loop_command(
     stream: bool,
 ) -> ExitCode:
     """Run a loop with the user interface of the call, and print how it ended."""
-    for problem in workspace.problems:
+    for problem in workspace.settings.problems:
         if not problem.fatal:
             call.output.warn(str(problem), problem.hint)
     wants_stream = stream or call.environment.environ.get("BLACKBIRD_AGENT_STREAM") == "1"

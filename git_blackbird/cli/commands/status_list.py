@@ -17,7 +17,7 @@ from git_blackbird.controller.queries.status import (
     stopped_tasks,
     tree_of_tasks,
 )
-from git_blackbird.errors import ExitCode
+from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.entities.plan import Task
@@ -79,6 +79,8 @@ def list_command(
     nul: bool,
 ) -> ExitCode:
     record_end = record_end_of(call.output, porcelain=porcelain, nul=nul)
+    if status_name is not None and which in _EMPTY:
+        raise UsageError(f"--status and --{which} do not go together")
     workspace = open_workspace(call.environment)
     plan = workspace.store.plan()
     wanted = Filter(

@@ -6,15 +6,18 @@ import click
 
 from git_blackbird.cli.output import Output
 from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table, status_cell
-from git_blackbird.messages.display.checkpoint import OUTSIDE, OUTSIDE_UNKNOWN, outside_lines, submodule_lines
 from git_blackbird.messages.display.format import (
+    OUTSIDE,
+    OUTSIDE_UNKNOWN,
     format_cost,
     format_decision,
     format_moment,
     format_seconds,
+    outside_lines,
     render_path,
     render_totals,
     run_seconds,
+    submodule_lines,
     verdict_word,
 )
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines

@@ -6,8 +6,8 @@ from git_blackbird.cli.schema.base import DataOutput, PathText, View, field, is_
 from git_blackbird.controller.setup.hooks import HookAction, HookState
 from git_blackbird.controller.setup.uninstall import Component
 from git_blackbird.model.config.keys import Value, ValueType
-from git_blackbird.model.config.layers import KeyLayers, ValueEffect
-from git_blackbird.model.config.settings import Layer, LayerValue, Setting
+from git_blackbird.model.config.layers import Layer
+from git_blackbird.model.config.settings import KeyLayers, Setting, ValueEffect
 from git_blackbird.model.entities.findings import Source
 
 _ORIGIN = "The file or variable that it comes from."
@@ -22,11 +22,6 @@ def _or_none(text: str | None) -> str | None:
     return text or None
 
 
-def _range(setting: Setting) -> tuple[int, int] | None:
-    key = setting.key
-    return (key.min, key.max) if key.kind is ValueType.INTEGER else None
-
-
 class SettingView(View):
     """A key, and the value that counts."""
 
@@ -35,31 +30,30 @@ class SettingView(View):
     layer: str = field(_LAYER, "layer", using=_layer_name)
     origin: str = field(_ORIGIN)
     default: Value | None = field("The default.", "key.default")
-    type: ValueType = field("The type of its values.", "key.kind")
+    type: ValueType = field("The type of its values.", "key.type")
     help: str = field("What it is.", "key.help")
     range: tuple[int, int] | None = field(
-        "The smallest and the largest value, of an integer.", using=_range, default=None, exclude_if=is_none
+        "The smallest and the largest value, of an integer.",
+        "key.rules.limits",
+        default=None,
+        exclude_if=is_none,
     )
 
 
-def _value(said: LayerValue) -> object:
-    return said.given.value if said.value is None else said.value
+def _value(setting: Setting) -> object:
+    return setting.raw if setting.value is None else setting.value
 
 
 class LayerValueView(View):
     """What one layer says of a key."""
 
-    layer: str = field(_LAYER, "given.layer", using=_layer_name)
-    origin: str = field(_ORIGIN, "given.origin")
+    layer: str = field(_LAYER, "layer", using=_layer_name)
+    origin: str = field(_ORIGIN)
     value: object = field("The value.", using=_value)
     effect: ValueEffect = field(
         "What becomes of it; `weaker` is a project's value that is less strict than your own."
     )
     problem: str | None = field("What is wrong with it.", "problem.what")
-
-
-def _layer_values(layers: KeyLayers) -> list[LayerValueView]:
-    return [LayerValueView.of(said, effect=effect) for said, effect in layers.effects()]
 
 
 class LayeredSetting(SettingView):
@@ -70,7 +64,7 @@ class LayeredSetting(SettingView):
     @classmethod
     def read(cls, value: KeyLayers, given: Collection[str] = frozenset()) -> dict[str, object]:
         """Read the setting that counts, and what each layer says."""
-        return {**super().read(value.applied, {*given, "layers"}), "layers": _layer_values(value)}
+        return {**super().read(value.applied, {*given, "layers"}), "layers": value.values}
 
 
 class ConfigOutput(DataOutput, schema_name="config-show"):

@@ -4,6 +4,7 @@
 a command is called.
 """
 
+import gc
 from importlib import import_module
 from typing import Any
 
@@ -30,16 +31,33 @@ class CommandSpec(click.Command):
         super().__init__(name, params=[*params, *common], help=help_text, callback=self._call, **settings)
         self.code = code
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse options of which only the last would count. Raises click.UsageError."""
+        options = args[: args.index("--")] if "--" in args else args
+        # Options that store different values under one name.
+        choices = {
+            param.opts[0]: param.name
+            for param in self.params
+            if isinstance(param, click.Option) and isinstance(param.flag_value, str)
+        }
+        given: dict[str | None, str] = {}
+        for option in filter(choices.__contains__, options):
+            first = given.setdefault(choices[option], option)
+            if first != option:
+                raise click.UsageError(f"{first} and {option} do not go together", ctx)
+        return super().parse_args(ctx, args)
+
     def _call(self, **values: Any) -> ExitCode:
         from git_blackbird.cli.output import command_context  # noqa: PLC0415  # loads what commands share
-        from git_blackbird.model.base.system import gc_paused  # noqa: PLC0415
 
         trace.event("command", self.name)
         module, function = self.code.split(":")
-        with gc_paused():
-            body = getattr(import_module(f"git_blackbird.cli.commands.{module}"), function)
+        body = getattr(import_module(f"git_blackbird.cli.commands.{module}"), function)
         context = click.get_current_context()
         call = command_context(context, as_json=values.pop("as_json"), no_input=values.pop("no_input"))
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         code: ExitCode = body(call, **values)
         return code
 

@@ -1,12 +1,12 @@
 """What completion offers for arguments and options of commands, as click asks for it."""
 
 import os
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from git_blackbird.model.config.keys import AGENT_NAMES, KEYS, ValueType
+from git_blackbird.model.config.choices import AGENT_NAMES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -91,28 +91,46 @@ def agents(ctx: click.Context) -> Iterable[Offer]:
     return ((name, "") for name in AGENT_NAMES)
 
 
-@_completer
-def keys(ctx: click.Context) -> Iterable[Offer]:
-    """Offer the keys of the configuration."""
-    del ctx
-    return ((key.name, key.help) for key in KEYS.values())
-
-
-@_completer
-def key_values(ctx: click.Context) -> Iterable[Offer]:
-    """Offer the values of a key that has a few."""
-    key = KEYS.get(str(ctx.params.get("name")))
-    if key is None:
-        return ()
-    return ((value, "") for value in (("true", "false") if key.kind is ValueType.BOOLEAN else key.choices))
-
-
 SCHEMAS = os.path.join(os.path.dirname(__file__), "..", "..", "schemas")  # noqa: PTH118, PTH120  # pathlib is slow to load
 
 
 def schema_names() -> list[str]:
     """Return the names of all schemas that ship with the program, sorted."""
     return sorted(name.removesuffix(".json") for name in os.listdir(SCHEMAS))  # as above
+
+
+def _config_keys() -> dict[str, Mapping[str, Any]]:
+    """Return the keys of the configuration with their JSON Schemas: the model itself is slow to load."""
+    import json  # noqa: PLC0415  # only keys pay for it
+
+    with open(f"{SCHEMAS}/config.json", encoding="utf-8") as file:  # noqa: PTH123  # as above
+        schema = json.load(file)
+    return dict(_keys_in(schema, schema["$defs"]))
+
+
+def _keys_in(
+    section: Mapping[str, Any], sections: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, field in section["properties"].items():
+        if "$ref" in field:
+            yield from _keys_in(sections[field["$ref"].rpartition("/")[2]], sections, f"{prefix}{name}.")
+        elif "description" in field:
+            yield prefix + name, field
+
+
+@_completer
+def keys(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the keys of the configuration."""
+    del ctx
+    return ((name, field["description"]) for name, field in _config_keys().items())
+
+
+@_completer
+def key_values(ctx: click.Context) -> Iterable[Offer]:
+    """Offer the values of a key that has a few."""
+    field = _config_keys().get(str(ctx.params.get("name")), {})
+    values = ("true", "false") if field.get("type") == "boolean" else field.get("enum", ())
+    return ((value, "") for value in values)
 
 
 @_completer

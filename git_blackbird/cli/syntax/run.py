@@ -4,7 +4,7 @@ from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.command_spec import CommandSpec, flag, text
-from git_blackbird.model.config.keys import AGENT_NAMES, KEYS
+from git_blackbird.model.config.choices import AGENT_NAMES, REVIEW_MODES
 
 _TASK = Argument(["task_id"], metavar="TASK", shell_complete=complete.tasks)
 _AGENT = Option(["--agent"], type=Choice(AGENT_NAMES), help="The agent for new runs.")
@@ -16,7 +16,7 @@ _STOP = Option(
 _REVIEWS = Option(
     ["--reviews"],
     metavar="MODE",
-    type=Choice(KEYS["reviews.mode"].choices),
+    type=Choice(REVIEW_MODES),
     help="Whether each change is reviewed: parallel or off.",
 )
 _STREAM = flag("Show what the agent does and says as it happens.", "--stream")

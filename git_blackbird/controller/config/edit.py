@@ -1,6 +1,5 @@
 """Reading and writing one configuration key (DESIGN.md 11)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,17 +8,10 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.config_guard import follow_own_change
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.core.config import unset_setting, write_setting
-from git_blackbird.model.config.keys import ConfigKey, Value
-from git_blackbird.model.config.settings import (
-    Layer,
-    RawSetting,
-    Setting,
-    find_key,
-    merge_layers,
-    nearest_key,
-    quoted_for_git,
-    read_value,
-)
+from git_blackbird.model.config.keys import Key, Value, find_key, nearest_key
+from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.config.settings import Setting, merge_layers
+from git_blackbird.model.config.values import hint_for_this_clone, read_value
 from git_blackbird.storage.config_files import (
     global_config_path,
     load_layer,
@@ -52,7 +44,7 @@ class ConfigChange:
     overruled_by: Setting | None = None
 
 
-def require_key(name: str) -> ConfigKey:
+def require_key(name: str) -> Key:
     """Return the key of that name, in any letter case. Raises UsageError naming the nearest one."""
     key = find_key(name)
     if key is None:
@@ -72,14 +64,19 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Confi
     if problem is not None or value is None:
         what = "no value" if problem is None else problem.what.partition(";")[0]
         raise UsageError(f"{key.name}: {what}", hint=None if problem is None else problem.hint)
-    if scope is Scope.PROJECT and not key.clone_safe:
-        raise RequestError(
-            f"{key.name} {NOT_OF_A_CLONE}",
-            hint=f"to use it in this clone: git config blackbird.{key.name} {quoted_for_git(value)}",
-        )
-    place = _save(workspace, key, value, text, scope)
+    if scope is Scope.PROJECT and not key.rules.clone_safe:
+        raise RequestError(f"{key.name} {NOT_OF_A_CLONE}", hint=hint_for_this_clone(key, value))
+    as_json = list(value) if isinstance(value, tuple) else value
+    if scope is Scope.LOCAL:
+        place = LOCAL_PLACE
+        write_setting(workspace.repo, key.name, text)
+    else:
+        place = str(config_file(workspace, scope))
+        _write_file(workspace, scope, key.name, as_json)
     follow_own_change(workspace, place, key.name.lower())
-    return ConfigChange(key.name, value, place, _stronger(workspace, key, value, scope, place))
+    return ConfigChange(
+        key.name, value, place, _stronger(workspace, RawSetting(key.name, as_json, LAYERS[scope], place))
+    )
 
 
 def unset_key(workspace: Workspace, name: str, scope: Scope) -> ConfigChange:
@@ -91,11 +88,10 @@ def unset_key(workspace: Workspace, name: str, scope: Scope) -> ConfigChange:
     workspace.forbid_agents("change the configuration")
     if scope is Scope.LOCAL:
         place = LOCAL_PLACE
-        removed = unset_setting(workspace.repo, name, "local")
+        removed = unset_setting(workspace.repo, name)
     else:
-        path = config_file(workspace, scope)
-        place = str(path)
-        removed = _remove(workspace, path, name, scope)
+        place = str(config_file(workspace, scope))
+        removed = _write_file(workspace, scope, name, None)
     if not removed:
         known = require_key(name)
         raise RequestError(f"{known.name} is not set in {place}", hint=f"git blackbird config {known.name}")
@@ -104,42 +100,21 @@ def unset_key(workspace: Workspace, name: str, scope: Scope) -> ConfigChange:
     return ConfigChange(name if key is None else key.name, None, place)
 
 
-def _save(workspace: Workspace, key: ConfigKey, value: Value, text: str, scope: Scope) -> str:
-    if scope is Scope.LOCAL:
-        write_setting(workspace.repo, key.name, text, "local")
-        return LOCAL_PLACE
+def _write_file(workspace: Workspace, scope: Scope, name: str, value: object | None) -> bool:
+    """Set a key in a file, as the file spells it, or remove it; return whether it was there."""
     path = config_file(workspace, scope)
+    top = workspace.paths.state_root if scope is Scope.PROJECT else None
     with workspace.store.transaction():
-        spelled = next(_spellings(workspace, path, key.name, scope), key.name)
-        as_json = list(value) if isinstance(value, tuple) else value
-        _write(workspace, path, with_key(path, spelled, as_json, _top(workspace, scope)), scope)
-    return str(path)
-
-
-def _remove(workspace: Workspace, path: Path, name: str, scope: Scope) -> bool:
-    with workspace.store.transaction():
-        spelled = next(_spellings(workspace, path, name, scope), None)
-        if spelled is not None:
-            _write(workspace, path, with_key(path, spelled, None, _top(workspace, scope)), scope)
+        settings, _ = load_layer(path, LAYERS[scope], top)
+        spelled = next((setting.name for setting in settings if setting.name.lower() == name.lower()), None)
+        if spelled is None and value is None:
+            return False
+        data = with_key(path, spelled or name, value, top)
+        if scope is Scope.GLOBAL:
+            write_global_config(path, data)
+        else:
+            write_atomic(workspace.paths, path, data)
     return spelled is not None
-
-
-def _spellings(workspace: Workspace, path: Path, name: str, scope: Scope) -> Iterator[str]:
-    """Return the key as the file spells it; letter case does not count."""
-    given, _ = load_layer(path, LAYERS[scope], _top(workspace, scope))
-    return (setting.key for setting in given if setting.key.lower() == name.lower())
-
-
-def _write(workspace: Workspace, path: Path, data: bytes, scope: Scope) -> None:
-    if scope is Scope.GLOBAL:
-        write_global_config(path, data)
-    else:
-        write_atomic(workspace.paths, path, data)
-
-
-def _top(workspace: Workspace, scope: Scope) -> Path | None:
-    """Return the folder that a file of this scope must be in; None for the user's own."""
-    return workspace.paths.state_root if scope is Scope.PROJECT else None
 
 
 def config_file(workspace: Workspace, scope: Scope) -> Path:
@@ -152,14 +127,13 @@ def config_file(workspace: Workspace, scope: Scope) -> Path:
     return path
 
 
-def _stronger(workspace: Workspace, key: ConfigKey, value: Value, scope: Scope, place: str) -> Setting | None:
-    """Return the setting that overrides one just written to this place."""
-    raw = list(value) if isinstance(value, tuple) else value
-    written = RawSetting(key.name, raw, LAYERS[scope], place)
-    given = (value.given for value in workspace.settings.told)
+def _stronger(workspace: Workspace, written: RawSetting) -> Setting | None:
+    """Return the setting that overrides one just written."""
     others = [
-        setting for setting in given if (setting.key.lower(), setting.origin) != (key.name.lower(), place)
+        RawSetting(setting.key.name, setting.raw, setting.layer, setting.origin)
+        for setting in reversed(workspace.settings.values)
+        if (setting.key.name, setting.origin) != (written.name, written.origin)
     ]
     # Of one layer the last counts: a worktree's own configuration, or `git -c`, is stronger than the clone's.
-    setting = merge_layers([written, *others]).values[key.name]
-    return None if setting.origin == place else setting
+    setting = merge_layers([written, *others]).applied[written.name]
+    return None if setting.origin == written.origin else setting

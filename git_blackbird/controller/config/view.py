@@ -2,92 +2,35 @@
 
 import time
 from pathlib import Path
-from typing import NamedTuple
 
-from git_blackbird.controller.config.edit import LAYERS, LOCAL_PLACE, NOT_OF_A_CLONE, Scope, config_file
+from git_blackbird.controller.config.edit import LOCAL_PLACE, Scope
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.config import files_of_settings
-from git_blackbird.model.config.keys import KEYS
-from git_blackbird.model.config.layers import KeyLayers, layers_of, unknown_names
-from git_blackbird.model.config.settings import ConfigProblem, LayerValue
-from git_blackbird.storage.config_files import WHOLE_FILE, global_config_path, is_unreadable
+from git_blackbird.model.config.keys import find_key
+from git_blackbird.model.config.layers import ConfigProblem
+from git_blackbird.model.config.settings import KeyLayers
+from git_blackbird.storage.config_files import global_config_path
+
+Row = ConfigProblem | KeyLayers
+"""A problem that is not one of a key's: a file that is ignored as a whole, an unknown name; or a key."""
 
 
-class BrokenFile(NamedTuple):
-    """A configuration file that is ignored as a whole, and why."""
-
-    scope: Scope
-    problem: ConfigProblem
-
-    @property
-    def why(self) -> str:
-        """What is wrong with it."""
-        what, key = self.problem.what, self.problem.key
-        return what if key == WHOLE_FILE else f"{key} {what}"
-
-
-class SettingsView(NamedTuple):
-    """All keys, after unknown keys that are set and files that cannot be read."""
-
-    broken: tuple[BrokenFile, ...]
-    unknown: tuple[KeyLayers, ...]
-    keys: tuple[KeyLayers, ...]
-
-
-class ConfigTarget(NamedTuple):
-    """A place for a key: its name, its present value, and why it cannot be written, if it cannot."""
-
-    scope: Scope
-    name: str
-    told: LayerValue | None
-    blocked_reason: str | None
-
-
-def view_settings(workspace: Workspace) -> SettingsView:
-    """Return the configuration that a workspace was opened with."""
+def settings_rows(workspace: Workspace) -> tuple[Row, ...]:
+    """Return all keys, after what is wrong besides."""
     settings = workspace.settings
-    unreadable = {problem.origin: problem for problem in workspace.problems if is_unreadable(problem)}
-    names = {scope: _name(workspace, scope) for scope in (Scope.PROJECT, Scope.GLOBAL)}
-    return SettingsView(
-        tuple(BrokenFile(scope, unreadable[name]) for scope, name in names.items() if name in unreadable),
-        tuple(layers_of(settings, name) for name in unknown_names(settings)),
-        tuple(layers_of(settings, name) for name in KEYS),
-    )
+    others = (problem for problem in settings.problems if find_key(problem.key) is None)
+    return (*others, *map(settings.layers_of, settings.applied))
 
 
-def places_of(workspace: Workspace, layers: KeyLayers) -> tuple[ConfigTarget, ...]:
-    """Return the places where a key can be set, with the values there."""
-    return tuple(_place(workspace, layers, scope) for scope in Scope)
-
-
-def _place(workspace: Workspace, layers: KeyLayers, scope: Scope) -> ConfigTarget:
-    told = next((value for value in layers.told if _is_from(value, scope)), None)
-    try:
-        name = LOCAL_PLACE if scope is Scope.LOCAL else str(config_file(workspace, scope))
-    except UnusableError as error:
-        return ConfigTarget(scope, scope.value, told, error.message)
-    return ConfigTarget(scope, name, told, _obstacle(workspace, layers, scope, name))
-
-
-def _is_from(told: LayerValue, scope: Scope) -> bool:
-    is_own = scope is not Scope.LOCAL or told.given.origin == LOCAL_PLACE
-    return told.given.layer is LAYERS[scope] and is_own
-
-
-def _obstacle(workspace: Workspace, layers: KeyLayers, scope: Scope, name: str) -> str | None:
-    if any(is_unreadable(problem) and problem.origin == name for problem in workspace.problems):
-        return "cannot be read: fix it first"
-    if scope is Scope.PROJECT and layers.key is not None and not layers.key.clone_safe:
-        return NOT_OF_A_CLONE
-    return None
-
-
-def _name(workspace: Workspace, scope: Scope) -> str:
-    try:
-        return str(config_file(workspace, scope))
-    except UnusableError:
-        return ""
+def scope_of(workspace: Workspace, origin: str) -> Scope | None:
+    """Return the scope that writes to the place a value comes from, if one does."""
+    if origin == LOCAL_PLACE:
+        return Scope.LOCAL
+    files = {
+        workspace.paths.config: Scope.PROJECT,
+        global_config_path(workspace.environment.environ): Scope.GLOBAL,
+    }
+    return files.get(Path(origin))
 
 
 TICK_NANOSECONDS = 2_100_000_000

@@ -6,6 +6,7 @@ from git_blackbird.agents.protocol import Agent, AgentSettings
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
+from git_blackbird.model.config.config import Config, ReviewerConfig
 from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import Run
@@ -23,7 +24,7 @@ _OTHER_REVIEWERS = (
 
 def chosen_agent(workspace: Workspace) -> Agent:
     """Return the agent that new runs start with."""
-    return load_agent(workspace.settings.text("agent") or "claude", agent_settings(workspace))
+    return load_agent(workspace.config.agent, agent_settings(workspace))
 
 
 def find_agent_for_run(workspace: Workspace, run: Run) -> Agent:
@@ -72,26 +73,32 @@ def reviewer_of(workspace: Workspace, source: Source) -> Agent:
 
     Raises RequestError when there is no agent of the configured name.
     """
-    settings = workspace.settings
-    name = settings.text(f"reviews.{source}.agent") or settings.text("agent") or "claude"
-    chosen, model = agent_settings(workspace), settings.text(f"reviews.{source}.model")
-    return load_agent(name, replace(chosen, claude_model=model, codex_model=model) if model else chosen)
+    own = reviewer_config(workspace.config, source)
+    settings = agent_settings(workspace)
+    if own.model:
+        settings = replace(settings, claude_model=own.model, codex_model=own.model)
+    return load_agent(own.agent or workspace.config.agent, settings)
+
+
+def reviewer_config(config: Config, source: Source) -> ReviewerConfig:
+    """Return the keys of one of the two reviewers of changes."""
+    return config.reviews.spec if source is Source.SPEC else config.reviews.code
 
 
 def agent_settings(workspace: Workspace) -> AgentSettings:
     """Return the settings of every agent."""
-    settings = workspace.settings
+    config = workspace.config
     return AgentSettings(
-        command=settings.text("command.run"),
-        command_schema=settings.flag("command.schema"),
-        claude_path=settings.text("claude.path") or "claude",
-        claude_permission_mode=settings.text("claude.permissionMode") or "bypassPermissions",
-        claude_model=settings.text("claude.model"),
-        claude_args=settings.words("claude.args"),
-        codex_path=settings.text("codex.path") or "codex",
-        codex_sandbox=settings.text("codex.sandbox") or "workspace-write",
-        codex_model=settings.text("codex.model"),
-        codex_args=settings.words("codex.args"),
+        command=config.command.run,
+        command_schema=config.command.honors_schema,
+        claude_path=config.claude.path,
+        claude_permission_mode=config.claude.permission_mode,
+        claude_model=config.claude.model,
+        claude_args=config.claude.args,
+        codex_path=config.codex.path,
+        codex_sandbox=config.codex.sandbox,
+        codex_model=config.codex.model,
+        codex_args=config.codex.args,
     )
 
 

@@ -15,7 +15,7 @@ def submodules(workspace: Workspace) -> dict[str, str]:
     Raises GitStoppedError.
     """
     try:
-        return submodule_states(workspace.repo, float(workspace.settings.number("snapshot.timeoutSeconds")))
+        return submodule_states(workspace.repo, float(workspace.config.snapshot.timeout_seconds))
     except GitStoppedError:
         raise
     except BlackbirdError:
@@ -31,7 +31,7 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
     """
     open_libgit2(workspace.repo).free()
     limits = SnapshotLimits(
-        timeout_seconds=float(workspace.settings.number("snapshot.timeoutSeconds")),
-        max_untracked_bytes=workspace.settings.number("snapshot.maxUntrackedBytes"),
+        timeout_seconds=float(workspace.config.snapshot.timeout_seconds),
+        max_untracked_bytes=workspace.config.snapshot.max_untracked_bytes,
     )
     return take_snapshot(workspace.repo, limits=limits, hidden=HIDDEN, since=since)

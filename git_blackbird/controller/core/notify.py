@@ -27,7 +27,7 @@ def calling_for_decision(task: Task, run_id: str) -> Notification:
 
 def send_notification(workspace: Workspace, calling: Notification) -> NotifyProcess | None:
     """Start the command, which nobody waits for and which outlives this process; None where there is none."""
-    command = workspace.settings.text("notify.command")
+    command = workspace.config.notify.command
     if not command:
         return None
     repo = workspace.repo

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.config import GitSetting, read_settings
+from git_blackbird.git.core.config import read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.config.keys import KEYS
-from git_blackbird.model.config.settings import ConfigProblem, Layer, RawSetting, Settings, merge_layers
+from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
+from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.entities.cli_hints import CallOptions
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
@@ -25,14 +27,6 @@ from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, Transaction
 
-_GIT_LAYERS = {
-    "system": Layer.GIT_GLOBAL,
-    "global": Layer.GIT_GLOBAL,
-    "local": Layer.GIT_LOCAL,
-    "worktree": Layer.GIT_LOCAL,
-    "command": Layer.GIT_LOCAL,
-}
-
 
 @dataclass(frozen=True)
 class Workspace:
@@ -42,24 +36,25 @@ class Workspace:
     repo: Repository
     store: Store
     settings: Settings
-    problems: tuple[ConfigProblem, ...]
     no_input: bool = False
 
     @property
     def call_options(self) -> CallOptions:
         """The options of this call that its next steps repeat."""
-        values = (
-            value for value in self.settings.told if value.given.layer is Layer.FLAG and value.key is not None
-        )
-        given = {value.key.name: value.value for value in values if value.key is not None}
-        stop = given.get("execution.stopAfterEachTask")
-        agent, reviews = given.get("agent"), given.get("reviews.mode")
+        config = self.config
+        names = {name for name, setting in self.settings.applied.items() if setting.layer is Layer.FLAG}
+        stop = "execution.stopAfterEachTask"
         return CallOptions(
-            agent=None if agent is None else str(agent),
-            stop_after_each=None if stop is None else bool(stop),
-            reviews=None if reviews is None else str(reviews),
+            agent=config.agent if "agent" in names else None,
+            stop_after_each=config.execution.stop_after_each_task if stop in names else None,
+            reviews=config.reviews.mode if "reviews.mode" in names else None,
             no_input=self.no_input,
         )
+
+    @property
+    def config(self) -> Config:
+        """The configuration."""
+        return self.settings.config
 
     @property
     def paths(self) -> Paths:
@@ -69,12 +64,12 @@ class Workspace:
     @property
     def reviews_changes(self) -> bool:
         """Whether what a task changed is reviewed before anyone decides on it (DESIGN.md 7)."""
-        return self.settings.text("reviews.mode") == "parallel"
+        return self.config.reviews.mode == "parallel"
 
     @property
     def commits_approvals(self) -> bool:
         """Whether an approval makes a commit (DESIGN.md 10)."""
-        return self.settings.text("execution.commit") == "approved"
+        return self.config.execution.commit == "approved"
 
     def runs_to_decide(self, history: History) -> tuple[Run, ...]:
         """Return the runs whose change a decision is about."""
@@ -90,7 +85,7 @@ class Workspace:
     @property
     def reviews_parents(self) -> bool:
         """Whether a parent is done only once its review passed or was dismissed (DESIGN.md 8)."""
-        return self.settings.flag("execution.parentReviewEnabled")
+        return self.config.execution.parent_review_enabled
 
     def plan_state(self) -> PlanState:
         """Read plan, records and feedback. Raises UnusableError when there is no plan to be read."""
@@ -117,7 +112,7 @@ class Workspace:
 
         Raises UnusableError naming file, key and the way out.
         """
-        fatal = [problem for problem in self.problems if problem.fatal]
+        fatal = [problem for problem in self.settings.problems if problem.fatal]
         if fatal:
             listed = "\n".join(f"- {problem} ({problem.hint})" for problem in fatal)
             raise UnusableError(
@@ -143,9 +138,8 @@ def open_workspace(
         clear_leftover_lock(repo)
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
-    settings = merge_layers([*given, *flags])
-    problems = [*problems, *settings.problems]
-    return Workspace(environment, repo, Store(paths), settings, tuple(problems), no_input)
+    settings = merge_layers([*given, *flags], problems)
+    return Workspace(environment, repo, Store(paths), settings, no_input)
 
 
 def read_layers(
@@ -157,26 +151,24 @@ def read_layers(
     """
     project, project_problems = load_layer(paths.config, Layer.PROJECT, paths.state_root)
     everywhere, global_problems = load_layer(global_config_path(environment.environ), Layer.GLOBAL)
-    from_git = [_from_git(setting) for setting in read_settings(repo)]
     go_choice = load_agent_choice(paths.agent_choice, paths.state_root)
-    given = [*_from_environment(environment), *from_git, *project, *everywhere, *go_choice]
+    given = [*_from_environment(environment), *read_settings(repo), *project, *everywhere, *go_choice]
     return given, [*project_problems, *global_problems]
 
 
-def _from_git(setting: GitSetting) -> RawSetting:
-    return RawSetting(setting.key, setting.value, _GIT_LAYERS[setting.scope], f"git config ({setting.scope})")
-
-
 def _from_environment(environment: Environment) -> list[RawSetting]:
+    environ = environment.environ
+    variables = {key.name: key.rules.environment for key in KEYS.values() if key.rules.environment}
     settings = [
-        RawSetting(key.name, environment.environ[key.environment], Layer.ENVIRONMENT, key.environment)
-        for key in KEYS.values()
-        if key.environment and environment.environ.get(key.environment)
+        RawSetting(name, environ[variable], Layer.ENVIRONMENT, variable)
+        for name, variable in variables.items()
+        if environ.get(variable)
     ]
-    if environment.environ.get("BLACKBIRD_AGENT_CMD"):
+    command = variables["command.run"]
+    if environ.get(command):
         # A command in the environment chooses the agent that runs it, before any provider named there.
-        settings = [setting for setting in settings if setting.key != "agent"]
-        settings.append(RawSetting("agent", "command", Layer.ENVIRONMENT, "BLACKBIRD_AGENT_CMD"))
+        settings = [setting for setting in settings if setting.name != "agent"]
+        settings.append(RawSetting("agent", "command", Layer.ENVIRONMENT, command))
     return settings
 
 

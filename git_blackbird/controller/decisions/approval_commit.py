@@ -97,7 +97,7 @@ class ApprovalRequest:
 
 def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
     """Warn that a call in which nobody approves commits nothing, unless it stops for approvals."""
-    if not workspace.commits_approvals or workspace.settings.flag("execution.stopAfterEachTask"):
+    if not workspace.commits_approvals or workspace.config.execution.stop_after_each_task:
         return
     text = (
         "this call commits nothing: execution.commit commits what is approved, and it does not stop for that"

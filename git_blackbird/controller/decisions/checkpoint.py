@@ -90,7 +90,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
 def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     """Say why the reviews of a run's change did not clear it; nothing if they did, or there were none."""
     merged = merged_or_none(run)
-    most, number = workspace.settings.number("reviews.maxIterations"), run.review_round or 1
+    most, number = workspace.config.reviews.max_iterations, run.review_round or 1
     if merged is None:
         return ()
     if merged.missing:

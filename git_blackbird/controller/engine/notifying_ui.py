@@ -27,7 +27,7 @@ class NotifyingUI:
     def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
         self._workspace = workspace
         self._ui = ui
-        self._command = workspace.settings.text("notify.command")
+        self._command = workspace.config.notify.command
         self._started: list[NotifyProcess] = []
         self._notified: set[str] = set()
         self._is_failure_reported = False

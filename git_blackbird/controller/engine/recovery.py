@@ -164,7 +164,7 @@ def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
         run.pid or 0,
         run.id,
         identity=run.process_identity,
-        grace_seconds=workspace.settings.number("execution.stopGraceSeconds"),
+        grace_seconds=workspace.config.execution.stop_grace_seconds,
     )
 
 

@@ -40,7 +40,7 @@ class RunContexts:
             agent,
             self._versions[agent.name],
             self._ui,
-            self._workspace.settings.flag("execution.stopAfterEachTask"),
+            self._workspace.config.execution.stop_after_each_task,
             self._left_out,
         )
 
@@ -99,7 +99,7 @@ class Consent:
 
     def _question(self, agent: Agent, *, as_reviewer: bool) -> RightsQuestion | None:
         rights = None if as_reviewer and agent.abilities.read_only else agent.rights
-        stops = self._workspace.settings.flag("execution.stopAfterEachTask")
+        stops = self._workspace.config.execution.stop_after_each_task
         return None if rights is None else RightsQuestion(agent.name, rights, stops)
 
     def _is_agreed(self, question: RightsQuestion) -> bool:

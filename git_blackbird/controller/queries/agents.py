@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from git_blackbird.agents.protocol import Capabilities, ProbeResult
 from git_blackbird.agents.registry import AGENTS, load_agent
-from git_blackbird.controller.core.agents import agent_settings, reviewer_of
+from git_blackbird.controller.core.agents import agent_settings, reviewer_config, reviewer_of
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.config.settings import Setting
@@ -72,15 +72,13 @@ def reviewers(workspace: Workspace) -> tuple[Reviewer, ...]:
 
 
 def _reviewer(workspace: Workspace, source: Source) -> Reviewer:
-    values = workspace.settings.values
-    own = values[f"reviews.{source}.agent"]
+    own = workspace.settings.applied[f"reviews.{source}.agent"]
     agent = reviewer_of(workspace, source)
-    model = workspace.settings.text(f"reviews.{source}.model")
     return Reviewer(
         source,
         agent.name,
         _choice(workspace) if own.value is None else own,
-        model if agent.name in _WITH_MODEL else None,
+        reviewer_config(workspace.config, source).model if agent.name in _WITH_MODEL else None,
         agent.abilities.read_only,
     )
 
@@ -97,19 +95,20 @@ def view_agent(workspace: Workspace, name: str) -> AgentView:
 
 def _view(workspace: Workspace, name: str) -> AgentView:
     agent = load_agent(name, agent_settings(workspace))
-    values = workspace.settings.values.values()
     return AgentView(
         name=name,
         is_chosen=_choice(workspace).value == name,
         abilities=agent.abilities,
         inspection=agent.inspect(workspace.environment.environ),
-        settings=tuple(setting for setting in values if setting.key.name.startswith(f"{name}.")),
+        settings=tuple(
+            setting for key, setting in workspace.settings.applied.items() if key.startswith(f"{name}.")
+        ),
         reviews=tuple(one for one in reviewers(workspace) if one.agent == name),
     )
 
 
 def _choice(workspace: Workspace) -> Setting:
-    return workspace.settings.values["agent"]
+    return workspace.settings.applied["agent"]
 
 
 def _nearest(name: str) -> str:

@@ -65,7 +65,7 @@ def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
         None if run is None else merged_or_none(run),
         () if run is None else reviews_about(reviews.runs, run),
         tuple(one for one in history.own if one.merged_review is not None),
-        workspace.settings.number("reviews.maxIterations"),
+        workspace.config.reviews.max_iterations,
         workspace.reviews_changes,
         tuple(dict.fromkeys((*history.faults, *reviews.faults))),
     )

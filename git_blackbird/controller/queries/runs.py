@@ -156,13 +156,13 @@ def until_closed(workspace: Workspace, run: Run, arrived: Callable[[], Iterable[
     """Return what arrives of a run until its record is closed or nobody is left to close it."""
     over = False
     while not over:
-        over = not _is_at_work(workspace, run)
+        over = not is_at_work(workspace, run)
         yield from arrived()
         if not over:
             time.sleep(_LOOK_SECONDS)
 
 
-def _is_at_work(workspace: Workspace, run: Run) -> bool:
+def is_at_work(workspace: Workspace, run: Run) -> bool:
     """Whether a run may print more: its record is open, and its agent or controller is alive."""
     if reread(workspace, run).status != RunStatus.RUNNING:
         return False

@@ -16,7 +16,7 @@ from git_blackbird.controller.queries.interrupted_approval import (
 from git_blackbird.controller.queries.parent_reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.config.settings import ConfigProblem
+from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.change import Undo
 from git_blackbird.model.entities.history import History, PendingMessages, RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.plan import Plan, Task
@@ -152,7 +152,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
             *state.saved_feedback.unconfirmed,
         ),
         orphaned_decisions=_elsewhere(state),
-        problems=workspace.problems,
+        problems=workspace.settings.problems,
         interrupted_approval=find_interrupted_approval(workspace),
         deferred=list_deferred(os.fspath(workspace.paths.private)),
     )

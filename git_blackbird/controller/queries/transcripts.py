@@ -72,12 +72,16 @@ class FollowedSteps:
     def live(self) -> Iterator[Progress]:
         """Return what is done from now on, until the run's record is closed or nobody is left to close it."""
         yield from until_closed(self._workspace, self._run, self.arrived)
-        yield from map(self._honest, self._reader.feed(_LINE_END))
+        yield from self.last()
 
     def arrived(self) -> Iterator[Progress]:
         """Return what was done since the last step that was given; waits for nothing."""
         for data in self._stream.pieces():
             yield from map(self._honest, self._reader.feed(data))
+
+    def last(self) -> Iterator[Progress]:
+        """Return what a last line without an end says."""
+        yield from map(self._honest, self._reader.feed(_LINE_END))
 
     def _honest(self, step: Progress) -> Progress:
         """Take figures away where they may count a part of the run only: its beginning was not read."""

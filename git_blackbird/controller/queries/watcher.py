@@ -106,7 +106,7 @@ class WorktreeWatcher:
         self._seen = self._shown = None
         opened, before = open_workspace(self._environment), self.workspace
         self._config.remember(opened)
-        if (opened.settings, opened.problems) == (before.settings, before.problems):
+        if opened.settings == before.settings:
             self._seen, self._shown = known
         else:
             self.workspace = replace(opened, store=before.store)

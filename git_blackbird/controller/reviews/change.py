@@ -101,7 +101,7 @@ def change_review_request(
     pair, summary = change_of(workspace, state, run, workspace.runs_to_decide(state.history(task.id)))
     if pair is None:
         return None
-    threshold = workspace.settings.number("reviews.diffThresholdLines")
+    threshold = workspace.config.reviews.diff_threshold_lines
     diff = unfiltered_diff(workspace.repo, pair)
     package = build_package(task, summary.diffstat, diff, pair, threshold)
     top = str(workspace.repo.top) if names_worktree else None
@@ -184,7 +184,7 @@ async def _try(
             review_round=order.round_number,
         )
     )
-    seconds = float(context.workspace.settings.number("reviews.timeoutSeconds"))
+    seconds = float(context.workspace.config.reviews.timeout_seconds)
     request = ReviewerRequest(initial_run, order.task.title, prompt, wall_seconds=seconds)
     run, ended = await run_reviewer(context, request, lambda run: _save(context.workspace, run), force_stop)
     outcome, result = classify_answer(ended, lambda text: parse_reviewer_answer(text, source))
@@ -235,7 +235,7 @@ def save_reviews(
     """Save the result of both reviews, and what follows where they were due; return it as an event."""
     number = 1 if request is None else request.round_number
     result = RunFields(review_round=number, merged_review=merged.to_json())
-    max_rounds = workspace.settings.number("reviews.maxIterations")
+    max_rounds = workspace.config.reviews.max_iterations
     if run.review_state is ReviewState.DUE:
         follows = next_after(merged, round_number=number, max_rounds=max_rounds)
         ended = _complete(workspace, run, result, follows, merged)

@@ -85,7 +85,7 @@ def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:
         return workspace.repo.top
     checkout = folder / _CHECKOUT
     checkout.mkdir()
-    seconds = workspace.settings.number("snapshot.timeoutSeconds")
+    seconds = workspace.config.snapshot.timeout_seconds
     checkout_tree(workspace.repo, tree, checkout, timeout_seconds=seconds)
     for name in request.records:
         with suppress(OSError):  # it is gone, or is none of this worktree

@@ -101,7 +101,7 @@ class RunContext:
 
 def log_bytes(workspace: Workspace) -> int:
     """Return how many bytes of each stream of a run are kept."""
-    return workspace.settings.number("execution.logMegabytes") * _MEGABYTE
+    return workspace.config.execution.log_megabytes * _MEGABYTE
 
 
 def cut_logs(workspace: Workspace, run: Run) -> None:
@@ -191,11 +191,11 @@ def _spawn(context: RunContext, start: AgentStart) -> GatedProcess:
 async def _supervise(
     context: RunContext, start: AgentStart, child: GatedProcess, force_stop: asyncio.Event
 ) -> ProcessResult:
-    settings, run, ui = context.workspace.settings, start.run, context.ui
+    config, run, ui = context.workspace.config.execution, start.run, context.ui
     limits = Limits(
-        wall_seconds=start.wall_seconds or 60.0 * settings.number("execution.timeoutMinutes"),
-        idle_seconds=60.0 * settings.number("execution.idleMinutes"),
-        grace_seconds=float(settings.number("execution.stopGraceSeconds")),
+        wall_seconds=start.wall_seconds or 60.0 * config.timeout_minutes,
+        idle_seconds=60.0 * config.idle_minutes,
+        grace_seconds=config.stop_grace_seconds,
     )
     is_plain = not context.agent.abilities.prints_events
 

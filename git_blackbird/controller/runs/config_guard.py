@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.settings import Layer, RawSetting, merge_layers
+from git_blackbird.model.config.keys import KEYS
+from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.config.settings import merge_layers
 from git_blackbird.storage.config_files import format_value, global_config_path
 from git_blackbird.storage.files import write_private
 
@@ -65,7 +67,7 @@ def follow_own_change(workspace: Workspace, place: str, key: str) -> None:
         return
 
     def is_changed(setting: RawSetting) -> bool:
-        return setting.origin == place and setting.key.lower() == key
+        return setting.origin == place and setting.name.lower() == key
 
     now = _observe(workspace)
     given = [setting for setting in before.given if not is_changed(setting)] + [
@@ -118,23 +120,23 @@ def _value_changes(workspace: Workspace, before: _Observed, after: _Observed) ->
     for place in dict.fromkeys((*old, *new)):
         old_setting, new_setting = old.get(place), new.get(place)
         if (old_setting is None) != (new_setting is None) or (
-            old_setting and new_setting and old_setting.value != new_setting.value
+            old_setting and new_setting and old_setting.raw != new_setting.raw
         ):
             named = new_setting or old_setting
-            spelled = "" if named is None else clean_line(named.key)
+            spelled = "" if named is None else clean_line(named.name)
             values = f"{_value(old_setting, '(unset)')} -> {_value(new_setting, 'removed')}"
             yield f"{spelled} {values} ({_place(workspace, place[0])})"
 
 
 def _by_place(given: Iterable[RawSetting]) -> dict[tuple[str, str], RawSetting]:
     """Return what counts of each place for each key: there the last one does."""
-    return {(setting.origin, setting.key.lower()): setting for setting in given}
+    return {(setting.origin, setting.name.lower()): setting for setting in given}
 
 
 def _value(setting: RawSetting | None, absent: str) -> str:
     if setting is None:
         return absent
-    raw = setting.value
+    raw = setting.raw
     return clean_line(raw if isinstance(raw, str) else format_value(raw), _LONGEST_VALUE)
 
 
@@ -143,17 +145,12 @@ def _place(workspace: Workspace, origin: str) -> str:
 
 
 def _is_looser(before: Iterable[RawSetting], after: Iterable[RawSetting]) -> bool:
-    old, new = merge_layers(before).values, merge_layers(after).values
-    return any(
-        setting.value is not None
-        and (other := new[name].value) is not None
-        and setting.key.is_stricter(setting.value, other)
-        for name, setting in old.items()
-    )
+    old, new = merge_layers(before).applied, merge_layers(after).applied
+    return any(key.is_stricter(old[name].value, new[name].value) for name, key in KEYS.items())
 
 
 def _save(workspace: Workspace, observed: _Observed) -> None:
-    given = [[setting.key, setting.value, int(setting.layer), setting.origin] for setting in observed.given]
+    given = [[setting.name, setting.raw, int(setting.layer), setting.origin] for setting in observed.given]
     text = json.dumps({"given": given, "files": observed.files})
     write_private(workspace.paths.known_config, text.encode())
 
@@ -163,7 +160,7 @@ def _load(workspace: Workspace) -> _Observed | None:
     try:
         content = json.loads(workspace.paths.known_config.read_bytes())
         given = tuple(
-            RawSetting(key, value, Layer(layer), origin) for key, value, layer, origin in content["given"]
+            RawSetting(name, raw, Layer(layer), origin) for name, raw, layer, origin in content["given"]
         )
         return _Observed(given, dict(content["files"]))
     except (OSError, ValueError, KeyError, TypeError):

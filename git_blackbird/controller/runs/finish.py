@@ -105,7 +105,7 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
     )
     fields = completion_fields(ended, outcome, now).with_fields(sent).with_fields(trees)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
-    is_doubtful = no_change and not workspace.settings.flag("execution.acceptNoChange")
+    is_doubtful = no_change and not workspace.config.execution.accept_no_change
     if is_success and workspace.reviews_changes and not is_doubtful:
         # Whoever ends the reviews says what is to be decided.
         due = RunFields(review_state=ReviewState.DUE, decision_required=gated or None)

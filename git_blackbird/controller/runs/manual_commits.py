@@ -188,7 +188,7 @@ def _new_run(workspace: Workspace, transaction: Transaction, task: Task, work: M
     reasons = readiness(transaction.plan(), task).reasons
     if reasons:
         raise RequestError("; ".join(reasons))
-    gated = workspace.settings.flag("execution.stopAfterEachTask")
+    gated = workspace.config.execution.stop_after_each_task
     fields = _fields(workspace, work, is_pending=gated)
     run = new_run(workspace, task.id, RunStatus.SUCCESS)
     return run.with_fields(RunFields(run_type=RunType.MANUAL)).with_fields(fields)

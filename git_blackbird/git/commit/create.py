@@ -146,8 +146,8 @@ def _set_entries(repo: Repository, index: Path, entries: Mapping[bytes, TreeEntr
 def _is_found(repo: Repository) -> bool:
     """Whether git finds the repository without help, so that hooks get the environment they are used to."""
     questions = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel")
-    found = run_git(questions, cwd=repo.top, environ=repo.git_environ, check=False)
-    return found.out == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
+    done = run_git(questions, cwd=repo.top, environ=repo.git_environ, check=False)
+    return done.out == b"%s\n%s\n" % (os.fsencode(repo.git_dir), os.fsencode(repo.top))
 
 
 def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:

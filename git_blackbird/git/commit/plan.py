@@ -149,13 +149,13 @@ class CommitBuilder:
     def obstacles(self) -> Iterator[str]:
         """List each path at which committing would touch someone else's work, with the reason."""
         yield from (_flag_text(path, "it is in conflict") for path in self.staged.unmerged)
-        found = {path: reason for path in self.edits if (reason := self.obstacle(path)) is not None}
-        found |= dict.fromkeys(self.displaced(self.base_tree), _IN_THE_WAY.format("HEAD"))
+        reasons = {path: reason for path in self.edits if (reason := self.obstacle(path)) is not None}
+        reasons |= dict.fromkeys(self.displaced(self.base_tree), _IN_THE_WAY.format("HEAD"))
         if self.staged.tree is not None:
             with_intended = self.trees.edited(self.staged.tree, self.staged.intended)
             displaced = self.displaced(with_intended)
-            found = dict.fromkeys(displaced, _IN_THE_WAY.format("the index")) | found
-        yield from (_flag_text(path, found[path]) for path in sorted(found))
+            reasons = dict.fromkeys(displaced, _IN_THE_WAY.format("the index")) | reasons
+        yield from (_flag_text(path, reasons[path]) for path in sorted(reasons))
 
     def hint(self) -> str | None:
         """Return a hint for the obstacles that are no later edits."""

@@ -5,38 +5,32 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
 
 from git_blackbird.git.core.process import GitError, operands, run_git
 from git_blackbird.git.core.repository import Repository
-
-Scope = Literal["system", "global", "local", "worktree", "command"]
+from git_blackbird.model.config.layers import Layer, RawSetting
 
 _SECTION = "blackbird."
 _PAGER_IN_USE = "GIT_PAGER_IN_USE"
 _NO_SUCH_KEY = 1
+# What `git -c` sets, and a worktree's own configuration, are as near as this clone's.
+_OF_ALL_PROJECTS = frozenset({"system", "global"})
 
 
-class GitSetting(NamedTuple):
-    """One value from git; ``key`` is in lower case without ``blackbird.``."""
-
-    key: str
-    value: str
-    scope: Scope
-
-
-def read_settings(repo: Repository) -> tuple[GitSetting, ...]:
+def read_settings(repo: Repository) -> tuple[RawSetting, ...]:
     """Return every value under ``blackbird.`` in git's order: the last one of a key is effective.
 
-    Raises GitError if a configuration file cannot be read.
+    Names are in lower case without ``blackbird.``. Raises GitError if a configuration file cannot be read.
     """
     fields = [field.decode(errors="replace") for field in _list_config(repo, "--show-scope")]
-    settings: list[GitSetting] = []
+    settings: list[RawSetting] = []
     for scope, item in zip(fields[::2], fields[1::2], strict=True):
         key, separator, value = item.partition("\n")
         name = key.lower().removeprefix(_SECTION)
         # A key without a value means true, as in git.
-        settings.append(GitSetting(name, value if separator else "true", cast("Scope", scope)))
+        raw = value if separator else "true"
+        layer = Layer.GIT_GLOBAL if scope in _OF_ALL_PROJECTS else Layer.GIT_LOCAL
+        settings.append(RawSetting(name, raw, layer, f"git config ({scope})"))
     return tuple(settings)
 
 
@@ -48,27 +42,27 @@ def _list_config(repo: Repository, *options: str) -> list[bytes]:
     return done.out.split(b"\0")[:-1]
 
 
-def write_setting(repo: Repository, key: str, value: str, scope: Literal["local", "global"]) -> None:
-    """Set ``blackbird.KEY`` for this repository or for the user, keeping an existing spelling.
+def write_setting(repo: Repository, key: str, value: str) -> None:
+    """Set ``blackbird.KEY`` for this repository, keeping an existing spelling.
 
     Raises GitError.
     """
-    spelled = [*_spellings(repo, key, scope), _SECTION + key][0]
-    repo.git("config", f"--{scope}", "--replace-all", *operands(spelled, value))
+    spelled = [*_spellings(repo, key), _SECTION + key][0]
+    repo.git("config", "--local", "--replace-all", *operands(spelled, value))
 
 
-def unset_setting(repo: Repository, key: str, scope: Literal["local", "global"]) -> bool:
-    """Remove ``blackbird.KEY`` in any spelling; return whether it was set there."""
-    spellings = _spellings(repo, key, scope)
+def unset_setting(repo: Repository, key: str) -> bool:
+    """Remove ``blackbird.KEY`` from this repository in any spelling; return whether it was set there."""
+    spellings = _spellings(repo, key)
     for spelled in spellings:
-        repo.git("config", f"--{scope}", "--unset-all", *operands(spelled))
+        repo.git("config", "--local", "--unset-all", *operands(spelled))
     return bool(spellings)
 
 
-def _spellings(repo: Repository, key: str, scope: str) -> list[str]:
+def _spellings(repo: Repository, key: str) -> list[str]:
     """Return the spellings of a key in a file, last first: its middle part is case-sensitive."""
     name = (_SECTION + key).lower()
-    return list(dict.fromkeys(key for key in reversed(_keys_in(repo, scope)) if key.lower() == name))
+    return list(dict.fromkeys(key for key in reversed(_keys_in(repo, "local")) if key.lower() == name))
 
 
 def files_of_settings(repo: Repository) -> tuple[Path, ...]:

@@ -309,9 +309,9 @@ def _collected(process: subprocess.Popen[bytes]) -> Completed:
     """Return all output of an ended process, though a grandchild may keep its pipes open."""
     try:
         out, err = process.communicate(timeout=_LOOK_SECONDS)
-    except subprocess.TimeoutExpired as kept:
-        out = (kept.output or b"") + _rest(process.stdout)
-        err = (kept.stderr or b"") + _rest(process.stderr)
+    except subprocess.TimeoutExpired as error:
+        out = (error.output or b"") + _rest(process.stdout)
+        err = (error.stderr or b"") + _rest(process.stderr)
     return Completed(process.returncode, out, err)
 
 

@@ -143,10 +143,7 @@ def _unusable(done: Completed) -> UnusableError:
 
 
 def head(repo: Repository) -> Head:
-    """Return the target of HEAD, which may be unborn or detached.
-
-    Raises UnusableError if it cannot be read.
-    """
+    """Return the target of HEAD, which may be unborn or detached. Raises UnusableError."""
     objects = open_libgit2(repo)
     import pygit2  # noqa: PLC0415 - loaded by now
 
@@ -159,10 +156,7 @@ def head(repo: Repository) -> Head:
 
 
 def open_libgit2(repo: Repository) -> "pygit2.Repository":
-    """Open the repository with libgit2, for reading and writing trees.
-
-    Raises UnusableError if libgit2 does not support the format of the repository.
-    """
+    """Open the repository with libgit2, for reading and writing trees. Raises UnusableError."""
     import pygit2  # noqa: PLC0415 - 66 ms, and only what looks into trees needs it
 
     # Git has checked at discovery whether this user trusts the repository's owner.

@@ -68,8 +68,8 @@ class TreeStore:
             if inner is None or inner.mode != DIRECTORY:
                 return None
             tree = self.load(inner.oid)
-        found = tree.get(name)
-        return None if found is None or found.mode == DIRECTORY else found
+        there = tree.get(name)
+        return None if there is None or there.mode == DIRECTORY else there
 
     def without(self, oid: str, names: Iterable[bytes]) -> str:
         """Write the tree ``oid`` without the entries of these names at its top."""
@@ -100,16 +100,16 @@ class TreeStore:
         files only. The paths to set must not lie under one another. Empty directories disappear.
         """
         by_directory = _by_directory(edits)
-        found: dict[bytes, Tree] = {b"": self.load(oid)}
+        before: dict[bytes, Tree] = {b"": self.load(oid)}
         for directory in filter(None, by_directory):
             above, _, name = directory.rpartition(b"/")
-            there = found[above].get(name)
-            found[directory] = self.load(there.oid) if there is not None and there.mode == DIRECTORY else {}
+            there = before[above].get(name)
+            before[directory] = self.load(there.oid) if there is not None and there.mode == DIRECTORY else {}
         # Deepest first and without recursion, because paths can be very deep.
         finished: dict[bytes, dict[bytes, Tree]] = {}
         tree: Tree = {}
         for directory in reversed(by_directory):
-            tree = self._directories_edited(found[directory], finished.pop(directory, {}))
+            tree = self._directories_edited(before[directory], finished.pop(directory, {}))
             tree = _files_edited(tree, by_directory[directory])
             above, _, name = directory.rpartition(b"/")
             finished.setdefault(above, {})[name] = tree

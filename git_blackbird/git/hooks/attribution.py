@@ -182,7 +182,9 @@ def read_trace(repo: Repository) -> list[GitProcess] | None:
         return None
     data = b"".join(_load(repo.git_dir / name) for name in (_KEPT, _ASIDE, _TRACE))
     top = os.path.realpath(repo.top)
-    return [found for process in _by_process(data).values() if (found := _process(process, top)) is not None]
+    return [
+        command for process in _by_process(data).values() if (command := _process(process, top)) is not None
+    ]
 
 
 def _load(path: Path) -> bytes:
@@ -215,10 +217,10 @@ def _events(data: bytes) -> Iterator[dict[str, object]]:
 
 
 def _by_process(data: bytes) -> dict[str, list[dict[str, object]]]:
-    found: dict[str, list[dict[str, object]]] = {}
+    processes: dict[str, list[dict[str, object]]] = {}
     for event in _events(data):
-        found.setdefault(str(event["sid"]), []).append(event)
-    return found
+        processes.setdefault(str(event["sid"]), []).append(event)
+    return processes
 
 
 def _last(events: Iterable[dict[str, object]], *names: str) -> dict[str, object] | None:

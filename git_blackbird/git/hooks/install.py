@@ -34,7 +34,7 @@ ASIDE = f"{NAME}.before-blackbird"
 # A folder with a link to the hook under its original name, for hooks that look at that name.
 _NAMED = "before-blackbird"
 # pre-commit moves an existing hook to this name and runs it first.
-_KEPT = f"{NAME}.legacy"
+_LEGACY = f"{NAME}.legacy"
 _TARGET = Path("..", ASIDE)
 _MAX_BYTES = 64 * 1024
 _WHERE = "`git config --show-origin core.hooksPath` shows where that is set"
@@ -54,7 +54,7 @@ class HookState(StrEnum):
     REPLACED = "replaced"
 
 
-_WAYS_OUT = {
+_HINTS = {
     HookState.REPLACED: "keep one of the two: move the other away, or call it from the one that stays",
     HookState.EDITED: "move the changes into a separate hook, remove the file, and repeat the command",
 }
@@ -177,7 +177,7 @@ def _hook_path(repo: Repository) -> Path:
     except GitError as error:
         raise UnusableError(f"git does not say where hooks are: {error.message}", hint=_WHERE) from error
     path = Path(os.fsdecode(done.out).removesuffix("\n"), NAME)
-    moved = path.with_name(_KEPT)
+    moved = path.with_name(_LEGACY)
     return moved if _read_ours(path) is None and _read_ours(moved) is not None else path
 
 
@@ -240,7 +240,7 @@ def _shared(repo: Repository, folder: Path) -> str | None:
 def _require_ours_or_none(view: HookStatus) -> None:
     reason = _left_alone(view.path, view.state)
     if reason is not None:
-        raise RequestError(reason, hint=_WAYS_OUT[view.state])
+        raise RequestError(reason, hint=_HINTS[view.state])
 
 
 def _left_alone(path: Path, state: HookState) -> str | None:

@@ -104,12 +104,12 @@ def _placed(entries: Iterable[tuple[bytes, TreeEntry | None]]) -> dict[bytes, Tr
     placed: dict[bytes, TreeEntry | None] = {}
     files: set[bytes] = set()
     directories: set[bytes] = set()
-    for path, found in entries:
+    for path, side in entries:
         above = list(parents(path))
-        if found is None or path in directories or not files.isdisjoint(above):
+        if side is None or path in directories or not files.isdisjoint(above):
             placed[path] = None
             continue
-        placed[path] = found
+        placed[path] = side
         files.add(path)
         directories.update(above)
     return placed

@@ -69,14 +69,13 @@ def clear_leftover_lock(repo: Repository) -> None:
     # Most often there is none. One that cannot be inspected is not ours.
     with contextlib.suppress(OSError), lock.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_ours(repo, lock) and is_open_file(lock, file.fileno()):
+        finished = repo.private_dir.glob(f"{NEXT}.*/index")
+        copied = repo.private_dir.glob(f"{NEXT}.*/{_COPIED}")
+        is_ours = any(map(lock.samefile, finished)) or any(
+            lock.read_bytes() == path.read_bytes() for path in copied
+        )
+        if is_ours and is_open_file(lock, file.fileno()):
             lock.unlink()
-
-
-def _is_ours(repo: Repository, lock: Path) -> bool:
-    finished = repo.private_dir.glob(f"{NEXT}.*/index")
-    copied = repo.private_dir.glob(f"{NEXT}.*/{_COPIED}")
-    return any(map(lock.samefile, finished)) or any(lock.read_bytes() == path.read_bytes() for path in copied)
 
 
 @contextlib.contextmanager
@@ -185,17 +184,12 @@ def read_index_state(repo: Repository, index: Path) -> IndexState:
     if unmerged:
         return IndexState(entries, {}, tags, tuple(unmerged), None)
     tree = repo.git("write-tree", variables=variables).out.decode().strip()
-    intended = _intended(repo, entries, tree)
+    intended = {path: entry for path, entry in entries.items() if entry.oid == _EMPTY_BLOB}
+    if intended:
+        trees = TreeStore(repo)
+        intended = {path: entry for path, entry in intended.items() if trees.entry(tree, path) is None}
     settled = {path: entry for path, entry in entries.items() if path not in intended}
     return IndexState(settled, intended, tags, (), tree)
-
-
-def _intended(repo: Repository, entries: Mapping[bytes, TreeEntry], tree: str) -> dict[bytes, TreeEntry]:
-    empty = {path: entry for path, entry in entries.items() if entry.oid == _EMPTY_BLOB}
-    if not empty:
-        return {}
-    trees = TreeStore(repo)
-    return {path: entry for path, entry in empty.items() if trees.entry(tree, path) is None}
 
 
 # Options for our own git commands on an index: the repository's programs do not run for them, except for
@@ -240,13 +234,14 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
-    """Create an empty folder in the git directory for the duration of the block.
-
-    Raises UnusableError if it cannot be made.
-    """
+    """Create an empty folder in the git directory for the duration of the block. Raises UnusableError."""
     with writing(repo.private_dir):
         repo.private_dir.mkdir(parents=True, exist_ok=True)
-        _sweep(repo.private_dir, purpose)
+        # Remove the folders of killed processes.
+        for left in repo.private_dir.glob(f"{purpose}.*"):
+            with contextlib.suppress(FileNotFoundError):
+                if left.is_dir() and time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
         made = tempfile.TemporaryDirectory(
             prefix=f"{purpose}.", dir=repo.private_dir, ignore_cleanup_errors=True
         )
@@ -312,11 +307,3 @@ def _seen_in(file: BinaryIO) -> _Seen:
     status = os.fstat(file.fileno())
     file.seek(max(0, status.st_size - _CHECKSUM_BYTES))
     return _Seen(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, file.read())
-
-
-def _sweep(private_dir: Path, purpose: str) -> None:
-    """Remove the folders of killed processes."""
-    for folder in private_dir.glob(f"{purpose}.*"):
-        with contextlib.suppress(FileNotFoundError):
-            if folder.is_dir() and time.time() - folder.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)

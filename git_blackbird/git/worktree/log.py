@@ -1,4 +1,4 @@
-"""Find and read commits, and find those of a run."""
+"""Find and read commits, find those of a run, and read the moves of HEAD from its reflog."""
 
 import re
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ _FORMAT = "%H%x00%s" + "".join(
 def find_commit(repo: Repository, name: str) -> str | None:
     """Return the id of the commit that ``name`` stands for in git, or None."""
     # In two steps, because the text of a search (`:/TEXT`) extends to the end of the name.
-    found = name
+    revision = name
     for asked in ("{}", "{}^{{commit}}"):
-        asked_for = revisions(asked.format(found))
-        found = repo.git("rev-parse", "--quiet", "--verify", *asked_for, check=False).out.decode().strip()
-        if not found:
+        asked_for = revisions(asked.format(revision))
+        revision = repo.git("rev-parse", "--quiet", "--verify", *asked_for, check=False).out.decode().strip()
+        if not revision:
             return None
-    return found
+    return revision
 
 
 def tree_of(repo: Repository, commit: str) -> str:
@@ -48,11 +48,11 @@ def read_commits(repo: Repository, oids: Iterable[str]) -> dict[str, Commit]:
         stdin=name_lines(wanted),
     )
     fields = names.out.decode(errors="replace").split("\0")
-    found: dict[str, Commit] = {}
+    commits: dict[str, Commit] = {}
     for at in range(0, len(fields) - 1, _FIELDS):
         oid, subject, tasks, runs = fields[at : at + _FIELDS]
-        found[oid] = Commit(oid, subject, _values(tasks), _values(runs))
-    return found
+        commits[oid] = Commit(oid, subject, _values(tasks), _values(runs))
+    return commits
 
 
 def reachable(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
@@ -80,8 +80,8 @@ def commits_in_head(
         return []
     within = revisions("HEAD", *_fence(repo, since))
     output = repo.git("rev-list", "--topo-order", "--parents", *within, *operands(), check=False).out.decode()
-    found = (line.split() for line in output.splitlines())
-    return [(oid, tuple(above)) for oid, *above in found if oid in wanted]
+    rows = (line.split() for line in output.splitlines())
+    return [(oid, tuple(above)) for oid, *above in rows if oid in wanted]
 
 
 def _fence(repo: Repository, since: str | None) -> tuple[str, ...]:

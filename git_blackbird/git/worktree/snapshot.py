@@ -59,14 +59,14 @@ class IndexUpdate:
     update: list[bytes] = field(default_factory=list)
     private: list[bytes] = field(default_factory=list)
     remove: list[bytes] = field(default_factory=list)
-    kept: list[bytes] = field(default_factory=list)
+    untouched: list[bytes] = field(default_factory=list)
     left_out: list[SkippedPath] = field(default_factory=list)
     assumed: list[bytes] = field(default_factory=list)
     skipped: list[bytes] = field(default_factory=list)
 
     def leave_out(self, path: bytes, reason: str) -> None:
         """Note that the file at ``path`` will not be in the tree."""
-        self.kept.append(path)
+        self.untouched.append(path)
         self.left_out.append(SkippedPath(path=_text(path), reason=reason))
 
 
@@ -115,7 +115,7 @@ class SnapshotBuilder:
         self.unmark(work)
         self.drop(work.remove)
         self.update(work)
-        self.drop_unmerged(work.kept)
+        self.drop_unmerged(work.untouched)
         tree = self.write_tree()
         if since is not None:
             tree = self.with_lost(tree, since, work)
@@ -140,12 +140,12 @@ class SnapshotBuilder:
         ]
         if not lost:
             return tree
-        refused = set(work.kept).intersection(lost)
-        again = IndexUpdate(kept=sorted(refused), left_out=work.left_out)
+        refused = set(work.untouched).intersection(lost)
+        again = IndexUpdate(untouched=sorted(refused), left_out=work.left_out)
         for path in sorted(set(lost) - refused):
             self.sort_one(again, path, is_tracked=False)
         self.update(again)
-        return trees.edited(self.write_tree(), {path: trees.entry(since, path) for path in again.kept})
+        return trees.edited(self.write_tree(), {path: trees.entry(since, path) for path in again.untouched})
 
     def git(self, *args: str, stdin: bytes | None = None) -> Completed:
         """Run git on the private index within the remaining time."""
@@ -176,14 +176,14 @@ class SnapshotBuilder:
 
         The latter are noted in ``work``. Files outside a sparse checkout stay as git has them.
         """
-        found = [(item[:1], item[2:]) for item in items if item[:2] not in _UNMARKED]
-        skipped = [path for tag, path in found if tag[0] in _SKIPPED]
-        work.assumed += [path for tag, path in found if tag in {b"h", b"s"}]
+        listed = [(item[:1], item[2:]) for item in items if item[:2] not in _UNMARKED]
+        skipped = [path for tag, path in listed if tag[0] in _SKIPPED]
+        work.assumed += [path for tag, path in listed if tag in {b"h", b"s"}]
         if not skipped:
-            return found
+            return listed
         absent = set(skipped).difference(self.present(skipped)) if self.is_sparse() else set[bytes]()
         work.skipped += [path for path in skipped if path not in absent]
-        return [(tag, path) for tag, path in found if path not in absent]
+        return [(tag, path) for tag, path in listed if path not in absent]
 
     def present(self, paths: Sequence[bytes]) -> Iterator[bytes]:
         """Return the existing ones of ``paths``; a missing directory is checked once."""

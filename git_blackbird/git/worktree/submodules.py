@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from git_blackbird.git.core.process import operands, run_git
 from git_blackbird.git.core.repository import ALONE, Repository
@@ -51,17 +50,15 @@ def _digest(repo: Repository, path: str, seconds: float) -> str:
     output = run_git([*ALONE, _QUIET, *_STATUS, "-uall"], cwd=top, environ=environ, timeout=seconds).out
     digest = hashlib.sha256(output)
     for inner, _ in _entries(output.decode(errors="surrogateescape").split("\0")):
-        digest.update(_mark(top / inner).encode())
+        # Without reading a file: this changes with its content.
+        try:
+            status = (top / inner).lstat()
+        except OSError:
+            digest.update(b"-")
+        else:
+            digest.update(b"%d %d " % (status.st_mtime_ns, status.st_size))
+            digest.update(b"%d %d" % (status.st_mode, status.st_ino))
     return digest.hexdigest()[:16]
-
-
-def _mark(path: Path) -> str:
-    """Return a value that changes with a file's content, without reading it."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return "-"
-    return f"{status.st_mtime_ns} {status.st_size} {status.st_mode} {status.st_ino}"
 
 
 def submodule_changes(

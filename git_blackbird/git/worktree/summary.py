@@ -133,10 +133,7 @@ _EQUAL_LIMIT = 2000
 
 
 def summarize(repo: Repository, pair: TreePair) -> Summary:
-    """Summarize the difference of two trees, within the limits of a run record.
-
-    Raises UnusableError if the trees cannot be read.
-    """
+    """Summarize the difference of two trees, within the limits of a run record. Raises UnusableError."""
     with using_objects(repo), _opened_without_index(repo) as objects:
         diff = _compare(objects, pair)
         changed = sorted(_changed(objects, diff), key=lambda item: (item.path, item.old_path))

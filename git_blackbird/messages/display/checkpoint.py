@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.messages.display.events import render_reason
-from git_blackbird.messages.display.format import counted, render_cost, render_path, render_totals
+from git_blackbird.messages.display.format import (
+    MAX_LISTED,
+    OUTSIDE,
+    OUTSIDE_UNKNOWN,
+    counted,
+    outside_lines,
+    render_cost,
+    render_path,
+    render_totals,
+    submodule_lines,
+)
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
@@ -16,10 +26,7 @@ from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview, SinceRequest
 
 TITLE = "Task review checkpoint"
-OUTSIDE = "HEAD moved during the run; not part of the change:"
-OUTSIDE_UNKNOWN = "HEAD moved during the run; part of the change, since nobody knows who did it:"
 SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
-_MAX_LISTED = 10
 _MAX_RESULT_LINES = 4
 # If nothing was changed, the decision depends on this alone.
 _MAX_RESULT_LINES_WITHOUT_CHANGE = 20
@@ -216,28 +223,6 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[StyledLine]:
         yield from _outlook(checkpoint.commit)
 
 
-def submodule_lines(summary: Summary) -> list[str]:
-    """List the submodules of a change and what is new in each, in git's words."""
-    lines = []
-    for submodule in summary.submodules:
-        news = {"new commits": submodule.commits, "modified content": submodule.content}
-        what = ", ".join(text for text, is_so in news.items() if is_so)
-        lines.append(f"submodule {render_path(submodule.path)}: {what}")
-    return lines
-
-
-def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
-    """List what others did to HEAD during the run, in git's words, and where the change includes it."""
-    lines = []
-    for move in summary.outside:
-        if move.in_change is in_change:
-            more = f" and {len(move.paths) - _MAX_LISTED} more" if len(move.paths) > _MAX_LISTED else ""
-            paths = ", ".join(map(render_path, move.paths[:_MAX_LISTED]))
-            changed = f"; also changed by it: {paths}{more}" if paths else ""
-            lines.append(f"{move.new[:10]} {clean_line(move.text)}{changed}")
-    return lines
-
-
 def _outlook(commit: CommitPreview) -> Iterator[StyledLine]:
     """Describe what approving would commit at present."""
     heading = "Cannot commit this change yet:"
@@ -254,6 +239,6 @@ def _bulleted(heading: str, texts: Iterable[str], tone: Style) -> Iterator[Style
     if not lines:
         return
     yield StyledLine(heading, tone)
-    yield from (StyledLine(f"  {text}", tone) for text in lines[:_MAX_LISTED])
-    if len(lines) > _MAX_LISTED:
-        yield StyledLine(f"  and {len(lines) - _MAX_LISTED} more", tone)
+    yield from (StyledLine(f"  {text}", tone) for text in lines[:MAX_LISTED])
+    if len(lines) > MAX_LISTED:
+        yield StyledLine(f"  and {len(lines) - MAX_LISTED} more", tone)

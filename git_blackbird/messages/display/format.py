@@ -22,6 +22,10 @@ from git_blackbird.model.entities.run import (
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.views.stop import StatusChange
 
+OUTSIDE = "HEAD moved during the run; not part of the change:"
+OUTSIDE_UNKNOWN = "HEAD moved during the run; part of the change, since nobody knows who did it:"
+MAX_LISTED = 10
+
 
 def counted(number: int, what: str) -> str:
     """Return ``1 task``, ``2 tasks``."""
@@ -199,3 +203,25 @@ def undo_lines(undo: Undo) -> Iterator[str]:
     yield from (
         f"  it leaves {render_path(path.path)} as it is: {clean_line(path.reason)}" for path in undo.kept
     )
+
+
+def submodule_lines(summary: Summary) -> list[str]:
+    """List the submodules of a change and what is new in each, in git's words."""
+    lines = []
+    for submodule in summary.submodules:
+        news = {"new commits": submodule.commits, "modified content": submodule.content}
+        what = ", ".join(text for text, is_so in news.items() if is_so)
+        lines.append(f"submodule {render_path(submodule.path)}: {what}")
+    return lines
+
+
+def outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
+    """List what others did to HEAD during the run, in git's words, and where the change includes it."""
+    lines = []
+    for move in summary.outside:
+        if move.in_change is in_change:
+            more = f" and {len(move.paths) - MAX_LISTED} more" if len(move.paths) > MAX_LISTED else ""
+            paths = ", ".join(map(render_path, move.paths[:MAX_LISTED]))
+            changed = f"; also changed by it: {paths}{more}" if paths else ""
+            lines.append(f"{move.new[:10]} {clean_line(move.text)}{changed}")
+    return lines

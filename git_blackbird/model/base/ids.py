@@ -23,7 +23,7 @@ TASK_ID_RULE = (
     "not starting with '.'"
 )
 
-# Control, surrogate, private use and unassigned characters: their appearance is unknown.
+# Control, surrogate, private use and unassigned characters, whose appearance is unknown.
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
@@ -38,14 +38,14 @@ def task_id_fault(text: str) -> str | None:
     if _PLAIN_ID.fullmatch(text):
         return None
     bad = next(filter(_is_refused, text), None)
-    found = {
+    faults = {
         "is empty": not text,
         "has white space at an end": text != text.strip(),
         "starts with '.'": text.startswith("."),
         f"contains {bad!a}": bad is not None,
         f"is longer than {MAX_TASK_ID_BYTES} bytes": len(text.encode(errors="replace")) > MAX_TASK_ID_BYTES,
     }
-    return next((what for what, holds in found.items() if holds), None)
+    return next((what for what, holds in faults.items() if holds), None)
 
 
 def _is_refused(char: str) -> bool:

@@ -40,15 +40,17 @@ class PathIndex:
         others. If there are few of these, subsequence matches follow, which take longer to find.
         """
         folded = wanted.removeprefix('"').casefold()
-        found = list(islice(dict.fromkeys(self._holding(folded)), MAX_SHOWN))
-        if found:
-            yield self._written(found)
-        if len(found) < _ENOUGH:
-            others = (index for index in self._resembling(folded) if index not in found)
-            yield self._written(islice(others, MAX_SHOWN - len(found)))
+        matches = list(islice(dict.fromkeys(self._holding(folded)), MAX_SHOWN))
+        if matches:
+            yield self._mentions(matches)
+        if len(matches) < _ENOUGH:
+            letters = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in folded))
+            alike = (index for index, path in enumerate(self._folded) if letters.match(path))
+            others = (index for index in alike if index not in matches)
+            yield self._mentions(islice(others, MAX_SHOWN - len(matches)))
 
-    def _written(self, found: Iterable[int]) -> list[str]:
-        return [mention(self._paths[index]) for index in found]
+    def _mentions(self, indices: Iterable[int]) -> list[str]:
+        return [mention(self._paths[index]) for index in indices]
 
     def _holding(self, folded: str) -> Iterator[int]:
         for joined, part in (
@@ -57,10 +59,6 @@ class PathIndex:
             (self._joined, folded),
         ):
             yield from islice(joined.holding(part), MAX_SHOWN)
-
-    def _resembling(self, folded: str) -> Iterator[int]:
-        letters = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in folded))
-        return (index for index, path in enumerate(self._folded) if letters.match(path))
 
 
 class SubstringIndex:

@@ -25,10 +25,7 @@ class Record(BaseModel):
 
     @classmethod
     def from_json(cls, data: bytes) -> Self:
-        """Parse a part from JSON, with the field names of the file only.
-
-        Raises pydantic's ValidationError.
-        """
+        """Parse a part from JSON, with the field names of the file only. Raises ValidationError."""
         return cls.model_validate_json(data, by_alias=True, by_name=False)
 
     @classmethod

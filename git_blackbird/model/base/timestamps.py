@@ -14,10 +14,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # the zone is handled separately:
 # The tasks of a generated plan share their time, and records are sorted repeatedly.
 @lru_cache(maxsize=4096)
 def parse_timestamp(text: str) -> int:
-    """Return the nanoseconds since 1970 of an RFC 3339 timestamp.
-
-    Raises ValueError if ``text`` is invalid.
-    """
+    """Return the nanoseconds since 1970 of an RFC 3339 timestamp. Raises ValueError."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError(f"not an RFC 3339 time: {text!r}")
@@ -25,15 +22,11 @@ def parse_timestamp(text: str) -> int:
     local = datetime.fromisoformat(clock) - _EPOCH
     seconds = local.days * 86_400 + local.seconds
     if sign is not None:
-        seconds -= _offset(sign, int(hours), int(minutes))
+        if int(hours) > 23 or int(minutes) > 59:
+            raise ValueError("time zone out of range")
+        offset = int(hours) * 3600 + int(minutes) * 60
+        seconds -= -offset if sign == "-" else offset
     return seconds * _NANOS + (int(fraction[:9].ljust(9, "0")) if fraction else 0)
-
-
-def _offset(sign: str, hours: int, minutes: int) -> int:
-    if hours > 23 or minutes > 59:
-        raise ValueError("time zone out of range")
-    seconds = hours * 3600 + minutes * 60
-    return -seconds if sign == "-" else seconds
 
 
 def format_timestamp(nanoseconds: int) -> str:

@@ -1,1 +1,1 @@
-"""Configuration keys, their values, and the layers of configuration."""
+"""The configuration: its model, the keys derived from it, and how layers are merged."""

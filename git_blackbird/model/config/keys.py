@@ -1,18 +1,16 @@
-"""Every configuration key with its type, range, default and help text (DESIGN.md 11).
+"""The keys of the configuration by their dotted names, derived from ``Config``."""
 
-``model.settings`` validates values with pydantic by these definitions; this module does without it, because
-completion lists keys.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
+
+from git_blackbird.model.config.config import Config, KeyRules, Section
 
 Value = bool | int | str | tuple[str, ...]
-Agent = Literal["claude", "codex", "command", "demo"]
-AGENT_NAMES: tuple[str, ...] = get_args(Agent)
-_MODEL = r"^([A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,199})?$"
-"""A valid model name, which no agent can take for an option."""
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class ValueType(StrEnum):
@@ -24,201 +22,75 @@ class ValueType(StrEnum):
     WORDS = "list of texts"
 
 
-_KINDS = {bool: ValueType.BOOLEAN, int: ValueType.INTEGER, tuple[str, ...]: ValueType.WORDS}
+_VALUE_TYPES = {bool: ValueType.BOOLEAN, int: ValueType.INTEGER, tuple[str, ...]: ValueType.WORDS}
 
 
-class Stricter(StrEnum):
-    """Which of two values of a protective key is the stricter.
+class Key(NamedTuple):
+    """One key: its name, the attributes of ``Config`` that lead to it, and how its field defines it.
 
-    ``HIGHER``: true over false, the larger number, the later choice; ``LOWER``: the other way round.
-    """
-
-    HIGHER = "higher"
-    LOWER = "lower"
-
-
-class ConfigKey(NamedTuple):
-    """One configuration key; ``type``, ``pattern`` and number range are as in pydantic.
-
-    ``clone_safe`` is false for values that a cloned repository must not set: programs, flags, permissions.
-    ``stricter`` is set for protective keys: a project may tighten the user's value, but not loosen it.
+    ``default`` is None for a key that is unset, which is no value that can be given.
     """
 
     name: str
-    type: Any
+    path: tuple[str, ...]
+    annotation: Any
     default: Value | None
     help: str
-    min: int = 0
-    max: int = 0
-    pattern: str | None = None
-    environment: str | None = None
-    clone_safe: bool = True
-    stricter: Stricter | None = None
+    rules: KeyRules
 
     @property
-    def kind(self) -> ValueType:
+    def type(self) -> ValueType:
         """The type in words."""
-        return _KINDS.get(self.type, ValueType.TEXT)
+        return _VALUE_TYPES.get(self.annotation, ValueType.TEXT)
 
     @property
     def choices(self) -> tuple[str, ...]:
         """The accepted texts, if only some are."""
-        return get_args(self.type) if get_origin(self.type) is Literal else ()
+        return get_args(self.annotation) if get_origin(self.annotation) is Literal else ()
 
-    def is_stricter(self, value: Value, other: Value) -> bool:
+    def is_stricter(self, value: Value | None, other: Value | None) -> bool:
         """Whether ``value`` protects more than ``other``; false for a key that is not protective."""
-        ranks = self._rank(value), self._rank(other)
-        match self.stricter:
-            case Stricter.HIGHER:
-                return ranks[0] > ranks[1]
-            case Stricter.LOWER:
-                return ranks[0] < ranks[1]
-            case None:
-                return False
+        if self.rules.stricter is None or value is None or other is None:
+            return False
+        rank, other_rank = self._rank(value), self._rank(other)
+        return rank > other_rank if self.rules.stricter == "higher" else rank < other_rank
 
     def _rank(self, value: Value) -> int:
-        if self.choices:
-            return self.choices.index(str(value))
-        return int(value) if isinstance(value, int) else 0
+        """Rank the values of a protective key: truth values, numbers, or choices in their order."""
+        return value if isinstance(value, int) else self.choices.index(str(value))
 
 
-HIGHER, LOWER = Stricter
-_KEYS = (
-    ConfigKey(
-        "agent", Agent, "claude", "the agent that works on tasks", environment="BLACKBIRD_AGENT_PROVIDER"
-    ),
-    ConfigKey("claude.path", str, "claude", "the Claude Code program", clone_safe=False),
-    ConfigKey(
-        "claude.permissionMode",
-        Literal["bypassPermissions", "acceptEdits", "auto", "default", "dontAsk", "manual", "plan"],
-        "bypassPermissions",
-        "what Claude Code may do without asking",
-        clone_safe=False,
-    ),
-    ConfigKey(
-        "claude.model", str, None, "the model for Claude Code; its own choice when unset", pattern=_MODEL
-    ),
-    ConfigKey("claude.args", tuple[str, ...], (), "more arguments for Claude Code", clone_safe=False),
-    ConfigKey("codex.path", str, "codex", "the Codex program", clone_safe=False),
-    ConfigKey(
-        "codex.sandbox",
-        Literal["read-only", "workspace-write", "danger-full-access"],
-        "workspace-write",
-        "what Codex may do",
-        clone_safe=False,
-    ),
-    ConfigKey("codex.model", str, None, "the model for Codex; its own choice when unset", pattern=_MODEL),
-    ConfigKey("codex.args", tuple[str, ...], (), "more arguments for Codex", clone_safe=False),
-    ConfigKey(
-        "command.run",
-        str,
-        None,
-        "the shell command of the agent `command`",
-        environment="BLACKBIRD_AGENT_CMD",
-        clone_safe=False,
-    ),
-    ConfigKey(
-        "command.schema",
-        bool,
-        False,
-        "whether the command answers in the schema of BLACKBIRD_RESPONSE_SCHEMA",
-        clone_safe=False,
-    ),
-    ConfigKey(
-        "execution.stopAfterEachTask", bool, False, "stop for a decision after each task", stricter=HIGHER
-    ),
-    ConfigKey(
-        "execution.acceptNoChange",
-        bool,
-        False,
-        "accept a run that changed nothing without a decision",
-        stricter=LOWER,
-    ),
-    ConfigKey(
-        "execution.commit",
-        Literal["never", "approved"],
-        "never",
-        "what an approval commits",
-        stricter=LOWER,
-    ),
-    ConfigKey(
-        "execution.parentReviewEnabled",
-        bool,
-        True,
-        "review a parent when all its children are done",
-        stricter=HIGHER,
-    ),
-    ConfigKey("execution.timeoutMinutes", int, 60, "longest run", 1, 1440, stricter=LOWER),
-    ConfigKey(
-        "execution.idleMinutes", int, 20, "longest time an agent may print nothing", 1, 1440, stricter=LOWER
-    ),
-    ConfigKey(
-        "execution.logMegabytes",
-        int,
-        256,
-        "how much of each output stream of a run is kept",
-        1,
-        4096,
-        stricter=LOWER,
-    ),
-    ConfigKey(
-        "execution.stopGraceSeconds",
-        int,
-        5,
-        "how long an agent may take to stop when asked to",
-        0,
-        120,
-        stricter=LOWER,
-    ),
-    ConfigKey("notify.command", str, None, "a shell command to run when you are needed", clone_safe=False),
-    ConfigKey(
-        "reviews.mode",
-        Literal["off", "parallel"],
-        "off",
-        "whether each change is reviewed, by two agents at once",
-        stricter=HIGHER,
-    ),
-    ConfigKey(
-        "reviews.maxIterations",
-        int,
-        3,
-        "how many rounds of reviews and fixes before you are asked",
-        1,
-        20,
-        stricter=LOWER,
-    ),
-    ConfigKey(
-        "reviews.diffThresholdLines", int, 500, "the longest diff that reviewers are sent in full", 0, 10_000
-    ),
-    ConfigKey(
-        "reviews.timeoutSeconds", int, 180, "time limit of one review attempt", 1, 3600, stricter=LOWER
-    ),
-    ConfigKey(
-        "reviews.spec.agent", Agent, None, "who compares changes with their task; the chosen agent when unset"
-    ),
-    ConfigKey("reviews.spec.model", str, None, "the model of that reviewer", pattern=_MODEL),
-    ConfigKey(
-        "reviews.code.agent", Agent, None, "who reviews the code of changes; the chosen agent when unset"
-    ),
-    ConfigKey("reviews.code.model", str, None, "the model of that reviewer", pattern=_MODEL),
-    ConfigKey("snapshot.timeoutSeconds", int, 60, "time limit of one snapshot", 1, 3600, stricter=HIGHER),
-    ConfigKey(
-        "snapshot.maxUntrackedBytes",
-        int,
-        50_000_000,
-        "the largest untracked file that snapshots keep",
-        0,
-        2**40,
-        stricter=HIGHER,
-    ),
-    ConfigKey(
-        "tui.theme",
-        Literal["auto", "dark", "light", "ansi"],
-        "auto",
-        "the colours of the screen; auto follows COLORFGBG",
-    ),
-    ConfigKey("tui.runDataRefreshIntervalSeconds", int, 5, "not used; kept for the Go program", 1, 300),
-    ConfigKey("tui.planDataRefreshIntervalSeconds", int, 5, "not used; kept for the Go program", 1, 300),
-    ConfigKey("planning.maxPlanAutoRefinePasses", int, 1, "not used; kept for the Go program", 0, 3),
-)
-KEYS: Mapping[str, ConfigKey] = {key.name: key for key in _KEYS}
+def _keys_of(section: type[Section], name: str = "", path: tuple[str, ...] = ()) -> Iterator[Key]:
+    for attribute, field in section.model_fields.items():
+        annotation, default = field.annotation, field.default
+        inner_name, inner_path = name + (field.alias or to_camel(attribute)), (*path, attribute)
+        if isinstance(annotation, type) and issubclass(annotation, Section):
+            yield from _keys_of(annotation, f"{inner_name}.", inner_path)
+        for rules in field.metadata:
+            if isinstance(rules, KeyRules):
+                given = annotation if default is not None else get_args(annotation)[0]
+                yield Key(inner_name, inner_path, given, default, field.description or "", rules)
+
+
+KEYS: Mapping[str, Key] = {key.name: key for key in _keys_of(Config)}
+_FOLDED = {name.lower(): key for name, key in KEYS.items()}
+
+
+def find_key(name: str) -> Key | None:
+    """Find a key by its name in any letter case, as git does."""
+    return _FOLDED.get(name.lower())
+
+
+def nearest_key(name: str) -> str:
+    """Suggest the key that was probably meant."""
+    from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt key pays for it
+
+    close = get_close_matches(name.lower(), _FOLDED, n=1, cutoff=0.5)
+    return f"did you mean {_FOLDED[close[0]].name}?" if close else "`git blackbird config` lists every key"
+
+
+def with_value(model: _Model, path: Sequence[str], value: Value | None) -> _Model:
+    """Return a copy of the configuration with one validated value."""
+    attribute, *inner = path
+    changed = with_value(getattr(model, attribute), inner, value) if inner else value
+    return model.model_copy(update={attribute: changed})

@@ -69,12 +69,7 @@ class CommitProvenance(NamedTuple):
 def render_commit_message(task: "Task", run_id: RunId) -> str:
     """Return the message of an approval's commit: the title on one line, then the trailers."""
     title = " ".join(strip_controls(task.title).split()) or task.id
-    return f"{title}\n\n{TASK_TRAILER}: {task.id}\n{run_trailer(run_id)}\n"
-
-
-def run_trailer(run_id: RunId) -> str:
-    """Return the trailer that names a run."""
-    return f"{RUN_TRAILER}: {run_id}"
+    return f"{title}\n\n{TASK_TRAILER}: {task.id}\n{RUN_TRAILER}: {run_id}\n"
 
 
 # The clock of file systems is a tick behind the one of processes.
@@ -190,11 +185,11 @@ def attribute_moves(
     commit moved HEAD before the hook read it. ``processes`` are the traced git commands of the run, None
     without a trace. A move in neither is someone else's if they could have recorded it.
     """
-    found = [_noted(move, owners, run_id) for move in moves]
-    for place in _traced(moves, found, processes or ()):
-        found[place] = Mover.RUN
+    movers = [_noted(move, owners, run_id) for move in moves]
+    for place in _traced(moves, movers, processes or ()):
+        movers[place] = Mover.RUN
     rest = Mover.UNKNOWN if processes is None else Mover.OTHER
-    return [rest if mover is None else mover for mover in found]
+    return [rest if mover is None else mover for mover in movers]
 
 
 def _noted(move: HeadMove, owners: Mapping[str, set[str]], run_id: str) -> Mover | None:
@@ -205,11 +200,11 @@ def _noted(move: HeadMove, owners: Mapping[str, set[str]], run_id: str) -> Mover
 
 
 def _traced(
-    moves: Sequence[HeadMove], found: Sequence[Mover | None], processes: Iterable[GitProcess]
+    moves: Sequence[HeadMove], movers: Sequence[Mover | None], processes: Iterable[GitProcess]
 ) -> Iterator[int]:
     """Return the indices of moves that the run's commands made."""
-    left = [place for place, mover in enumerate(found) if mover is None]
-    noted = [place for place, mover in enumerate(found) if mover is Mover.RUN]
+    left = [place for place, mover in enumerate(movers) if mover is None]
+    noted = [place for place, mover in enumerate(movers) if mover is Mover.RUN]
     # Commands that can have made only one move choose first.
     for process in sorted(processes, key=lambda process: (process.verb not in _ONCE, process.start)):
         if process.verb in _ONCE:

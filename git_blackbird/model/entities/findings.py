@@ -138,8 +138,8 @@ class MergedReview(Record):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Every issue, by priority, including those in conflicts."""
-        found = [finding for group in (*self.groups, *self.conflicts) for finding in group.findings]
-        return tuple(sorted(found, key=finding_order))
+        unsorted = [finding for group in (*self.groups, *self.conflicts) for finding in group.findings]
+        return tuple(sorted(unsorted, key=finding_order))
 
     @property
     def missing(self) -> tuple[Source, ...]:

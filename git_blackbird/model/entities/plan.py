@@ -36,9 +36,9 @@ class Task:
     notes: Annotated[str | None, Field(exclude_if=lambda notes: notes is None)] = None
     dep_rationale: Annotated[
         dict[TaskId, str],
-        BeforeValidator(lambda found: {} if found is None else found),
+        BeforeValidator(lambda value: {} if value is None else value),
         Field(alias="depRationale", exclude_if=not_),
-        PlainSerializer(lambda kept: dict(sorted(kept.items()))),
+        PlainSerializer(lambda reasons: dict(sorted(reasons.items()))),
     ] = field(default_factory=dict, hash=False)
 
     @property

@@ -128,7 +128,9 @@ def _other_item(state: PlanState, task_id: TaskId) -> PendingItem | None:
     run = history.latest
     kind = None if run is None else _kind(task, history, run)
     if run is not None and kind is not None:
-        return PendingItem(task, run, kind, _command(kind, run))
+        verb = "restart" if kind is PendingKind.NEW_SESSION else "resume"
+        rest = answer_options(run.questions) if kind is PendingKind.ANSWERS else ""
+        return PendingItem(task, run, kind, task_command(verb, task_id, rest))
     if task_id in state.feedback and task.status in {Status.DONE, Status.FAILED}:
         return PendingItem(task, run, PendingKind.REVIEW_FEEDBACK, resume_command(state, task))
     return None
@@ -155,23 +157,17 @@ class StuckTask(NamedTuple):
 def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
     """Return tasks that would never continue: their records were deleted, or a person set their status."""
     waiting = {item.task.id for item in pending_items(state)}
-    return tuple(
-        StuckTask(task, _next_command(task))
-        for task in state.plan.leaves()
-        if task.status in _HELD and task.id not in waiting and task.id not in state.unreadable
-        if _is_silent(task, state.history(task.id))
-    )
-
-
-def _is_silent(task: Task, history: History) -> bool:
-    run = history.latest
-    return history.live is None and (run is None or not determines_status(run, task))
-
-
-def _next_command(task: Task) -> str:
-    if task.status == Status.QUEUED:
-        return task_command("set-status", task.id, " todo")
-    return task_command("retry", task.id)
+    stuck: list[StuckTask] = []
+    for task in state.plan.leaves():
+        if task.status not in _HELD or task.id in waiting or task.id in state.unreadable:
+            continue
+        history = state.history(task.id)
+        run = history.latest
+        if history.live is None and (run is None or not determines_status(run, task)):
+            is_queued = task.status == Status.QUEUED
+            verb, rest = ("set-status", " todo") if is_queued else ("retry", "")
+            stuck.append(StuckTask(task, task_command(verb, task.id, rest)))
+    return tuple(stuck)
 
 
 def _kind(task: Task, history: History, run: Run) -> PendingKind | None:
@@ -185,13 +181,6 @@ def _kind(task: Task, history: History, run: Run) -> PendingKind | None:
     if open_request:
         return PendingKind.CHANGE_REQUEST
     return PendingKind.PAUSED if run.status == RunStatus.PAUSED else None
-
-
-def _command(kind: PendingKind, run: Run) -> str:
-    if kind is PendingKind.NEW_SESSION:
-        return task_command("restart", run.task_id)
-    rest = answer_options(run.questions) if kind is PendingKind.ANSWERS else ""
-    return task_command("resume", run.task_id, rest)
 
 
 RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})

@@ -49,7 +49,8 @@ def readiness(plan: Plan, task: Task) -> Readiness:
 def _skipped_hints(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
     """Return hints for a skipped dependency, or a parent whose leaves are all skipped."""
     for parent in subtree(plan, dep):
-        if parent.is_over or not _is_all_skipped(plan, parent):
+        children = [plan.tasks[child] for child in parent.children]
+        if parent.is_over or not children or any(child.status != Status.SKIPPED for child in children):
             continue
         if parent is dep:
             without = f"done without {', '.join(parent.children)}"
@@ -60,12 +61,6 @@ def _skipped_hints(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
     if dep.status == Status.SKIPPED:
         yield task_command("set-status", dep.id, " done", remark=f"it is done, or {task.id} does not need it")
         yield task_command("set-status", dep.id, " todo", remark="it still has to be done")
-
-
-def _is_all_skipped(plan: Plan, parent: Task) -> bool:
-    return bool(parent.children) and all(
-        plan.tasks[child].status == Status.SKIPPED for child in parent.children
-    )
 
 
 def ancestors(plan: Plan, task: Task) -> Iterator[Task]:
@@ -80,13 +75,13 @@ def ancestors(plan: Plan, task: Task) -> Iterator[Task]:
 
 def subtree(plan: Plan, task: Task) -> tuple[Task, ...]:
     """Return the task and its descendants, children in the order of their parent, each after its parent."""
-    found: list[Task] = []
+    tasks: list[Task] = []
     pending = [task]
     while pending:
         current = pending.pop()
-        found.append(current)
+        tasks.append(current)
         pending.extend(plan.tasks[child] for child in reversed(current.children))
-    return tuple(found)
+    return tuple(tasks)
 
 
 def subtree_leaves(plan: Plan, task: Task) -> tuple[Task, ...]:
@@ -103,8 +98,8 @@ def dependents(plan: Plan, task_id: TaskId) -> tuple[Task, ...]:
 def started_dependents(plan: Plan, task: Task) -> tuple[Task, ...]:
     """Return the tasks past ``todo`` that depend on this one or a parent of it, smallest id first."""
     above = [task, *ancestors(plan, task)]
-    found = {dependent.id: dependent for base in above for dependent in dependents(plan, base.id)}
-    return tuple(found[key] for key in sorted(found) if found[key].status != Status.TODO)
+    tasks = {dependent.id: dependent for base in above for dependent in dependents(plan, base.id)}
+    return tuple(tasks[key] for key in sorted(tasks) if tasks[key].status != Status.TODO)
 
 
 def find_cycle(edges: Mapping[TaskId, Sequence[TaskId]]) -> tuple[TaskId, ...] | None:

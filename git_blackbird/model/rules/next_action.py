@@ -171,7 +171,8 @@ def _parent_review_or_start(state: PlanState, call: CallScope) -> NextAction:
     start = next(unfinished(state, call), None) or _start(state, call)
     if review is None:
         return start or Idle(blocked_tasks(state))
-    return review if start is None or _depends_on_feedback(state, start) else start
+    waits = start is None or any(feedback_below(state, state.plan.tasks[dep]) for dep in start.task.deps)
+    return review if start is None or waits else start
 
 
 def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskPaused]:
@@ -180,11 +181,6 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
         if call.covers(task.id):
             is_asked = stopped_at_limit(run) and not is_session_lost(state.history(task.id), run)
             yield AskPaused(task, run) if is_asked else ContinueRun(task, run)
-
-
-def _depends_on_feedback(state: PlanState, start: ContinueRun | AskPaused | StartTask) -> bool:
-    """Whether a leaf depends on a task with open review feedback."""
-    return any(feedback_below(state, state.plan.tasks[dep]) for dep in start.task.deps)
 
 
 def _start(state: PlanState, call: CallScope) -> StartTask | None:
@@ -248,9 +244,9 @@ def _parent_review(state: PlanState, call: CallScope) -> ReviewParent | ParentRe
         return None
     parents: list[BlockedParent] = []
     for parent in blocked_parents(state):
-        if not call.covers_parent(state.plan, parent.task) or _waits_for_feedback(state, parent):
+        if not call.covers_parent(state.plan, parent.task) or unreadable_below(state, parent.task):
             continue
-        if unreadable_below(state, parent.task):
+        if parent.review is None and feedback_below(state, parent.task):
             continue
         if parent.review is None and tries[parent.task.id] < REVIEW_TRIES:
             return ReviewParent(parent.task)
@@ -265,8 +261,3 @@ def _is_about(call: CallScope, state: PlanState, leaf: Task) -> bool:
         return True
     parent = state.plan.tasks.get(state.feedback[leaf.id].parent_task_id)
     return parent is not None and call.covers_parent(state.plan, parent)
-
-
-def _waits_for_feedback(state: PlanState, parent: BlockedParent) -> bool:
-    """Whether a parent without a verdict waits until leaves below it got their feedback."""
-    return parent.review is None and bool(feedback_below(state, parent.task))

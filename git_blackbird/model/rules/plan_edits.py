@@ -5,7 +5,7 @@ Parents' statuses follow in the same step; records of runs are not considered he
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
@@ -52,11 +52,7 @@ def fields_of(task: Task) -> TaskFields:
 
 def changed_fields(before: TaskFields, after: TaskFields) -> tuple[str, ...]:
     """Return the names of the fields that differ."""
-    return tuple(
-        field.name
-        for field in fields(TaskFields)
-        if getattr(before, field.name) != getattr(after, field.name)
-    )
+    return tuple(name for name in FIELD_NAMES if getattr(before, name) != getattr(after, name))
 
 
 def title_fault(title: str) -> str | None:
@@ -96,16 +92,13 @@ class FieldConflictError(RequestError):
 
 
 def merge_fields(base: TaskFields, mine: TaskFields, theirs: TaskFields) -> TaskFields:
-    """Merge two people's changes of ``base`` field by field.
-
-    Raises FieldConflictError for fields that both changed differently.
-    """
+    """Merge two people's changes of ``base`` field by field. Raises FieldConflictError."""
     values = {}
     conflicts = []
     for name in FIELD_NAMES:
-        old, wanted, found = (getattr(values, name) for values in (base, mine, theirs))
-        values[name] = found if wanted == old else wanted
-        if wanted not in (old, found) and found != old:
+        old, wanted, other = (getattr(fields, name) for fields in (base, mine, theirs))
+        values[name] = other if wanted == old else wanted
+        if wanted not in (old, other) and other != old:
             conflicts.append(name)
     merged = TaskFields(**values)
     if conflicts:
@@ -113,7 +106,7 @@ def merge_fields(base: TaskFields, mine: TaskFields, theirs: TaskFields) -> Task
     return merged
 
 
-_WAYS_OUT = {
+_HINTS = {
     "dependency cycle": "remove one of these dependencies first",
     "hierarchy cycle": "a task cannot be below itself",
 }
@@ -148,14 +141,8 @@ def edited(plan: Plan, task_id: TaskId, wanted: TaskFields, now: str) -> Plan:
     """
     task = plan.tasks[task_id]
     check_fields(fields_of(task), wanted)
-    after = replace(
-        _linked(task, wanted.deps),
-        title=wanted.title,
-        description=wanted.description,
-        prompt=wanted.prompt,
-        acceptance_criteria=wanted.acceptance_criteria,
-        notes=wanted.notes,
-    )
+    linked = _linked(task, wanted.deps)
+    after = replace(linked, **{**asdict(wanted), "deps": linked.deps})
     return plan if after == task else _valid(plan.replaced(revised(after, now)))
 
 
@@ -260,11 +247,11 @@ def deleted(plan: Plan, doomed: Collection[TaskId], moment: Transition) -> Plan:
 
 def outside_dependents(plan: Plan, doomed: Collection[TaskId]) -> Mapping[TaskId, tuple[TaskId, ...]]:
     """Return, for each of these tasks, the other tasks that depend on it; smallest id first."""
-    found = {
+    outside = {
         task_id: _less([dependent.id for dependent in dependents(plan, task_id)], doomed)
         for task_id in sorted(doomed)
     }
-    return {task_id: others for task_id, others in found.items() if others}
+    return {task_id: others for task_id, others in outside.items() if others}
 
 
 def _settled(before: Plan, after: Plan, moment: Transition) -> Plan:
@@ -275,7 +262,7 @@ def _valid(plan: Plan) -> Plan:
     faults = plan_faults(plan, plan.tasks.keys())
     if faults:
         hints = [
-            way for what, way in _WAYS_OUT.items() if any(fault.what.startswith(what) for fault in faults)
+            hint for what, hint in _HINTS.items() if any(fault.what.startswith(what) for fault in faults)
         ]
         raise RequestError(
             "; ".join(fault.what for fault in faults), hint="; ".join(["nothing was changed", *hints])

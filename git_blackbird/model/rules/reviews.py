@@ -1,6 +1,6 @@
 """Whether reviews allow a parent to be ``done``, and the feedback they leave pending (DESIGN.md 5 and 8)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +13,10 @@ from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, RunType
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.graph import subtree_leaves
+
+if TYPE_CHECKING:
+    # Imported on demand, because only reviews need it.
+    from git_blackbird.model.entities.findings import MergedReview, ReviewResult
 
 
 class GateState(StrEnum):
@@ -129,19 +133,15 @@ def outstanding_feedback(
         # If a leaf was given children since, they inherit its feedback.
         for leaf in subtree_leaves(plan, task):
             pending.setdefault(leaf.id, feedback)
-    for parent in _parents_with_reviews(plan, histories):
-        review = current_review(plan.tasks, parent, histories[parent.id])
+    for parent_id, history in histories.items():
+        parent = plan.tasks.get(parent_id)
+        if parent is None or not parent.children or history.faults:
+            continue
+        review = current_review(plan.tasks, parent, history)
         if review is not None and not allows_done(review):
             for task_id, feedback in feedback_of(plan, parent, review).items():
                 pending.setdefault(task_id, feedback)
     return pending
-
-
-def _parents_with_reviews(plan: Plan, histories: Mapping[TaskId, History]) -> Iterator[Task]:
-    for task_id, history in histories.items():
-        task = plan.tasks.get(task_id)
-        if task is not None and task.children and history.reviews and not history.faults:
-            yield task
 
 
 def is_delivered(task: Task, feedback: Feedback) -> bool:
@@ -193,10 +193,6 @@ def text_for(review: Run, child: TaskId) -> str:
         return own or shared
     return f"{own.rstrip()}\n\n{_OF_ALL}\n\n{shared}"
 
-
-if TYPE_CHECKING:
-    # Imported on demand, because only reviews need it.
-    from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source
 
 BY_REVIEWERS = "reviewers"
 TYPES = {"spec": RunType.SPEC_REVIEW, "code": RunType.CODE_REVIEW}
@@ -268,9 +264,9 @@ def reviews_about(reviews: Sequence[Run], run: Run) -> tuple[Run, ...]:
 
 def missing_texts(merged: "MergedReview", about: Sequence[Run]) -> tuple[str, ...]:
     """Return what went wrong with each missing review; ``about`` are the reviews of the change."""
-    return tuple(f"the {source} review is missing: {_fault(source, about)}" for source in merged.missing)
-
-
-def _fault(source: "Source", about: Sequence[Run]) -> str:
-    tries = [review for review in about if review.run_type is TYPES[source]]
-    return (tries[-1].error or "it gave no result") if tries else "there are no snapshots of the change"
+    texts: list[str] = []
+    for source in merged.missing:
+        tries = [review for review in about if review.run_type is TYPES[source]]
+        reason = (tries[-1].error or "it gave no result") if tries else "there are no snapshots of the change"
+        texts.append(f"the {source} review is missing: {reason}")
+    return tuple(texts)

@@ -137,10 +137,14 @@ def propagate_to_parents(before: Plan, after: Plan, moment: Transition) -> Plan:
     An unfinished task reopens its new parents. A parent that lost its last child is a leaf again, without the
     status that came from its children.
     """
-    arrived = [
-        task for task in after.tasks.values() if task.parent and _former_parent(before, task) != task.parent
-    ]
-    left = [task for task in after.tasks.values() if _former_children(before, task) - set(task.children)]
+    arrived: list[Task] = []
+    left: list[Task] = []
+    for task in after.tasks.values():
+        former = before.tasks.get(task.id)
+        if task.parent and (former is None or former.parent != task.parent):
+            arrived.append(task)
+        if former is not None and not set(former.children).issubset(task.children):
+            left.append(task)
     reopened = {above.id for task in arrived if not task.is_over for above in ancestors(after, task)}
     for task in (*left, *(after.tasks[task.parent] for task in arrived if task.parent)):
         if task.children and task.status == Status.DONE and not is_complete(after.tasks, task):
@@ -154,14 +158,6 @@ def propagate_to_parents(before: Plan, after: Plan, moment: Transition) -> Plan:
         task.children[0] if task.children else task.id for task in left
     ]
     return _followed(before, tasks, changed, moment, reopened)
-
-
-def _former_parent(before: Plan, task: Task) -> TaskId | None:
-    return before.tasks[task.id].parent if task.id in before.tasks else None
-
-
-def _former_children(before: Plan, task: Task) -> set[TaskId]:
-    return set(before.tasks[task.id].children) if task.id in before.tasks else set()
 
 
 def _parents_bottom_up(plan: Plan, changed: Iterable[TaskId]) -> Iterator[TaskId]:

@@ -58,7 +58,12 @@ class CheckpointScreen(ScrollingModal[Reply]):
 
     def compose(self) -> ComposeResult:
         items = [
-            ChoiceItem(offer.choice, offer.label, blocked_reason=self.checkpoint.blocked_reason(offer.choice))
+            ChoiceItem(
+                offer.choice,
+                offer.label,
+                blocked_reason=self.checkpoint.blocked_reason(offer.choice),
+                takes_text=offer.choice is Choice.REQUEST_CHANGES,
+            )
             for offer in self.checkpoint.offers()
         ]
         start = [item.value for item in items].index(self.checkpoint.preselected)
@@ -90,6 +95,14 @@ class CheckpointScreen(ScrollingModal[Reply]):
             await self._ask_branch(choice, self.checkpoint.other_branch)
         else:
             self.dismiss_once(reply_of(choice))
+
+    async def on_choice_list_typed(self, event: ChoiceList.Typed) -> None:
+        """Begin a change request with the text, or continue it."""
+        if self.is_current:
+            await self._compose_request()
+            self.query_one(ChoiceList).end_text()
+        if isinstance(self.app.screen, RequestScreen):
+            self.app.screen.insert(event.text)
 
     async def _ask_branch(self, choice: Choice, other: OtherBranch) -> None:
         """Ask whether to approve on another branch than the run's."""

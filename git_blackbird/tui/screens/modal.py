@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
@@ -63,27 +65,38 @@ class ScrollingModal(Modal[T], Generic[T]):
 
 
 class ChoiceItem(NamedTuple, Generic[T]):
-    """An item to choose; with a ``blocked_reason`` it is shown and cannot be chosen."""
+    """An item to choose; with a ``blocked_reason`` it is shown and cannot be chosen.
+
+    ``takes_text``: a text that is typed at the list is meant for it.
+    """
 
     value: T
     label: str
     remark: str = ""
     blocked_reason: str | None = None
+    takes_text: bool = False
 
 
 class ChoiceList(OptionList, Generic[T]):
-    """The items; a digit moves the cursor to its line."""
+    """The items; a digit moves the cursor to its line, j and k move it by one.
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "Down", show=False),
-        Binding("k", "cursor_up", "Up", show=False),
-        *(Binding(str(digit), f"jump({digit})", show=False) for digit in range(1, 10)),
-    ]
+    Any other letter begins a text. From there on, no key of that text moves the cursor or chooses: the text
+    is sent to the screen as ``Typed``, or Enter asks again where no item takes a text.
+    """
+
+    class Typed(Message):
+        """A text was typed, or more of it."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
 
     def __init__(self, items: Sequence[ChoiceItem[T]], start: int = 0) -> None:
         super().__init__(*_options(items), id="choices")
         self.items = items
         self._start = start
+        self._typed = ""
+        self._is_text = False
 
     def on_mount(self) -> None:
         self.highlighted = self._start
@@ -94,10 +107,65 @@ class ChoiceList(OptionList, Generic[T]):
         self.set_options(_options(items))
         self.highlighted = chosen
 
-    def action_jump(self, number: int) -> None:
-        """Move the cursor to a line by its number."""
-        if number <= len(self.items) and self.items[number - 1].blocked_reason is None:
-            self.highlighted = number - 1
+    @property
+    def _text_index(self) -> int | None:
+        """The item that takes a text."""
+        items = enumerate(self.items)
+        return next((index for index, item in items if item.takes_text and not item.blocked_reason), None)
+
+    def end_text(self) -> None:
+        """Let the next key choose again."""
+        self._typed, self._is_text = "", False
+
+    def on_key(self, event: events.Key) -> None:
+        """Tell keys that move the cursor or have a meaning on the screen from a text."""
+        if event.is_printable and event.character is not None:
+            self._typed += event.character
+            if not self._is_text and self._moves(event.key):
+                event.stop()
+            elif self._is_text or event.key not in self.screen.active_bindings:
+                event.stop()
+                self._take_text()
+        elif self._is_text and event.key == "enter":
+            event.stop()
+            self._ask_again()
+        else:
+            self.end_text()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Take a pasted text like a typed one."""
+        self._typed += event.text
+        self._take_text()
+
+    def _moves(self, key: str) -> bool:
+        """Move the cursor if the key does that; a text for the item it moves to begins with the next key."""
+        if key == "j":
+            self.action_cursor_down()
+        elif key == "k":
+            self.action_cursor_up()
+        elif key.isdecimal() and key != "0":
+            index = int(key) - 1
+            if index < len(self.items) and self.items[index].blocked_reason is None:
+                self.highlighted = index
+        else:
+            return False
+        if self.highlighted == self._text_index:
+            self._typed = ""
+        return True
+
+    def _take_text(self) -> None:
+        self._is_text = True
+        if self._text_index is not None:
+            self.highlighted = self._text_index
+            self.post_message(self.Typed(self._typed))
+            self._typed = ""
+
+    def _ask_again(self) -> None:
+        """Let the next Enter choose; with an item that takes the text, its screen is about to come up."""
+        if self._text_index is None and self.highlighted is not None:
+            self.end_text()
+            label = self.items[self.highlighted].label
+            self.notify(f"No choice here takes a text. Enter again chooses: {label}", markup=False)
 
 
 def _options(items: Iterable[ChoiceItem[T]]) -> Iterator[Option]:

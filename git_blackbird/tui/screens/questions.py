@@ -51,9 +51,10 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
             with VerticalScroll(can_focus=False):
                 yield Static(to_content(_prompt_lines(self.question.prompt)), markup=False)
             if options:
-                labels = [*map(clean_line, options), OTHER]
+                items = [ChoiceItem(text, clean_line(text)) for text in options]
+                items.append(ChoiceItem(OTHER, OTHER, takes_text=True))
                 selected = options.index(answer) if answer in options else len(options) if answer else 0
-                yield ChoiceList([ChoiceItem(label, label) for label in labels], selected)
+                yield ChoiceList(items, selected)
             line = SingleLineInput(
                 "" if answer in options else answer, placeholder="your answer", select_on_focus=False
             )
@@ -73,6 +74,12 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
             return
         self._draft.text = self.question.options[event.option_index]
         self.dismiss_once(QuestionNav.NEXT)
+
+    def on_choice_list_typed(self, event: ChoiceList.Typed) -> None:
+        """Begin another answer with the text, or continue it."""
+        self._show_line(is_line_shown=True)
+        self.query_one(ChoiceList).end_text()
+        self.query_one(SingleLineInput).insert_text_at_cursor(" ".join(event.text.splitlines()))
 
     def _show_line(self, *, is_line_shown: bool) -> None:
         """Show the line for another answer instead of the options, or the options again."""

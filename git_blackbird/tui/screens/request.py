@@ -29,6 +29,10 @@ class RequestScreen(Modal[str]):
             yield MentionEditor(self._path_lister, self._first_text)
             yield Static(_KEYS, classes="keys", markup=False)
 
+    def insert(self, text: str) -> None:
+        """Insert a text at the cursor."""
+        self.query_one(MentionEditor).insert(text)
+
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep every keystroke in the draft: a decision from another terminal closes this screen."""
         if self._draft.text or event.text_area.text != self._first_text:

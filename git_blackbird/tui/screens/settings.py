@@ -1,52 +1,80 @@
-"""The configuration: every key with its value in each layer, to be set and removed."""
+"""The configuration: every key with its value and what each layer says, to be set and removed."""
 
 import asyncio
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Input, Static
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
-from git_blackbird.controller.config.edit import ConfigChange, Scope, unset_key, write_key
-from git_blackbird.controller.config.view import (
-    BrokenFile,
-    ConfigTarget,
-    SettingsView,
-    places_of,
-    view_settings,
-)
+from git_blackbird.controller.config.edit import NOT_OF_A_CLONE, ConfigChange, Scope, unset_key, write_key
+from git_blackbird.controller.config.view import Row, scope_of, settings_rows
 from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.config import (
     UNSET,
-    format_value,
-    layer_value_text,
+    key_text,
+    layer_lines,
     overruled_text,
     plain_text,
     saved_text,
+    setting_text,
     type_text,
+    value_text,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.keys import ConfigKey, ValueType
-from git_blackbird.model.config.layers import KeyLayers
-from git_blackbird.model.config.settings import LayerValue, Setting
+from git_blackbird.model.config.keys import Key, Value, ValueType
+from git_blackbird.model.config.layers import ConfigProblem, Layer
+from git_blackbird.model.config.settings import KeyLayers, ValueEffect
 from git_blackbird.tui.screens.modal import ChoiceItem, ChoiceModal, Modal
 from git_blackbird.tui.widgets.bars import SingleLineInput
-from git_blackbird.tui.widgets.line_view import to_content
-from git_blackbird.tui.widgets.settings_table import SettingsTable, about, heading, legend, name_of
+from git_blackbird.tui.widgets.line_view import STYLES, to_content
 
 _POLL_SECONDS = 1.0
 _KEYS = "enter edits, del removes, up/down choose, pgup/pgdn scroll, esc goes back"
-_TARGETS = {
-    Scope.LOCAL: "This clone's git config",
-    Scope.PROJECT: "The project's .blackbird/config.json",
-    Scope.GLOBAL: "Your own ~/.blackbird/config.json",
+_PLACES = {
+    Scope.LOCAL: "this clone's git config",
+    Scope.PROJECT: "the project's .blackbird/config.json",
+    Scope.GLOBAL: "your own ~/.blackbird/config.json",
 }
+_LONGEST_KEY, _LONGEST_VALUE = 34, 18
+Shorten = Callable[[str], str]
+"""Abbreviates the path of an origin."""
+
+
+class SettingsTable(OptionList):
+    """Lists keys, values and origins; the cursor stays on its key when values change."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "Down", show=False),
+        Binding("k", "cursor_up", "Up", show=False),
+    ]
+
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def current(self) -> Row | None:
+        """The row under the cursor."""
+        index = self.highlighted
+        return None if index is None or index >= len(self.rows) else self.rows[index]
+
+    def show(self, rows: tuple[Row, ...], shorten: Shorten) -> None:
+        """Show a configuration."""
+        old_name = self.current and _name_of(self.current)
+        self.rows = rows
+        names = [_name_of(row) for row in rows]
+        self.set_options([Option(_row_text(row, shorten)) for row in rows])
+        self.highlighted = names.index(old_name) if old_name in names else 0
+
+    def on_resize(self) -> None:
+        self.scroll_to_highlight()
 
 
 class SettingsScreen(Modal[None]):
@@ -75,7 +103,6 @@ class SettingsScreen(Modal[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box full"):
             yield Static("Settings", classes="title", markup=False)
-            yield Static("", id="headings", markup=False)
             yield SettingsTable(id="settings")
             with VerticalScroll(id="about", can_focus=False):
                 yield Static("reading...", markup=False)
@@ -86,12 +113,6 @@ class SettingsScreen(Modal[None]):
         self._table.focus()
         self.poll()
         self.set_interval(_POLL_SECONDS, self.poll)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._show_headings)
-
-    def _show_headings(self) -> None:
-        self.query_one("#headings", Static).update(heading(self._table.columns))
 
     @property
     def _table(self) -> SettingsTable:
@@ -109,23 +130,22 @@ class SettingsScreen(Modal[None]):
             self._seen = self._watched()
             try:
                 workspace = await asyncio.to_thread(self._open)
-                self._show(workspace, await asyncio.to_thread(view_settings, workspace))
             except BlackbirdError as error:
                 self._seen = None
                 self._show_error(error)
-
-    def _show(self, workspace: Workspace, view: SettingsView) -> None:
+                return
         old, self._workspace = self._workspace, workspace
-        if old is None or (old.settings, old.problems) != (workspace.settings, workspace.problems):
-            self._table.show(view)
-            self.query_one(".title", Static).update(f"Settings: {legend(self._table.rows)}")
+        if old is None or old.settings != workspace.settings:
+            rows = settings_rows(workspace)
+            self._table.show(rows, self._shorten)
+            wrong = sum(map(_is_wrong, rows))
+            self.query_one(".title", Static).update(f"Settings, ! wrong: {wrong or 'none'}")
             self._show_about()
-            self._show_headings()
 
     def on_option_list_option_highlighted(self) -> None:
         """Show all about the line under the cursor, and clear the outcome of the last one."""
         row = self._table.current
-        if row is not None and name_of(row) != self._shown_name:
+        if row is not None and _name_of(row) != self._shown_name:
             self._show_outcome()
             self._show_about()
 
@@ -133,12 +153,12 @@ class SettingsScreen(Modal[None]):
         row = self._table.current
         pane = self.query_one("#about", VerticalScroll)
         if row is not None:
-            self._shown_name = name_of(row)
-            pane.query_one(Static).update(to_content(about(row, self._shorten)))
+            self._shown_name = _name_of(row)
+            pane.query_one(Static).update(to_content(_about(row, self._shorten)))
             pane.scroll_home(animate=False)
 
     def _shorten(self, origin: str) -> str:
-        return origin if self._workspace is None else shorten_path(self._workspace, origin)
+        return clean_line(origin if self._workspace is None else shorten_path(self._workspace, origin), 1000)
 
     def action_scroll(self, pages: int) -> None:
         """Scroll the description of a key."""
@@ -156,77 +176,66 @@ class SettingsScreen(Modal[None]):
     @work(exclusive=True, group="edit")
     async def on_option_list_option_selected(self) -> None:
         row, workspace = self._table.current, self._workspace
-        if row is None or workspace is None:
-            return
         self._show_outcome()
+        if workspace is None or row is None:
+            return
+        if isinstance(row, ConfigProblem):
+            self._show_outcome(*_warnings(f"{self._shorten(row.origin)}: {row.hint}"))
+            return
         try:
-            if isinstance(row, BrokenFile):
-                file = self._shorten(clean_line(row.problem.origin, 1000))
-                self._show_outcome(*_warnings(f"fix {file} in an editor"))
-            elif row.key is None or row.applied is None:
-                self._show_outcome(*_warnings(f"{clean_line(row.name)} is not a key: delete removes it"))
-            else:
-                await self._set(workspace, row, row.key, row.applied)
+            await self._set(workspace, row)
         except BlackbirdError as error:
             self._show_error(error)
 
-    async def _set(self, workspace: Workspace, row: KeyLayers, key: ConfigKey, applied: Setting) -> None:
-        targets = places_of(workspace, row)
-        target = await self._choose_target(f"Where should {key.name} be set?", targets, applied)
-        if target is None:
+    async def _set(self, workspace: Workspace, row: KeyLayers) -> None:
+        key, applied = row.key, row.applied
+        present = {scope_of(workspace, setting.origin): setting for setting in reversed(row.values)}
+        scopes = [scope for scope in Scope if key.rules.clone_safe or scope is not Scope.PROJECT]
+        texts = {scope: setting_text(present[scope]) if scope in present else UNSET for scope in scopes}
+        scope = await self._choose_place(f"Where should {key.name} be set?", texts)
+        if scope is None:
             return
-
-        def save(text: str) -> ConfigChange:
-            return write_key(workspace, key.name, text, target.scope)
-
-        choices = ("true", "false") if key.kind is ValueType.BOOLEAN else key.choices
+        save = partial(write_key, workspace, key.name, scope=scope)
+        choices = ("true", "false") if key.type is ValueType.BOOLEAN else key.choices
         if choices:
-            items = list(_items(choices, key, applied, _value_in(target)))
-            title = f"{key.name} in {self._shorten(target.name)}: {key.help}"
-            value = format_value(applied)
-            start = choices.index(value) if value in choices else 0
-            chosen = await self.app.push_screen_wait(ChoiceModal(title, items, start))
-            change = None if chosen is None else await asyncio.to_thread(save, chosen)
+            now, default = value_text(applied.value), value_text(key.default)
+            remarks = {default: "the default"}
+            remarks[now] = f"counts now, {remarks[now]}" if now in remarks else "counts now"
+            items = [ChoiceItem(choice, choice, remarks.get(choice, "")) for choice in choices]
+            title = f"{key.name} in {_PLACES[scope]}: {key.help}"
+            start = choices.index(now) if now in choices else 0
+            text = await self.app.push_screen_wait(ChoiceModal(title, items, start))
+            change = None if text is None else await asyncio.to_thread(save, text)
         else:
-            screen = EditValueScreen(key, self._shorten(target.name), target.told or applied, save)
-            change = await self.app.push_screen_wait(screen)
+            value = present.get(scope, applied).value
+            change = await self.app.push_screen_wait(EditValueScreen(key, _PLACES[scope], value, save))
         if change is not None:
             await self._show_change(change)
 
-    async def _choose_target(
-        self, title: str, targets: tuple[ConfigTarget, ...], applied: Setting
-    ) -> ConfigTarget | None:
-        items = [
-            ChoiceItem(target, _TARGETS[target.scope], _value_in(target), target.blocked_reason)
-            for target in targets
-        ]
-        is_applied = [target.told is not None and target.name == applied.origin for target in targets]
-        start = is_applied.index(True) if True in is_applied else 0
-        return await self.app.push_screen_wait(ChoiceModal(title, items, start))
+    async def _choose_place(self, title: str, texts: Mapping[Scope, str]) -> Scope | None:
+        items = [ChoiceItem(scope, _PLACES[scope].capitalize(), text) for scope, text in texts.items()]
+        return await self.app.push_screen_wait(ChoiceModal(title, items))
 
     @work(exclusive=True, group="edit")
     async def action_remove(self) -> None:
-        """Remove a key from one of the layers that set it."""
+        """Remove a key, or an unknown name, from one of the places that set it."""
         row, workspace = self._table.current, self._workspace
-        if row is None or workspace is None or isinstance(row, BrokenFile):
+        if workspace is None or row is None:
             return
-        targets = [target for target in places_of(workspace, row) if target.told is not None]
-        elsewhere = [value for value in row.told if all(value is not target.told for target in targets)]
-        if not row.told:
-            self._show_outcome(StyledLine(f"{row.name} is not set anywhere"))
+        if isinstance(row, ConfigProblem):
+            name, found = row.key, {row.origin: row.what}
+        else:
+            name, found = row.key.name, {one.origin: setting_text(one) for one in reversed(row.values)}
+        scopes = {scope_of(workspace, origin): text for origin, text in found.items()}
+        texts = {scope: scopes[scope] for scope in Scope if scope in scopes}
+        if not texts:
+            where = "in a place that can be changed here" if found else "anywhere"
+            self._show_outcome(StyledLine(f"{clean_line(name)} is not set {where}"))
             return
-        items: list[ChoiceItem[Scope | None]] = [
-            ChoiceItem(target.scope, _TARGETS[target.scope], _value_in(target)) for target in targets
-        ]
-        items.extend(
-            ChoiceItem(None, layer_value_text(value), "", f"{value.given.origin}, not from here")
-            for value in elsewhere
-        )
-        title = f"Where should {clean_line(row.name)} be removed from?"
-        scope = await self.app.push_screen_wait(ChoiceModal[Scope | None](title, items))
+        scope = await self._choose_place(f"Where should {clean_line(name)} be removed from?", texts)
         if scope is not None:
             try:
-                await self._show_change(await asyncio.to_thread(unset_key, workspace, row.name, scope))
+                await self._show_change(await asyncio.to_thread(unset_key, workspace, name, scope))
             except BlackbirdError as error:
                 self._show_error(error)
 
@@ -236,62 +245,75 @@ class SettingsScreen(Modal[None]):
         lines = [StyledLine(saved_text(change.key, change.value, self._shorten(change.place)))]
         if change.overruled_by is not None:
             lines.append(StyledLine(overruled_text(change.overruled_by), Style.WARNING))
-        elif change.value is None and self._workspace is not None:
-            setting = self._workspace.settings.values.get(change.key)
-            lines.extend([] if setting is None else [StyledLine(_applied_text(setting), Style.FAINT)])
         self._show_outcome(*lines)
 
 
-def _applied_text(setting: Setting) -> str:
-    return f"{format_value(setting)} ({clean_line(setting.origin, 1000)}) counts now"
+def _name_of(row: Row) -> str:
+    """Return the text that identifies a row."""
+    return str(row) if isinstance(row, ConfigProblem) else row.key.name
 
 
-def _value_in(target: ConfigTarget) -> str:
-    return UNSET if target.told is None else layer_value_text(target.told)
+def _is_wrong(row: Row) -> bool:
+    return isinstance(row, ConfigProblem) or any(setting.problem is not None for setting in row.values)
 
 
-def _items(
-    choices: tuple[str, ...], key: ConfigKey, applied: Setting, value: str
-) -> Iterator[ChoiceItem[str]]:
-    remarks = {
-        "counts now": format_value(applied),
-        "set here": value,
-        "the default": format_value(applied._replace(value=key.default)),
-    }
-    for choice in choices:
-        yield ChoiceItem(
-            choice, choice, ", ".join(remark for remark, value in remarks.items() if value == choice)
-        )
+def _row_text(row: Row, shorten: Shorten) -> Content:
+    """Return the line of a key or a problem."""
+    if isinstance(row, ConfigProblem):
+        text = clean_line(f"!{shorten(row.origin)}: {row.key}: {row.what}", 1000)
+        return Content.styled(text, STYLES[Style.WARNING])
+    setting = row.applied
+    mark = "!" if _is_wrong(row) else " "
+    value = clean_line(value_text(setting.value), _LONGEST_VALUE)
+    text = f"{mark}{row.key.name:<{_LONGEST_KEY}} {value:<{_LONGEST_VALUE}} {shorten(setting.origin)}"
+    return Content.styled(text, "dim" if setting.layer is Layer.DEFAULT else "")
 
 
-_EMPTY = "nothing is typed; delete, in the list of keys, removes a key"
-_NOT_ONE_LINE = "the present value cannot be shown on one line; what you type replaces it"
+def _about(row: Row, shorten: Shorten) -> Iterator[StyledLine]:
+    """Yield the details of a row."""
+    if isinstance(row, ConfigProblem):
+        yield StyledLine(shorten(row.origin), Style.HEADING)
+        yield from _warnings(f"{row.key}: {row.what}", row.hint)
+        yield StyledLine("commands that start or decide refuse to run until it is fixed", Style.FAINT)
+        return
+    trust = "" if row.key.rules.clone_safe else f"; {NOT_OF_A_CLONE}"
+    yield StyledLine(row.key.name, Style.HEADING)
+    yield StyledLine(f"{key_text(row.key)}{trust}")
+    lines = list(layer_lines(row))
+    widest = min(max(len(line.value) for line in lines), 28)
+    for line in lines:
+        style = Style.PLAIN if line.effect == ValueEffect.APPLIED else Style.FAINT
+        text = f"  {line.effect:<10} {line.value:<{widest}}  {shorten(line.origin)}"
+        yield StyledLine(text.rstrip(), style)
+        yield from (StyledLine(f"    {why}", Style.WARNING) for why in line.why)
 
 
 class EditValueScreen(Modal[ConfigChange]):
     """Asks for the value of a key until a valid one is saved; shows what is wrong with it."""
 
     def __init__(
-        self, key: ConfigKey, place: str, current: Setting | LayerValue, save: Callable[[str], ConfigChange]
+        self, key: Key, place: str, value: Value | None, save: Callable[[str], ConfigChange]
     ) -> None:
         super().__init__()
         self._key = key
         self._place = place
-        self._text = typed_text(current)
+        self._text = "" if value is None else plain_text(value)
         self._save = save
 
     def compose(self) -> ComposeResult:
+        is_one_line = self._text.isprintable()
+        fault = "" if is_one_line else "the present value has several lines; what you type replaces it"
         with Vertical(classes="box wide"):
             yield Static(f"{self._key.name} in {self._place}", classes="title", markup=False)
             yield Static(f"{self._key.help}; {type_text(self._key)}", markup=False)
-            yield SingleLineInput(self._text or "", select_on_focus=False)
-            yield Static(_NOT_ONE_LINE if self._text is None else "", id="fault", markup=False)
+            yield SingleLineInput(self._text if is_one_line else "", select_on_focus=False)
+            yield Static(fault, id="fault", markup=False)
             yield Static("enter saves, esc goes back", classes="keys", markup=False)
 
     @work(exclusive=True)
     async def on_input_submitted(self, event: Input.Submitted) -> None:
-        if not event.value and self._key.kind is ValueType.TEXT:
-            self._show_problems(_EMPTY)
+        if not event.value and self._key.type is ValueType.TEXT:
+            self._show_problems("nothing is typed; delete, in the list of keys, removes a key")
             return
         try:
             self.dismiss_once(await asyncio.to_thread(self._save, event.value))
@@ -300,19 +322,6 @@ class EditValueScreen(Modal[ConfigChange]):
 
     def _show_problems(self, *texts: str | None) -> None:
         self.query_one("#fault", Static).update(to_content(_warnings(*texts)))
-
-
-def typed_text(current: Setting | LayerValue) -> str | None:
-    """Return a value as it would be typed; None if it does not fit on one line."""
-    value = current.value
-    if value is None:
-        raw = current.given.value if isinstance(current, LayerValue) else ""
-        text = raw if isinstance(raw, str) else json.dumps(raw)
-    else:
-        text = plain_text(value)
-        if isinstance(value, tuple) and not text.isprintable():
-            text = json.dumps(value)
-    return text if text.isprintable() else None
 
 
 def _warnings(*texts: str | None) -> Iterator[StyledLine]:

@@ -65,7 +65,8 @@ def banner_text(count: int, item: AttentionItem | None, verb: str) -> str:
     if item is None:
         return ""
     why = f"\n  {clean_line(item.why)}" if item.why else ""
-    return f"Action required ({count}): {item.task_id}: {item.what}  [a] {verb} it{why}"
+    # The key comes before what may be cut on a narrow screen.
+    return f"Action required ({count}): [a] {verb} {item.task_id}: {item.what}{why}"
 
 
 def summary(overview: StatusReport) -> str:

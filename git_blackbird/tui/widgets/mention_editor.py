@@ -126,6 +126,10 @@ class MentionEditor(Vertical):
         """The text as it is now."""
         return self._area.text
 
+    def insert(self, text: str) -> None:
+        """Insert a text at the cursor."""
+        self._area.insert(text)
+
     @property
     def _area(self) -> MentionArea:
         return self.query_one(MentionArea)

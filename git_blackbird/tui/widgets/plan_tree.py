@@ -115,6 +115,7 @@ class PlanTree(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self._resize()
+        self._scroll_to_cursor()
 
     def action_move(self, lines: int) -> None:
         self._move_to(self._cursor + lines)
@@ -148,10 +149,13 @@ class PlanTree(ScrollView, can_focus=True):
         if not self._rows:
             return
         old, self._cursor = self._cursor, max(0, min(index, len(self._rows) - 1))
-        self.scroll_to_region(Region(0, self._cursor, 1, 1), animate=False, force=True)
+        self._scroll_to_cursor()
         for row in {old, self._cursor}:
             self.refresh_lines(row, 1)
         self.post_message(self.Moved())
+
+    def _scroll_to_cursor(self) -> None:
+        self.scroll_to_region(Region(0, self._cursor, 1, 1), animate=False, force=True)
 
     def _update_rows(self, select: TaskId | None = None) -> None:
         """Compute the rows, and put the cursor on the task ``select``, or else on the same task as before."""

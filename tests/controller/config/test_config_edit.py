@@ -4,51 +4,52 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.config.edit import Scope, unset_key, write_key
-from git_blackbird.controller.config.view import places_of, view_settings
-from git_blackbird.controller.core.workspace import Workspace, shorten_path
-from git_blackbird.errors import RequestError, UsageError
-from git_blackbird.model.config.layers import layers_of
+from git_blackbird.controller.config.view import scope_of, settings_rows
+from git_blackbird.controller.core.workspace import shorten_path
+from git_blackbird.errors import BlackbirdError, RequestError, UsageError
+from git_blackbird.model.config.layers import ConfigProblem
+from git_blackbird.model.config.settings import KeyLayers
 from tests.controller.support import open_at
 from tests.support import git, write
 
 PROJECT = ".blackbird/config.json"
 
 
-def obstacles(workspace: Workspace, name: str) -> dict[Scope, str | None]:
-    places = places_of(workspace, layers_of(workspace.settings, name))
-    return {place.scope: place.blocked_reason for place in places}
-
-
-def test_places_say_why_they_cannot_be_written(repo: Path, sealed: Path) -> None:
-    write(sealed, {PROJECT: "["})
-    workspace = open_at(repo)
-    never = "cannot be set in a repository's own file"
-    broken = "cannot be read: fix it first"
-    assert obstacles(workspace, "claude.path") == {
-        Scope.LOCAL: None,
-        Scope.PROJECT: never,
-        Scope.GLOBAL: broken,
-    }
-    assert obstacles(workspace, "agent")[Scope.PROJECT] is None
-    homeless = obstacles(open_at(repo, HOME=""), "agent")
-    assert homeless[Scope.GLOBAL] == "there is no HOME, so no ~/.blackbird/config.json"
-
-
-def test_a_view_has_broken_files_and_unknown_names_before_the_keys(repo: Path, sealed: Path) -> None:
+def test_broken_files_and_unknown_names_are_listed_before_the_keys(repo: Path, sealed: Path) -> None:
     write(sealed, {PROJECT: '{"schemaVersion": 3}'})
     git(repo, "config", "blackbird.agnet", "x")
-    view = view_settings(open_at(repo))
-    assert [(one.scope, one.why) for one in view.broken] == [(Scope.GLOBAL, "schemaVersion is 3, not 1")]
-    assert [one.name for one in view.unknown] == ["agnet"]
-    assert view.keys[0].name == "agent"
+    broken, unknown, first, *_ = settings_rows(open_at(repo))
+    assert isinstance(broken, ConfigProblem)
+    assert (broken.origin, broken.what) == (str(sealed / PROJECT), "is 3, not 1")
+    assert isinstance(unknown, ConfigProblem)
+    assert (unknown.key, unknown.what) == ("agnet", "unknown key")
+    assert isinstance(first, KeyLayers)
+    assert first.key.name == "agent"
+
+
+@pytest.mark.parametrize(
+    ("scope", "key", "home", "message"),
+    [
+        (Scope.PROJECT, "claude.path", True, "claude.path cannot be set in a repository's own file"),
+        (Scope.GLOBAL, "claude.path", True, "Expecting value at line 1, column 2"),
+        (Scope.GLOBAL, "agent", False, "there is no HOME, so no ~/.blackbird/config.json"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_named(
+    repo: Path, sealed: Path, scope: Scope, key: str, home: bool, message: str
+) -> None:
+    write(sealed, {PROJECT: "["})
+    workspace = open_at(repo) if home else open_at(repo, HOME="")
+    with pytest.raises(BlackbirdError, match=message):
+        write_key(workspace, key, "demo", scope)
 
 
 def test_a_worktrees_own_configuration_overrules_the_clones(repo: Path) -> None:
     git(repo, "config", "extensions.worktreeConfig", "true")
     git(repo, "config", "--worktree", "blackbird.agent", "demo")
     workspace = open_at(repo)
-    (local, *_) = places_of(workspace, layers_of(workspace.settings, "agent"))
-    assert local.told is None
+    origins = [setting.origin for setting in workspace.settings.layers_of("agent").values]
+    assert [scope_of(workspace, origin) for origin in origins] == [None]
     written = write_key(workspace, "agent", "codex", Scope.LOCAL)
     assert written.overruled_by is not None
     assert written.overruled_by.origin == "git config (worktree)"
@@ -61,7 +62,7 @@ def test_a_key_that_git_has_in_other_letter_case_is_written_and_removed_there(re
     write_key(open_at(repo), "execution.commit", "approved", Scope.LOCAL)
     assert git(repo, "config", "--get-regexp", "^blackbird") == "blackbird.Execution.commit approved"
     unset_key(open_at(repo), "execution.commit", Scope.LOCAL)
-    assert open_at(repo).settings.values["execution.commit"].origin == "default"
+    assert open_at(repo).settings.applied["execution.commit"].origin == "default"
 
 
 @pytest.mark.parametrize(

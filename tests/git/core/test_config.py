@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.git.core.config import (
-    GitSetting,
     color_wanted,
     list_own_keys,
     read_settings,
@@ -14,6 +13,7 @@ from git_blackbird.git.core.config import (
 )
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import discover
+from git_blackbird.model.config.layers import Layer, RawSetting
 from tests.git.support import found
 from tests.support import git, write
 
@@ -30,28 +30,30 @@ def test_every_layer_with_its_scope(repo: Path, sealed: Path) -> None:
         file.write('[blackbird "Execution"]\n\tstopAfterEachTask\n\tcommit =\n')
     environ = {**os.environ, "GIT_CONFIG_PARAMETERS": "'blackbird.agent'='demo'"}
     assert read_settings(discover(repo, environ)) == (
-        GitSetting("snapshot.timeoutseconds", "30", "global"),
-        GitSetting("agent", "claude", "global"),
-        GitSetting("agent", "a\nb", "local"),
-        GitSetting("execution.stopaftereachtask", "true", "local"),
-        GitSetting("execution.commit", "", "local"),
-        GitSetting("agent", "demo", "command"),
+        RawSetting("snapshot.timeoutseconds", "30", Layer.GIT_GLOBAL, "git config (global)"),
+        RawSetting("agent", "claude", Layer.GIT_GLOBAL, "git config (global)"),
+        RawSetting("agent", "a\nb", Layer.GIT_LOCAL, "git config (local)"),
+        RawSetting("execution.stopaftereachtask", "true", Layer.GIT_LOCAL, "git config (local)"),
+        RawSetting("execution.commit", "", Layer.GIT_LOCAL, "git config (local)"),
+        RawSetting("agent", "demo", Layer.GIT_LOCAL, "git config (command)"),
     )
 
 
 def test_what_is_written_is_read_and_can_be_unset(repo: Path, sealed: Path) -> None:
     there = found(repo)
-    write_setting(there, "execution.stopAfterEachTask", "true", "local")
-    write_setting(there, "agent", "-x", "global")
+    write_setting(there, "execution.stopAfterEachTask", "true")
+    write_setting(there, "agent", "-x")
     assert read_settings(there) == (
-        GitSetting("agent", "-x", "global"),
-        GitSetting("execution.stopaftereachtask", "true", "local"),
+        RawSetting("execution.stopaftereachtask", "true", Layer.GIT_LOCAL, "git config (local)"),
+        RawSetting("agent", "-x", Layer.GIT_LOCAL, "git config (local)"),
     )
-    assert unset_setting(there, "agent", "global")
-    assert not unset_setting(there, "agent", "global")
+    assert unset_setting(there, "agent")
+    assert not unset_setting(there, "agent")
     git(repo, "config", "--add", "blackbird.execution.stopAfterEachTask", "false")
-    write_setting(there, "execution.stopAfterEachTask", "true", "local")
-    assert read_settings(there) == (GitSetting("execution.stopaftereachtask", "true", "local"),)
+    write_setting(there, "execution.stopAfterEachTask", "true")
+    assert read_settings(there) == (
+        RawSetting("execution.stopaftereachtask", "true", Layer.GIT_LOCAL, "git config (local)"),
+    )
 
 
 def test_a_configuration_git_cannot_read_is_told(repo: Path) -> None:
@@ -64,8 +66,8 @@ def test_a_configuration_git_cannot_read_is_told(repo: Path) -> None:
 def test_a_linked_worktree_writes_the_shared_configuration(repo: Path, tmp_path: Path) -> None:
     git(repo, "commit", "-q", "--allow-empty", "-m", "x")
     git(repo, "worktree", "add", "-q", str(tmp_path / "linked"))
-    write_setting(found(tmp_path / "linked"), "agent", "demo", "local")
-    assert read_settings(found(repo)) == (GitSetting("agent", "demo", "local"),)
+    write_setting(found(tmp_path / "linked"), "agent", "demo")
+    assert read_settings(found(repo)) == (RawSetting("agent", "demo", Layer.GIT_LOCAL, "git config (local)"),)
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,17 @@
 """Configuration: layers, types, ranges, and what a clone may not choose."""
 
 import shlex
+from operator import attrgetter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
-from git_blackbird.model.config.keys import KEYS, ValueType
-from git_blackbird.model.config.settings import (
-    ConfigProblem,
-    Layer,
-    RawSetting,
-    Settings,
-    find_key,
-    flatten,
-    merge_layers,
-    nearest_key,
-    quoted_for_git,
-    value_type,
-)
+from git_blackbird.model.config.config import Config
+from git_blackbird.model.config.keys import KEYS, ValueType, find_key, nearest_key
+from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
+from git_blackbird.model.config.settings import Settings, merge_layers
+from git_blackbird.model.config.values import quoted_for_git
 from tests.support import examples
 
 LAYERS = [layer for layer in Layer if layer != Layer.DEFAULT]
@@ -36,34 +28,47 @@ def the_problem(found: Settings) -> ConfigProblem:
     return problem
 
 
-def test_every_key_has_a_default_of_its_own_kind_within_its_range() -> None:
+def test_every_key_has_a_valid_default_that_counts_where_nothing_is_set() -> None:
     found = merge_layers([])
     assert found.problems == ()
+    assert found.config == Config()
     for name, key in KEYS.items():
-        setting = found.values[name]
+        setting = found.applied[name]
         assert (setting.value, setting.layer) == (key.default, Layer.DEFAULT)
-        if key.default is not None:
-            assert TypeAdapter(value_type(key)).validate_python(key.default, strict=True) == key.default
+        text = quoted_for_git(key.default) if isinstance(key.default, bool | int) else key.default
+        if text is not None and key.type is not ValueType.WORDS:
+            assert told(name, str(text)).applied[name].value == key.default
+
+
+def test_a_file_is_read_by_the_model_as_by_the_layers() -> None:
+    document = {
+        "schemaVersion": 1,
+        "agent": "demo",
+        "command": {"schema": True},
+        "reviews": {"spec": {"model": "x"}},
+    }
+    values = {"agent": "demo", "command.schema": "true", "reviews.spec.model": "x"}
+    given = [RawSetting(name, value, Layer.GIT_LOCAL, "git") for name, value in values.items()]
+    expected = merge_layers(given).config
+    assert Config.model_validate(document) == expected
 
 
 def test_each_layer_wins_over_the_weaker_ones_and_says_where_it_is_from() -> None:
     given_values = [RawSetting(MINUTES, str(layer + 1), layer, f"from {layer.name}") for layer in LAYERS]
     given_values = [
-        RawSetting(one.key, int(str(one.value)), one.layer, one.origin)
-        if one.layer in {Layer.PROJECT, Layer.GLOBAL}
-        else one
+        one._replace(raw=int(str(one.raw))) if one.layer in {Layer.PROJECT, Layer.GLOBAL} else one
         for one in given_values
     ]
     for place in range(len(LAYERS)):
         for order in (given_values[place:], given_values[place:][::-1]):
-            setting = merge_layers(order).values[MINUTES]
+            setting = merge_layers(order).applied[MINUTES]
             assert (setting.value, setting.layer) == (LAYERS[place] + 1, LAYERS[place])
             assert setting.origin == f"from {LAYERS[place].name}"
 
 
 def test_the_last_value_within_a_layer_counts_as_in_git() -> None:
     twice = [RawSetting(MINUTES, value, Layer.GIT_LOCAL, "git") for value in ("5", "6")]
-    assert merge_layers(twice).number(MINUTES) == 6
+    assert merge_layers(twice).config.execution.timeout_minutes == 6
 
 
 @pytest.mark.parametrize(
@@ -75,7 +80,7 @@ def test_the_last_value_within_a_layer_counts_as_in_git() -> None:
 )
 def test_booleans_are_read_as_git_reads_them(text: str, value: bool) -> None:
     found = told(STOP, text)
-    assert (found.flag(STOP), found.problems) == (value, ())
+    assert (found.config.execution.stop_after_each_task, found.problems) == (value, ())
 
 
 @pytest.mark.parametrize("text", ["y", "n", "t", "maybe", "1.0", "tru", " ", "1 0", "true "])
@@ -90,16 +95,16 @@ def test_what_git_takes_for_no_boolean(text: str) -> None:
     [("90", 90), ("+90", 90), ("1k", 1024), ("1K", 1024), ("0x10", 16), ("010", 8), (" 5", 5)],
 )
 def test_integers_are_read_as_git_reads_them(text: str, value: int) -> None:
-    assert told(MINUTES, text).number(MINUTES) == value
+    assert told(MINUTES, text).config.execution.timeout_minutes == value
 
 
 @pytest.mark.parametrize("text", ["64m", "64M", "67108864", "65536k", "0x4000000"])
 def test_integers_with_units(text: str) -> None:
-    assert told("snapshot.maxUntrackedBytes", text).number("snapshot.maxUntrackedBytes") == 64 * 1024**2
+    assert told("snapshot.maxUntrackedBytes", text).config.snapshot.max_untracked_bytes == 64 * 1024**2
 
 
 def test_gigabytes() -> None:
-    assert told("snapshot.maxUntrackedBytes", "2g").number("snapshot.maxUntrackedBytes") == 2 * 1024**3
+    assert told("snapshot.maxUntrackedBytes", "2g").config.snapshot.max_untracked_bytes == 2 * 1024**3
 
 
 @pytest.mark.parametrize("text", ["", "k", "x", "1.5", "1_000", "1e3", "1kk", "1 k", "\u0663", "09", "--1"])
@@ -113,7 +118,7 @@ def test_what_git_takes_for_no_integer(text: str) -> None:
 def test_what_is_out_of_range_is_clamped_with_a_warning(text: str, value: int) -> None:
     found = told(MINUTES, text)
     problem = the_problem(found)
-    assert found.number(MINUTES) == value
+    assert found.config.execution.timeout_minutes == value
     assert problem.what == f"{int(text)} is out of range; {value} is used"
     assert (problem.hint, problem.fatal) == ("it takes 1 to 1440", False)
 
@@ -122,7 +127,7 @@ def test_a_clamped_value_still_wins_over_weaker_layers() -> None:
     found = merge_layers(
         [RawSetting(MINUTES, 0, Layer.PROJECT, "project"), RawSetting(MINUTES, 30, Layer.GLOBAL, "global")]
     )
-    assert (found.number(MINUTES), found.values[MINUTES].origin) == (1, "project")
+    assert (found.config.execution.timeout_minutes, found.applied[MINUTES].origin) == (1, "project")
 
 
 @pytest.mark.parametrize(
@@ -151,17 +156,17 @@ def test_w12_a_wrong_type_in_a_file_is_named_and_fatal(
         f"{shown} is not {'an' if kind == 'integer' else 'a'} {kind}",
         True,
     )
-    assert found.values[key].layer == Layer.DEFAULT
+    assert found.applied[key].layer == Layer.DEFAULT
 
 
 @pytest.mark.parametrize("value", ["-v", [1], ["a", None], {"a": "b"}])
 def test_a_list_in_a_file_is_a_list_of_texts(value: object) -> None:
     assert the_problem(told("claude.args", value, Layer.GLOBAL)).fatal
-    assert told("claude.args", ["-v", "a b"], Layer.GLOBAL).words("claude.args") == ("-v", "a b")
+    assert told("claude.args", ["-v", "a b"], Layer.GLOBAL).config.claude.args == ("-v", "a b")
 
 
 def test_a_list_in_git_is_split_as_a_shell_splits() -> None:
-    assert told("claude.args", "-v 'a b'").words("claude.args") == ("-v", "a b")
+    assert told("claude.args", "-v 'a b'").config.claude.args == ("-v", "a b")
     assert the_problem(told("claude.args", "'never closed")).what == '"\'never closed": No closing quotation'
 
 
@@ -181,12 +186,12 @@ def test_w12_an_unknown_key_is_named_with_the_nearest_one(typed: str, meant: str
 
 
 def test_keys_are_compared_as_git_compares_them() -> None:
-    assert told("EXECUTION.STOPAFTEREACHTASK", "true").flag(STOP)
+    assert told("EXECUTION.STOPAFTEREACHTASK", "true").config.execution.stop_after_each_task
     assert find_key("Claude.Path") is KEYS["claude.path"]
     assert find_key("claude") is None
 
 
-UNSAFE = sorted(name for name, key in KEYS.items() if not key.clone_safe)
+UNSAFE = sorted(name for name, key in KEYS.items() if not key.rules.clone_safe)
 
 
 def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
@@ -200,10 +205,10 @@ def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
 @pytest.mark.parametrize("name", UNSAFE)
 def test_the_project_file_cannot_choose_what_runs_here(name: str) -> None:
     found = told(
-        name.upper(), ["x; rm"] if KEYS[name].kind is ValueType.WORDS else "evil; rm -rf ~", Layer.PROJECT
+        name.upper(), ["x; rm"] if KEYS[name].type is ValueType.WORDS else "evil; rm -rf ~", Layer.PROJECT
     )
     problem = the_problem(found)
-    assert found.values[name].layer == Layer.DEFAULT
+    assert found.applied[name].layer == Layer.DEFAULT
     assert (problem.key, problem.fatal) == (name, False)
     assert problem.what == "ignored: a repository's own file must not choose what runs on this machine"
     assert problem.hint.startswith(f"to use it in this clone: git config blackbird.{name} '")
@@ -214,7 +219,7 @@ def test_the_command_that_trusts_a_value_keeps_it_as_it_is() -> None:
     command = "to use it in this clone: git config blackbird.claude.args "
     assert hint == command + "'-v '\\''a b'\\'' '\\''it'\\''\\'\\'''\\''s'\\'''"
     (value,) = shlex.split(hint.removeprefix(command))
-    assert told("claude.args", value).words("claude.args") == ("-v", "a b", "it's")
+    assert told("claude.args", value).config.claude.args == ("-v", "a b", "it's")
 
 
 def test_an_unknown_choice_is_named_with_the_choices() -> None:
@@ -222,19 +227,6 @@ def test_an_unknown_choice_is_named_with_the_choices() -> None:
     assert problem.what == "unknown value 'gpt'"
     assert problem.hint == "it takes one of: claude, codex, command, demo"
     assert str(problem) == "somewhere: agent: unknown value 'gpt'"
-
-
-def test_a_file_becomes_dotted_keys() -> None:
-    document = {
-        "schemaVersion": 1,
-        "agent": "demo",
-        "execution": {"stopAfterEachTask": {"deep": 1}},
-        "tui": {},
-    }
-    assert flatten(document, Layer.PROJECT, "f") == [
-        RawSetting("agent", "demo", Layer.PROJECT, "f"),
-        RawSetting(STOP, {"deep": 1}, Layer.PROJECT, "f"),
-    ]
 
 
 JSON = st.recursive(
@@ -252,16 +244,20 @@ def test_whatever_is_configured_every_key_keeps_a_usable_value(
 ) -> None:
     found = merge_layers([RawSetting(name, value, layer, "x") for name, value, layer in values])
     for name, key in KEYS.items():
-        setting = found.values[name]
-        match key.kind:
+        setting = found.applied[name]
+        attribute = attrgetter(".".join(key.path))(found.config)
+        assert attribute == setting.value
+        match key.type:
             case ValueType.BOOLEAN:
-                assert isinstance(found.flag(name), bool)
+                assert isinstance(attribute, bool)
             case ValueType.INTEGER:
-                assert key.min <= found.number(name) <= key.max
+                low, high = key.rules.limits or (0, 0)
+                assert low <= attribute <= high
             case ValueType.TEXT:
-                assert found.text(name) is None or isinstance(setting.value, str)
+                assert isinstance(attribute, str | None)
             case ValueType.WORDS:
-                assert all(isinstance(word, str) for word in found.words(name))
+                assert all(isinstance(word, str) for word in attribute)
+    Config.model_validate(found.config.model_dump())
     assert all(str(problem) and problem.hint for problem in found.problems)
 
 
@@ -284,8 +280,8 @@ PROTECTING = {
 
 
 def test_every_key_that_protects_is_known_to() -> None:
-    assert {name for name, key in KEYS.items() if key.stricter is not None} == PROTECTING.keys()
-    assert all(KEYS[name].clone_safe for name in PROTECTING)
+    assert {name for name, key in KEYS.items() if key.rules.stricter is not None} == PROTECTING.keys()
+    assert all(KEYS[name].rules.clone_safe for name in PROTECTING)
 
 
 @pytest.mark.parametrize("layer", [Layer.GIT_GLOBAL, Layer.GLOBAL])
@@ -300,7 +296,7 @@ def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, lay
         )
 
     weaker, stricter, same = merged(loose, strict), merged(strict, loose), merged(strict, strict)
-    assert (weaker.values[name].value, weaker.values[name].origin) == (strict, "u")
+    assert (weaker.applied[name].value, weaker.applied[name].origin) == (strict, "u")
     (problem,) = weaker.problems
     assert str(problem) == (
         f"p: {name}: {quoted_for_git(loose)} is not used: your own {quoted_for_git(strict)} in u is stricter"
@@ -308,19 +304,19 @@ def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, lay
     assert problem.hint == f"to use it in this clone: git config blackbird.{name} {quoted_for_git(loose)}"
     assert not problem.fatal
     for found in (stricter, same):
-        assert (found.values[name].value, found.values[name].origin) == (strict, "p")
+        assert (found.applied[name].value, found.applied[name].origin) == (strict, "p")
         assert found.problems == ()
     for here in (Layer.FLAG, Layer.GIT_LOCAL):
         said = str(loose).lower() if here is Layer.GIT_LOCAL else loose
         settled = merged(loose, strict, RawSetting(name, said, here, "here"))
-        assert (settled.values[name].value, settled.values[name].origin) == (loose, "here")
+        assert (settled.applied[name].value, settled.applied[name].origin) == (loose, "here")
         assert settled.problems == ()
 
 
 def test_where_the_user_set_nothing_the_project_counts() -> None:
     for name, (loose, _) in PROTECTING.items():
         settings = merge_layers([RawSetting(name, loose, Layer.PROJECT, "p")])
-        assert (settings.values[name].value, settings.problems) == (loose, ())
+        assert (settings.applied[name].value, settings.problems) == (loose, ())
 
 
 def test_of_the_users_own_values_the_stronger_one_is_compared_whatever_the_weaker_says() -> None:
@@ -331,7 +327,7 @@ def test_of_the_users_own_values_the_stronger_one_is_compared_whatever_the_weake
             RawSetting("reviews.mode", "parallel", Layer.GLOBAL, "file"),
         ]
     )
-    assert (settings.values["reviews.mode"].origin, settings.problems) == ("p", ())
+    assert (settings.applied["reviews.mode"].origin, settings.problems) == ("p", ())
 
 
 def test_of_two_spellings_in_a_project_the_one_that_is_not_weaker_counts() -> None:
@@ -342,5 +338,5 @@ def test_of_two_spellings_in_a_project_the_one_that_is_not_weaker_counts() -> No
             RawSetting("reviews.timeoutSeconds", 60, Layer.GLOBAL, "u"),
         ]
     )
-    assert settings.values["reviews.timeoutSeconds"].value == 30
+    assert settings.applied["reviews.timeoutSeconds"].value == 30
     assert len(settings.problems) == 1

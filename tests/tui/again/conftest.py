@@ -1,4 +1,7 @@
-"""Tests of the controller, run again with the application between the loop and the person."""
+"""Tests of the controller, run again with the application between the loop and the person.
+
+One story for each kind of question and each reply to it: the screen has no part where nobody is asked.
+"""
 
 import pytest
 

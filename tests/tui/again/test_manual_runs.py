@@ -4,6 +4,4 @@ from tests.controller.runs.test_manual_commits import (
     gated,
     test_a_checkpoint_on_the_screen_comes_again_when_its_commit_is_amended,
     test_an_execute_offers_no_changes_of_a_commit_by_hand,
-    test_the_decision_goes_the_usual_way,
-    test_what_was_rejected_can_be_done_by_an_agent,
 )

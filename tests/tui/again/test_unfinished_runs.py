@@ -8,8 +8,5 @@ from tests.controller.runs.test_unfinished_runs import (
     test_a_person_leaves_a_run_that_a_limit_paused,
     test_a_person_restarts_a_run_that_a_limit_paused,
     test_a_request_made_at_the_prompt_that_cannot_be_delivered_stops_the_call,
-    test_a_request_that_cannot_be_delivered_stops_this_call_and_the_next,
-    test_an_interrupted_run_goes_on_in_its_session_before_anything_starts,
-    test_approve_and_continue_goes_on_after_restart,
     test_approve_and_continue_goes_on_after_resume,
 )

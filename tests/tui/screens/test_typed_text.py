@@ -1,0 +1,105 @@
+"""A text that is typed at a list of choices: it goes where a text is meant to go, and never chooses."""
+
+from pathlib import Path
+
+import pytest
+from textual.events import Paste
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList, TextArea
+
+from git_blackbird.model.entities.run import DecisionState
+from git_blackbird.model.entities.status import Status
+from git_blackbird.tui.app import BlackbirdApp
+from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.modal import ChoiceModal
+from git_blackbird.tui.screens.questions import QuestionScreen
+from git_blackbird.tui.screens.request import RequestScreen
+from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
+from tests.support import commit
+from tests.tui.driver import drive, is_over, see, wait_for
+
+
+@pytest.fixture
+def pending(repo: Path) -> Path:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    put_plan(repo, leaf("t1", "write a.txt one\non-feedback write a.txt two"), leaf("t2"))
+    execute(repo, None, "t1")
+    return repo
+
+
+async def type_at(app: BlackbirdApp, pilot: Pilot[None], *keys: str) -> str:
+    """Type at the checkpoint; return the text of the change request that comes up."""
+    await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+    await pilot.press(*keys)
+    await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+    return app.screen.query_one(TextArea).text
+
+
+def test_what_is_typed_at_the_checkpoint_is_a_change_request(pending: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        assert await type_at(app, pilot, "3", *"please @t1", "enter") == "please @t1\n"
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        assert app.screen.query_one(OptionList).highlighted == 2
+        # The keys of the list may be letters of the text, and a digit its beginning.
+        assert await type_at(app, pilot, *"just 1") == "please @t1\njust 1"
+        await pilot.press("escape")
+        assert await type_at(app, pilot, *" 2") == "please @t1\njust 1 2"
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        app.post_message(Paste(", 1\n"))
+        await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
+        await see(app, pilot, "just 1 2, 1")
+        assert [run.decision_state for run in runs_of(pending, "t1")] == [DecisionState.PENDING]
+        await pilot.press("ctrl+s")
+        await wait_for(pilot, lambda: len(runs_of(pending, "t1")) == 2)
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(pending, session)
+    assert runs_of(pending, "t1")[0].decision_feedback == "please @t1\njust 1 2, 1\n"
+
+
+def test_after_a_digit_and_letters_of_the_list_the_keys_are_still_those_of_the_list(pending: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await pilot.press("1", "j", "j", "k", "v")
+        await see(app, pilot, "+++ b/a.txt")
+        await pilot.press("v", "enter")
+        await wait_for(pilot, lambda: status(pending, "t1") is Status.DONE)
+
+    drive(pending, session)
+    assert [run.decision_state for run in runs_of(pending, "t1")] == [DecisionState.APPROVED_QUIT]
+
+
+def test_where_no_choice_takes_a_text_enter_asks_before_it_chooses(pending: Path) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "s")
+        await wait_for(pilot, lambda: isinstance(app.screen, ChoiceModal))
+        await pilot.press(*"up 4", "enter")
+        await see(app, pilot, "No choice here takes a text. Enter again chooses: todo")
+        assert isinstance(app.screen, ChoiceModal)
+        await pilot.press("4", "enter")
+        await wait_for(pilot, lambda: status(pending, "t2") is not Status.TODO)
+
+    drive(pending, session)
+    assert status(pending, "t2") is list(Status)[3]
+
+
+def test_what_is_typed_at_the_options_of_a_question_is_another_answer(pending: Path) -> None:
+    put_plan(pending, leaf("t3", "ask tone Which tone? | friendly | formal"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("x")
+        await wait_for(pilot, lambda: isinstance(app.screen, QuestionScreen))
+        await pilot.press(*"dry, 2")
+        assert app.screen.query_one(Input).value == "dry, 2"
+        await pilot.press("escape", "2", "escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    drive(pending, session)
+    assert [answer for run in runs_of(pending, "t3") for answer in run.answers] == []
