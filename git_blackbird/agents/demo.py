@@ -131,7 +131,7 @@ class DemoParser(EventParser[_Event]):
         return AgentResult(
             session=self._session,
             final_text=self._result.text,
-            usage=tokens and Usage(input_tokens=tokens.input_tokens, output_tokens=tokens.output_tokens),
+            usage=Usage(**dict(tokens)) if tokens else None,
             cost_usd=0.0,
         )
 
