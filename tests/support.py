@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from git_blackbird.model.config.config import Config
+from git_blackbird.model.config.keys import Value, with_value
+
 PATIENCE_SECONDS = 120.0
 
 
@@ -35,6 +38,14 @@ def wait_until(holds: Callable[[], object], why: object = "") -> None:
     while not holds():
         assert time.monotonic() < deadline, why
         time.sleep(0.01)
+
+
+def config_with(**values: Value | None) -> Config:
+    """Return a configuration with these values; ``claude__model`` is the key ``claude.model``."""
+    config = Config()
+    for name, value in values.items():
+        config = with_value(config, name.split("__"), value)
+    return config
 
 
 def write(repo: Path, files: Mapping[str, str | bytes]) -> None:

@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from git_blackbird.agents.protocol import (
     Agent,
-    AgentSettings,
     Capabilities,
     JsonObject,
     LaunchSpec,
@@ -27,6 +26,7 @@ from git_blackbird.agents.protocol import (
 from git_blackbird.agents.text import exit_text, last_line, one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import parse_questions
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
 
 SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
@@ -59,9 +59,9 @@ class CommandAgent:
     abilities = Capabilities(resume=True, chooses_session=True)
     leftover_dirs: tuple[str, ...] = ()
 
-    def __init__(self, settings: AgentSettings) -> None:
-        self._command = (settings.command or "").strip()
-        self.abilities = replace(type(self).abilities, schema=settings.command_schema)
+    def __init__(self, config: Config) -> None:
+        self._command = (config.command.run or "").strip()
+        self.abilities = replace(type(self).abilities, schema=config.command.honors_schema)
 
     @property
     def rights(self) -> Rights | None:

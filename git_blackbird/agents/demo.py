@@ -12,7 +12,6 @@ from git_blackbird.agents.command import render_context, session_environ
 from git_blackbird.agents.event_parser import EventParser, Line
 from git_blackbird.agents.failures import ProviderHelp
 from git_blackbird.agents.protocol import (
-    AgentSettings,
     Capabilities,
     LaunchSpec,
     ProbeResult,
@@ -21,6 +20,7 @@ from git_blackbird.agents.protocol import (
 )
 from git_blackbird.agents.text import exit_text, last_line, one_line
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Usage
 
@@ -37,8 +37,8 @@ class DemoAgent:
     )
     leftover_dirs: tuple[str, ...] = ()
 
-    def __init__(self, settings: AgentSettings) -> None:
-        self._settings = settings
+    def __init__(self, config: Config) -> None:
+        del config
 
     @property
     def rights(self) -> None:

@@ -30,25 +30,6 @@ class Capabilities:
 
 
 @dataclass(frozen=True)
-class AgentSettings:
-    """The configuration of the agents.
-
-    ``command`` is a shell command, and ``command_schema`` says whether it keeps to a schema.
-    """
-
-    command: str | None = None
-    command_schema: bool = False
-    claude_path: str = "claude"
-    claude_permission_mode: str = "bypassPermissions"
-    claude_model: str | None = None
-    claude_args: tuple[str, ...] = ()
-    codex_path: str = "codex"
-    codex_sandbox: str = "workspace-write"
-    codex_model: str | None = None
-    codex_args: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class RunRequest:
     """One start of an agent on one task.
 

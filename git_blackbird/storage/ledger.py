@@ -241,8 +241,11 @@ class Ledger:
         if known.at != header.since:
             return None
         written: dict[str, tuple[str, ...]] = {}
-        for digest, place in filter(None, map(_noted, lines)):
-            written[place] = (*written.get(place, ()), digest)
+        for line in lines:
+            # A crash may have cut one off.
+            with contextlib.suppress(ValueError):
+                digest, place = json.loads(line)
+                written[str(place)] = (*written.get(str(place), ()), str(digest))
         return WatchedRun(header.run, header.since, known.digests, written)
 
     def _load_unconfirmed(self) -> dict[str, Unconfirmed]:
@@ -279,14 +282,6 @@ def _judge(state: _State, place: str, content: Content) -> Unconfirmed | None:
     # A file that took the place of an ignored one did not replace a record.
     is_new = judged is not None and listed is not None and listed.is_new
     return judged._replace(is_new=True) if judged is not None and is_new else judged
-
-
-def _noted(line: str) -> tuple[str, str] | None:
-    try:
-        digest, place = json.loads(line)
-    except ValueError:
-        return None
-    return str(digest), str(place)
 
 
 def _load(read: Callable[[Any], P], path: Path) -> P | None:

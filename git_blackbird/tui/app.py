@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, TextArea
 
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.decisions.approval_commit import interrupt_commit
+from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import render_next_steps
@@ -221,7 +221,7 @@ class BlackbirdApp(GracefulShutdown):
         if not self.is_busy:
             self.log_and_notify("interrupting the commit", is_good=True)
             self.is_commit_interrupted = True
-            interrupt_commit()
+            COMMITTING.interrupt()
             return
         is_first = not self.runner.is_pausing
         self.runner.interrupt()

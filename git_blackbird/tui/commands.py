@@ -3,24 +3,21 @@
 import asyncio
 from collections.abc import Callable
 
-from git_blackbird.controller.core.locks import running_command
-from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.core.waiting import race_external_change
+from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.decisions.checkpoint import pending_checkpoint
-from git_blackbird.controller.decisions.external_change import race_external_change
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.review_commands import (
+from git_blackbird.controller.engine.commands import (
+    ResumeRequest,
     dismiss_review,
     dismissal_obstacle,
-    review_loop,
-    review_obstacle,
-)
-from git_blackbird.controller.engine.run_commands import (
-    ResumeRequest,
     execute_loop,
     require_messageable,
     restart_loop,
     resume_all_loop,
     resume_loop,
+    review_loop,
+    review_obstacle,
 )
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_change_review, view_review

@@ -10,7 +10,7 @@ from textual.driver import Driver
 
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
-from git_blackbird.controller.decisions.approval_commit import is_committing
+from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, error_notes
 from git_blackbird.model.base.ids import TaskId
@@ -116,7 +116,7 @@ class AppContext(ThemedApp, InputGuard):
                 # Its actions act on the plan, which another screen would hide.
                 return self.screen is self.main
             case "pause":
-                return self.is_busy or is_committing()
+                return self.is_busy or COMMITTING.is_apart
             case "answer":
                 return bool(self.main.required)
             case "execute":

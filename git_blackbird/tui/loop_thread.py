@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from git_blackbird.controller.decisions.approval_commit import interrupt_commit
+from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.context import AppContext, Prepare
@@ -49,14 +49,14 @@ class Runner:
     def interrupt(self) -> None:
         """Pause what runs; the second call kills it."""
         self._interrupts += 1
-        interrupt_commit()
+        COMMITTING.interrupt()
         if self._thread is not None:
             self._thread.interrupt(self._interrupts)
 
     async def finish(self) -> None:
         """Pause what runs and wait until that is recorded; interrupt a commit that is being made."""
         if not self._is_busy:
-            interrupt_commit()
+            COMMITTING.interrupt()
             return
         if not self._interrupts:
             self.interrupt()
@@ -82,7 +82,7 @@ class Runner:
             self._app.when_idle()
 
     def _run_in_thread(self, command: str, prepare: Prepare, ui_loop: asyncio.AbstractEventLoop) -> Stop:
-        from git_blackbird.controller.core.locks import hold_controller  # noqa: PLC0415  # as above
+        from git_blackbird.controller.core.workspace import hold_controller  # noqa: PLC0415  # as above
         from git_blackbird.tui.ui import ThreadsafeUI, TuiUI  # noqa: PLC0415  # as above
 
         workspace = self._app.open_workspace()

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from textual.worker import WorkerFailed
 
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.decisions.approval_commit import commits_without_terminal
+from git_blackbird.controller.decisions.approval_commit import COMMITTING
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
 from git_blackbird.model.base.system import Debouncer
@@ -84,7 +84,7 @@ class GracefulShutdown(AppContext):
     async def run_async(self, *args: Any, **kwargs: Any) -> None:
         """Run, and pause what runs while there is still an event loop, even if the shutdown itself fails."""
         try:
-            with commits_without_terminal():
+            with COMMITTING.without_terminal():
                 await super().run_async(*args, **kwargs)
         finally:
             await self.runner.finish()

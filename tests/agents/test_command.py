@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.command import CommandAgent
-from git_blackbird.agents.protocol import AgentSettings
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Question
 from tests.agents.running import Stage, assign
+from tests.support import config_with
 
 SESSION = "5e551011-0000-4000-8000-000000000001"
 
@@ -19,7 +19,7 @@ def stage(tmp_path: Path) -> Stage:
 
 
 def command(text: str | None) -> CommandAgent:
-    return CommandAgent(AgentSettings(command=text))
+    return CommandAgent(config_with(command__run=text))
 
 
 def run(stage: Stage, text: str, *, resume: bool = False) -> AgentResult:
@@ -107,7 +107,7 @@ def test_what_it_may_review_is_said() -> None:
         "runs with your permissions, in a throwaway checkout of what is to be reviewed; "
         "cannot review parents: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
     )
-    honouring = CommandAgent(AgentSettings(command="cat", command_schema=True))
+    honouring = CommandAgent(config_with(command__run="cat", command__honors_schema=True))
     assert honouring.inspect(environ).reviews == (
         "runs with your permissions, in a throwaway checkout of what is to be reviewed"
     )

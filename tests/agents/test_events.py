@@ -9,10 +9,11 @@ from git_blackbird.agents.claude.agent import ClaudeAgent
 from git_blackbird.agents.claude.events import EVENTS, System
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.event_parser import MAX_LINE_BYTES, JsonEvents
-from git_blackbird.agents.protocol import AgentSettings
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentResult, ProgressKind
 from git_blackbird.model.entities.run import Question, Usage
 from tests.agents.running import assign
+from tests.support import config_with
 
 SESSION = "5e551011-0000-4000-8000-000000000001"
 INIT = {"type": "system", "subtype": "init", "cwd": "/w", "session_id": SESSION}
@@ -304,16 +305,16 @@ def test_any_stream_is_survived(stream: list[dict[str, Any]], exit_code: int | N
 
 def test_the_arguments_of_a_start_and_of_a_resume() -> None:
     stream = ("-p", "--output-format", "stream-json", "--verbose")
-    plain = ClaudeAgent(AgentSettings())
+    plain = ClaudeAgent(Config())
     assert plain.launch(assign("Go"), {}).argv == (
         *("claude", *stream, "--session-id", SESSION),
         *("--permission-mode", "bypassPermissions"),
     )
-    told = AgentSettings(
-        claude_path="/opt/claude",
-        claude_permission_mode="acceptEdits",
-        claude_model="m",
-        claude_args=("--effort", "low"),
+    told = config_with(
+        claude__path="/opt/claude",
+        claude__permission_mode="acceptEdits",
+        claude__model="m",
+        claude__args=("--effort", "low"),
     )
     launch = ClaudeAgent(told).launch(assign("/compact", resume=True), {})
     assert launch.argv == (
@@ -326,8 +327,8 @@ def test_the_arguments_of_a_start_and_of_a_resume() -> None:
 
 @pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
 def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(mode: str) -> None:
-    told = AgentSettings(
-        claude_permission_mode=mode, claude_model="m", claude_args=("--dangerously-skip-permissions",)
+    told = config_with(
+        claude__permission_mode=mode, claude__model="m", claude__args=("--dangerously-skip-permissions",)
     )
     launch = ClaudeAgent(told).launch(assign("Look", schema={"a": [1]}, read_only=True), {})
     assert launch.argv == (

@@ -54,7 +54,7 @@ def model(program: Program, config: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.fixture
 def agent(program: Program) -> Agent:
-    return load(program, codex_sandbox="danger-full-access", claude_permission_mode="bypassPermissions")
+    return load(program, codex__sandbox="danger-full-access", claude__permission_mode="bypassPermissions")
 
 
 @pytest.fixture

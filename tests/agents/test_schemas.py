@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.protocol import AgentSettings, LaunchSpec, RunRequest
+from git_blackbird.agents.protocol import LaunchSpec, RunRequest
 from git_blackbird.agents.registry import AGENTS, load_agent
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.config.config import Config
 from tests.agents.running import Stage, assign
+from tests.support import config_with
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"ä": {"type": "boolean"}}, "required": ["ä"]}
 COMPACT = '{"type":"object","properties":{"\\u00e4":{"type":"boolean"}},"required":["\\u00e4"]}'
-HONOURS = AgentSettings(command="cat", command_schema=True)
+HONOURS = config_with(command__run="cat", command__honors_schema=True)
 
 
 def terms(*argv: str, files: Mapping[str, bytes] = MappingProxyType({}), **environ: str) -> LaunchSpec:
@@ -57,7 +59,7 @@ def test_without_a_schema_nothing_is_said_of_one(name: str, read_only: bool) -> 
 
 
 def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_with_the_way_out() -> None:
-    agent = load_agent("command", AgentSettings(command="cat"))
+    agent = load_agent("command", config_with(command__run="cat"))
     with pytest.raises(AgentUnavailableError) as caught:
         agent.launch(with_schema(), os.environ)
     assert caught.value.message == "command cannot enforce a JSON schema"
@@ -70,12 +72,12 @@ def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_with_the_way_out() 
 
 @pytest.mark.parametrize(("name", "can"), [("claude", True), ("codex", True), ("command", False)])
 def test_who_can_be_held_to_a_schema(name: str, can: bool) -> None:
-    assert load_agent(name, AgentSettings()).abilities.schema is can
+    assert load_agent(name, Config()).abilities.schema is can
     assert load_agent(name, HONOURS).abilities.schema
 
 
 def test_a_schema_file_is_never_looked_for_in_the_worktree() -> None:
-    codex = load_agent("codex", AgentSettings())
+    codex = load_agent("codex", Config())
     with pytest.raises(ValueError, match="needs the run's work folder"):
         codex.launch(assign("Look", schema=SCHEMA), os.environ)
 
@@ -83,7 +85,8 @@ def test_a_schema_file_is_never_looked_for_in_the_worktree() -> None:
 def test_a_command_reads_the_schema_and_none_of_a_run_further_out(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     agent = load_agent(
-        "command", AgentSettings(command='echo "${BLACKBIRD_RESPONSE_SCHEMA-none}"', command_schema=True)
+        "command",
+        config_with(command__run='echo "${BLACKBIRD_RESPONSE_SCHEMA-none}"', command__honors_schema=True),
     )
     told = stage.run_agent(agent, with_schema(), BLACKBIRD_RESPONSE_SCHEMA="outer").reading.final_text
     assert json.loads(told) == SCHEMA

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
-from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace
+from git_blackbird.controller.engine.commands import execute_loop
+from git_blackbird.controller.engine.engine import require_consent
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.run_commands import execute_loop
-from git_blackbird.controller.engine.run_contexts import Consent
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.entities.agent_io import RightsQuestion
@@ -129,7 +128,7 @@ def agree_to_agent(repo: Path) -> None:
     """Agree, as a person would once, to what the configured agent may do without a stop after each task."""
     no_stop = RawSetting("execution.stopAfterEachTask", False, Layer.FLAG, "a test")
     workspace = open_workspace(make_world(repo), [no_stop])
-    asyncio.run(Consent(workspace, Person()).require(chosen_agent(workspace)))
+    asyncio.run(require_consent(workspace, Person(), chosen_agent(workspace)))
 
 
 def run_to_stop(workspace: Workspace, loop: Loop, watch: Callable[[Loop], None] | None = None) -> Stop:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.controller.engine.run_commands import ResumeRequest, resume_loop
+from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.plan import Task

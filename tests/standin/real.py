@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.protocol import Agent, AgentSettings
+from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from tests.standin.alone import obstacle
 from tests.standin.anthropic import Anthropic
 from tests.standin.install import EVERY_VERSION, OLD_CLAUDE, PROGRAMS, Program, find_program
 from tests.standin.openai import OpenAi
 from tests.standin.server import Dialect, StandIn, serve
+from tests.support import config_with
 
 DIALECTS: dict[str, Dialect] = {dialect.agent: dialect for dialect in (Anthropic(), OpenAi())}
 
@@ -60,9 +61,9 @@ def path_of(program: Program) -> str:
 
 
 def load(program: Program, **settings: Any) -> Agent:
-    """Return the agent that runs this very program; ``settings`` are fields of AgentSettings."""
-    named = {f"{program.agent}_path": path_of(program), "codex_sandbox": SANDBOX, **settings}
-    return load_agent(program.agent, AgentSettings(**named))
+    """Return the agent that runs this very program; ``settings`` are keys as ``config_with`` takes them."""
+    named = {f"{program.agent}__path": path_of(program), "codex__sandbox": SANDBOX, **settings}
+    return load_agent(program.agent, config_with(**named))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from git_blackbird.agents.process.signals import identity
-from git_blackbird.controller.core.locks import hold_controller
+from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.model.entities.agent_io import Progress

@@ -18,7 +18,6 @@ from git_blackbird.agents.probe import (
     with_args,
 )
 from git_blackbird.agents.protocol import (
-    AgentSettings,
     Capabilities,
     LaunchSpec,
     ProbeResult,
@@ -30,6 +29,7 @@ from git_blackbird.agents.protocol import (
 from git_blackbird.agents.text import one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import Rights
 
 BYPASS_MODE = "bypassPermissions"
@@ -86,16 +86,16 @@ class ClaudeAgent:
     )
     leftover_dirs: tuple[str, ...] = ()
 
-    def __init__(self, settings: AgentSettings) -> None:
-        self._settings = settings
+    def __init__(self, config: Config) -> None:
+        self._settings = config.claude
 
     @property
     def rights(self) -> Rights | None:
         """More than editing, unless its permission mode denies the rest and no argument changes that."""
         settings = self._settings
-        if settings.claude_permission_mode in _DENYING_MODES and not settings.claude_args:
+        if settings.permission_mode in _DENYING_MODES and not settings.args:
             return None
-        terms = (settings.claude_path, settings.claude_permission_mode, *settings.claude_args)
+        terms = (settings.path, settings.permission_mode, *settings.args)
         return Rights(self._powers(), terms)
 
     def new_session(self, random_hex: str) -> str:
@@ -104,13 +104,13 @@ class ClaudeAgent:
 
     def probe(self, environ: Mapping[str, str]) -> str:
         """Find the program and return its version. Raises AgentUnavailableError."""
-        return find_program(self._settings.claude_path, environ, CLAUDE_HELP).version
+        return find_program(self._settings.path, environ, CLAUDE_HELP).version
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
         """Find the program, its options and its login."""
-        model = ("--model",) if self._settings.claude_model else ()
+        model = ("--model",) if self._settings.model else ()
         needs = Requirements(("--help",), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login)
-        result = inspect_program(self._settings.claude_path, environ, CLAUDE_HELP, needs)
+        result = inspect_program(self._settings.path, environ, CLAUDE_HELP, needs)
         remarks = (*_REMARKS, *result.remarks)
         return replace(result, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
 
@@ -123,11 +123,11 @@ class ClaudeAgent:
         settings, schema, reviews = self._settings, render_schema(self, request), request.read_only
         session = ("--resume" if request.resume else "--session-id", request.session or "")
         argv = (
-            *(settings.claude_path, "-p", "--output-format", "stream-json", "--verbose"),
+            *(settings.path, "-p", "--output-format", "stream-json", "--verbose"),
             *(("--json-schema", schema) if schema else ()),
-            *(_REVIEW_TERMS if reviews else (*session, "--permission-mode", settings.claude_permission_mode)),
-            *(("--model", settings.claude_model) if settings.claude_model else ()),
-            *(() if reviews else settings.claude_args),
+            *(_REVIEW_TERMS if reviews else (*session, "--permission-mode", settings.permission_mode)),
+            *(("--model", settings.model) if settings.model else ()),
+            *(() if reviews else settings.args),
         )
         # As root the program refuses to work unattended unless it is in a sandbox.
         sandbox = {"IS_SANDBOX": "1"} if self._bypasses_as_root and not reviews else {}
@@ -138,16 +138,16 @@ class ClaudeAgent:
 
     @property
     def _bypasses_as_root(self) -> bool:
-        return self._settings.claude_permission_mode == BYPASS_MODE and os.geteuid() == 0
+        return self._settings.permission_mode == BYPASS_MODE and os.geteuid() == 0
 
     def parser(self, request: RunRequest) -> ClaudeParser:
         """Read its event stream."""
-        return ClaudeParser(request, () if request.read_only else self._settings.claude_args)
+        return ClaudeParser(request, () if request.read_only else self._settings.args)
 
     def _powers(self) -> str:
-        mode = self._settings.claude_permission_mode
+        mode = self._settings.permission_mode
         allowed = _POWERS.get(mode, f"do what its permission mode {mode} allows")
-        powers = with_args(allowed, "claude.args", self._settings.claude_args)
+        powers = with_args(allowed, "claude.args", self._settings.args)
         if self._bypasses_as_root:
             return f"{powers}; as root, IS_SANDBOX=1 tells it that this is a sandbox"
         return powers

@@ -9,7 +9,6 @@ from dataclasses import replace
 from git_blackbird.agents.codex.events import CODEX_HELP, CodexParser
 from git_blackbird.agents.probe import Program, Requirements, ask, find_program, inspect_program, with_args
 from git_blackbird.agents.protocol import (
-    AgentSettings,
     Capabilities,
     LaunchSpec,
     ProbeResult,
@@ -18,6 +17,7 @@ from git_blackbird.agents.protocol import (
     render_schema,
 )
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import Rights
 
 WORKSPACE_WRITE = "workspace-write"
@@ -53,16 +53,16 @@ class CodexAgent:
     # worktree is never a leftover.
     leftover_dirs: tuple[str, ...] = (".codex", ".agents", ".aws")
 
-    def __init__(self, settings: AgentSettings) -> None:
-        self._settings = settings
+    def __init__(self, config: Config) -> None:
+        self._settings = config.codex
 
     @property
     def rights(self) -> Rights | None:
         """More than editing, without its sandbox or with arguments that may allow it."""
         settings = self._settings
-        if settings.codex_sandbox in _SANDBOXES and not settings.codex_args:
+        if settings.sandbox in _SANDBOXES and not settings.args:
             return None
-        return Rights(self._powers(), (settings.codex_path, settings.codex_sandbox, *settings.codex_args))
+        return Rights(self._powers(), (settings.path, settings.sandbox, *settings.args))
 
     def new_session(self, random_hex: str) -> str | None:  # noqa: ARG002  # the Protocol's
         """Return None: the program names its threads itself, in its first line."""
@@ -70,15 +70,15 @@ class CodexAgent:
 
     def probe(self, environ: Mapping[str, str]) -> str:
         """Find the program and return its version. Raises AgentUnavailableError."""
-        version = find_program(self._settings.codex_path, environ, CODEX_HELP).version
+        version = find_program(self._settings.path, environ, CODEX_HELP).version
         self._require_one_sandbox()
         return version
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
         """Find the program, its options and its login."""
-        model = ("--model",) if self._settings.codex_model else ()
+        model = ("--model",) if self._settings.model else ()
         needs = Requirements(("exec", "--help"), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login, self._check)
-        result = inspect_program(self._settings.codex_path, environ, CODEX_HELP, needs)
+        result = inspect_program(self._settings.path, environ, CODEX_HELP, needs)
         remarks = (*_REMARKS, *result.remarks)
         return replace(result, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
 
@@ -92,20 +92,20 @@ class CodexAgent:
         if schema and not request.scratch:
             # A bare name would be looked up in the worktree.
             raise ValueError("a schema for codex needs the run's work folder")
-        terms: tuple[str, ...] = ("-s", settings.codex_sandbox)
+        terms: tuple[str, ...] = ("-s", settings.sandbox)
         if request.read_only:
             # In a trusted project the program starts servers named by its .codex, outside of the sandbox.
             top = json.dumps(request.folder, ensure_ascii=False)
             distrust = ("-c", f'projects={{{top}={{trust_level="untrusted"}}}}') if request.folder else ()
             terms = (*_REVIEW_TERMS, *distrust)
-        elif settings.codex_sandbox == WORKSPACE_WRITE:
+        elif settings.sandbox == WORKSPACE_WRITE:
             # Tests find their temporary files in a folder of the run, not among those of others in /tmp.
             terms = (*terms, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")
         argv = (
-            *(settings.codex_path, "exec", "--json", *terms),
-            *(("-m", settings.codex_model) if settings.codex_model else ()),
+            *(settings.path, "exec", "--json", *terms),
+            *(("-m", settings.model) if settings.model else ()),
             *(("--output-schema", f"{request.scratch}/{_SCHEMA_FILE}") if schema else ()),
-            *(() if request.read_only else settings.codex_args),
+            *(() if request.read_only else settings.args),
             # The options of exec are not valid after resume: they come before that word.
             *(("resume", request.session or "") if request.resume else ()),
             "-",
@@ -115,7 +115,7 @@ class CodexAgent:
 
     def parser(self, request: RunRequest) -> CodexParser:
         """Read its event stream."""
-        return CodexParser(request, () if request.read_only else self._settings.codex_args)
+        return CodexParser(request, () if request.read_only else self._settings.args)
 
     def _check(self, program: Program) -> None:
         if not program.has_command("resume"):
@@ -125,12 +125,12 @@ class CodexAgent:
         self._require_one_sandbox()
 
     def _powers(self) -> str:
-        sandbox = self._settings.codex_sandbox
-        return with_args(_POWERS[sandbox], "codex.args", self._settings.codex_args)
+        sandbox = self._settings.sandbox
+        return with_args(_POWERS[sandbox], "codex.args", self._settings.args)
 
     def _require_one_sandbox(self) -> None:
         """Raise AgentUnavailableError if the user's arguments contradict the configured sandbox."""
-        if any(_SANDBOX_FLAG.match(word) for word in self._settings.codex_args):
+        if any(_SANDBOX_FLAG.match(word) for word in self._settings.args):
             raise AgentUnavailableError(
                 "codex.args sets a sandbox, but codex.sandbox always sets one",
                 hint="remove it from codex.args, and set it: git config blackbird.codex.sandbox MODE",

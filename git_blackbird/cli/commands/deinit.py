@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.setup.uninstall import (
+from git_blackbird.controller.setup.install import (
     Component,
     ComponentStatus,
-    UninstallRequest,
     list_installed,
     remove_parts,
 )
@@ -31,8 +30,7 @@ def deinit(call: CommandContext, /, *, everything: bool, yes: bool, **named: boo
     for one in found:
         call.output.print(f"{one.part.value:<6}  {clean_line(one.text, _LONGEST)}")
     wanted = _agreed(found, chosen or _ALL) if asks else chosen
-    removal = UninstallRequest(frozenset(wanted), is_agreed=asks or yes)
-    removed = remove_parts(workspace, removal) if wanted else ()
+    removed = remove_parts(workspace, wanted, is_agreed=asks or yes) if wanted else ()
     _say_removed(call, removed)
     return ExitCode.OK
 

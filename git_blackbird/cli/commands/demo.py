@@ -19,8 +19,8 @@ from git_blackbird.cli.ui.select import build_ui
 from git_blackbird.cli.ui.writer import running_writer
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.engine.commands import ResumeRequest, execute_loop, resume_loop
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.run_commands import ResumeRequest, execute_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.controller.setup.demo import make_demo
 from git_blackbird.errors import ExitCode

@@ -10,15 +10,17 @@ import click
 from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.ui.prompts import confirm
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.plan.edit import EditResult, add_deps, edit_task, remove_deps, set_deps
-from git_blackbird.controller.plan.editor import WantsAgain, edit_in_editor
-from git_blackbird.controller.plan.move import (
-    DeleteRequest,
+from git_blackbird.controller.plan.edit import (
     DeleteResult,
-    Destination,
+    EditResult,
+    add_deps,
     delete_task,
+    edit_task,
     move_task,
+    remove_deps,
+    set_deps,
 )
+from git_blackbird.controller.plan.editor import WantsAgain, edit_in_editor
 from git_blackbird.errors import ExitCode, InterruptedByUserError, RequestError, UsageError
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.base.ids import TaskId
@@ -122,7 +124,7 @@ def move(call: CommandContext, *, task_id: str, parent: str | None, index: int |
         raise UsageError(
             "name the new place: --parent or --index", hint="git blackbird move TASK --parent PARENT"
         )
-    moved = move_task(open_workspace(call.environment), task_id, Destination(parent, index))
+    moved = move_task(open_workspace(call.environment), task_id, parent, index)
     call.output.print(f"moved {moved.task_id}" if moved.is_changed else f"{moved.task_id} is already there")
     _say_followed(call.output, moved.followed)
     if moved.not_undone:
@@ -142,7 +144,9 @@ def _say_followed(output: Output, followed: Mapping[TaskId, Status]) -> None:
 
 
 def delete(call: CommandContext, *, task_id: str, cascade_children: bool, force: bool) -> ExitCode:
-    deleted = delete_task(open_workspace(call.environment), DeleteRequest(task_id, cascade_children, force))
+    deleted = delete_task(
+        open_workspace(call.environment), task_id, cascade_children=cascade_children, force=force
+    )
     call.output.lines(_deleted_lines(deleted))
     _say_followed(call.output, deleted.followed)
     call.output.data("plan:DeleteOutput", deleted)

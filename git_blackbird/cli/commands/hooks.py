@@ -4,7 +4,7 @@ import sys
 
 from git_blackbird.cli.output import CommandContext, Output
 from git_blackbird.cli.ui.prompts import confirm
-from git_blackbird.controller.setup.hooks import (
+from git_blackbird.controller.setup.install import (
     HookAction,
     HookResult,
     HookState,

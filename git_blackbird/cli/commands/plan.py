@@ -11,7 +11,7 @@ from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.status import Status
 
 if TYPE_CHECKING:
-    from git_blackbird.controller.setup.hooks import HookAction
+    from git_blackbird.controller.setup.install import HookAction
 
 
 def init(call: CommandContext, *, hooks: bool | None) -> ExitCode:

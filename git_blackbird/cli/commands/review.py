@@ -59,7 +59,7 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, form: s
 def _run(call: CommandContext, asked: ReviewArgs) -> ExitCode:
     # Loaded here: who shows a review needs nothing of what makes one.
     from git_blackbird.cli.commands.run import flag_overrides, run_loop_command  # noqa: PLC0415  # as said
-    from git_blackbird.controller.engine.review_commands import review_loop  # noqa: PLC0415  # as said
+    from git_blackbird.controller.engine.commands import review_loop  # noqa: PLC0415  # as said
 
     flags = [*flag_overrides(agent=asked.agent), *_reviewers(asked.agent)]
     workspace = open_workspace(call.environment, flags, no_input=call.no_input)
@@ -75,7 +75,7 @@ def _reviewers(agent: str | None) -> list[RawSetting]:
 
 
 def _dismiss(call: CommandContext, asked: ReviewArgs) -> ExitCode:
-    from git_blackbird.controller.engine.review_commands import dismiss_review  # noqa: PLC0415  # as above
+    from git_blackbird.controller.engine.commands import dismiss_review  # noqa: PLC0415  # as above
 
     if asked.reason is None:
         raise UsageError("say why: the reason is kept with the review", hint="--reason TEXT")

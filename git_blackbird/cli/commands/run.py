@@ -11,14 +11,11 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_dry_run, show_recorded, show_status_change, show_stop
 from git_blackbird.cli.ui.select import build_ui
 from git_blackbird.controller.core.drafts import write_message
-from git_blackbird.controller.core.guards import find_pending
-from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.ui import UserInterface
-from git_blackbird.controller.core.workspace import Workspace, find_task, open_workspace
+from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, open_workspace
+from git_blackbird.controller.decisions.checkpoint import find_pending
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.dry_run import forecast
-from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.run_commands import (
+from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
     require_messageable,
@@ -26,6 +23,8 @@ from git_blackbird.controller.engine.run_commands import (
     resume_all_loop,
     resume_loop,
 )
+from git_blackbird.controller.engine.dry_run import forecast
+from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.incoming.questions import parse_answer_options

@@ -15,7 +15,7 @@ from git_blackbird.cli.render.runs import run_lines, runs_table
 from git_blackbird.cli.syntax.show import NEWEST
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries import runs as run_queries
-from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.entities.history import History
 from git_blackbird.model.entities.run import Run
@@ -139,7 +139,7 @@ def _show_mode(
 
 
 def _accept(call: CommandContext, workspace: Workspace, task_id: str, run_id: str | None) -> ExitCode:
-    from git_blackbird.controller.decisions.accept_record import accept_record  # noqa: PLC0415  # readers write nothing
+    from git_blackbird.controller.decisions.record import accept_record  # noqa: PLC0415  # readers write nothing
 
     if run_id is None:
         raise UsageError("--accept needs a RUN", hint=f"git blackbird runs {task_id}")
@@ -155,11 +155,12 @@ def _show_diff(
     from git_blackbird.cli.render.transcript import colored_pieces  # noqa: PLC0415  # no list needs either
     from git_blackbird.controller.queries import diff  # noqa: PLC0415
 
-    if since_request:
-        code = diff.show_since_request(workspace, history, task_id, colored_pieces)
-    elif run_id is None:
-        code = diff.show_change(workspace, history, task_id, colored_pieces)
+    if since_request or run_id is None:
+        pair = diff.change_pair(workspace, history, task_id, since_request=since_request)
     else:
         run = run_queries.find_run(workspace, history, task_id, run_id)
-        code = diff.show_run_diff(workspace, run, colored_pieces)
+        if run.tree_pair is None:
+            raise RequestError(f"run {run.id} has no pair of snapshots to compare")
+        pair = run.tree_pair
+    code = diff.page_diff(workspace, pair, colored_pieces)
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

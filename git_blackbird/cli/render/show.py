@@ -8,7 +8,7 @@ from git_blackbird.cli.output import Output
 from git_blackbird.cli.render.runs import runs_table
 from git_blackbird.cli.render.status import review_wait_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
-from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS
+from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView, why_failed
 from git_blackbird.messages.display.format import format_moment, undo_lines
 from git_blackbird.messages.display.reviews import overall_word

@@ -16,7 +16,7 @@ from git_blackbird.controller.queries.attention import (
     unwatched_words,
 )
 from git_blackbird.controller.queries.other_worktrees import RunElsewhere
-from git_blackbird.controller.queries.parent_reviews import BlockedParentView, ReviewBlock
+from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import (
     APPROVING,
     LiveRun,

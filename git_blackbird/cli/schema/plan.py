@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from git_blackbird.cli.schema.base import DataOutput, PathText, View, field
-from git_blackbird.controller.plan.edit import EditResult
-from git_blackbird.controller.plan.move import MoveResult
-from git_blackbird.controller.setup.hooks import HookAction
+from git_blackbird.controller.plan.edit import EditResult, MoveResult
+from git_blackbird.controller.setup.install import HookAction
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.parent_verdict import Feedback
 from git_blackbird.model.entities.plan import Task

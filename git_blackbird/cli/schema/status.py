@@ -15,7 +15,7 @@ from git_blackbird.cli.schema.base import (
     is_none,
 )
 from git_blackbird.controller.queries.attention import DueItem, decision_reason, due_groups
-from git_blackbird.controller.queries.parent_reviews import BlockedParentView, ReviewBlock
+from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.cli_hints import runnable

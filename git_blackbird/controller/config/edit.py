@@ -58,7 +58,7 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Confi
     Raises UsageError for an unknown key or a wrong value, RequestError for a key that the project's file
     may not set, UnusableError when the place cannot be written.
     """
-    workspace.forbid_agents("change the configuration")
+    workspace.environment.forbid_agents("change the configuration")
     key = require_key(name)
     value, problem = read_value(key, RawSetting(key.name, text, Layer.FLAG, "command line"))
     if problem is not None or value is None:
@@ -85,7 +85,7 @@ def unset_key(workspace: Workspace, name: str, scope: Scope) -> ConfigChange:
     Raises UsageError for an unknown key that is not there, RequestError for a key that is not set there,
     UnusableError when the place cannot be written.
     """
-    workspace.forbid_agents("change the configuration")
+    workspace.environment.forbid_agents("change the configuration")
     if scope is Scope.LOCAL:
         place = LOCAL_PLACE
         removed = unset_setting(workspace.repo, name)

@@ -1,12 +1,11 @@
 """Which agent runs, and with which settings."""
 
-from dataclasses import replace
-
-from git_blackbird.agents.protocol import Agent, AgentSettings
+from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.config.config import Config, ReviewerConfig
+from git_blackbird.model.config.keys import with_value
 from git_blackbird.model.entities.cli_hints import restart_command
 from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import Run
@@ -24,7 +23,7 @@ _OTHER_REVIEWERS = (
 
 def chosen_agent(workspace: Workspace) -> Agent:
     """Return the agent that new runs start with."""
-    return load_agent(workspace.config.agent, agent_settings(workspace))
+    return load_agent(workspace.config.agent, workspace.config)
 
 
 def find_agent_for_run(workspace: Workspace, run: Run) -> Agent:
@@ -33,7 +32,7 @@ def find_agent_for_run(workspace: Workspace, run: Run) -> Agent:
     Raises RequestError when this program cannot speak to that provider.
     """
     try:
-        return load_agent(run.provider, agent_settings(workspace))
+        return load_agent(run.provider, workspace.config)
     except RequestError as error:
         raise RequestError(
             f"run {run.id} of {run.task_id} is a conversation with {run.provider or 'an unnamed agent'}: "
@@ -73,33 +72,17 @@ def reviewer_of(workspace: Workspace, source: Source) -> Agent:
 
     Raises RequestError when there is no agent of the configured name.
     """
-    own = reviewer_config(workspace.config, source)
-    settings = agent_settings(workspace)
+    config = workspace.config
+    own = reviewer_config(config, source)
     if own.model:
-        settings = replace(settings, claude_model=own.model, codex_model=own.model)
-    return load_agent(own.agent or workspace.config.agent, settings)
+        for agent in ("claude", "codex"):
+            config = with_value(config, (agent, "model"), own.model)
+    return load_agent(own.agent or config.agent, config)
 
 
 def reviewer_config(config: Config, source: Source) -> ReviewerConfig:
     """Return the keys of one of the two reviewers of changes."""
     return config.reviews.spec if source is Source.SPEC else config.reviews.code
-
-
-def agent_settings(workspace: Workspace) -> AgentSettings:
-    """Return the settings of every agent."""
-    config = workspace.config
-    return AgentSettings(
-        command=config.command.run,
-        command_schema=config.command.honors_schema,
-        claude_path=config.claude.path,
-        claude_permission_mode=config.claude.permission_mode,
-        claude_model=config.claude.model,
-        claude_args=config.claude.args,
-        codex_path=config.codex.path,
-        codex_sandbox=config.codex.sandbox,
-        codex_model=config.codex.model,
-        codex_args=config.codex.args,
-    )
 
 
 def probe(workspace: Workspace, agent: Agent) -> str:

@@ -52,14 +52,12 @@ def system_environment() -> Environment:
         raise UnusableError(
             f"cannot tell the current folder: {error.strerror}", hint="go to another"
         ) from error
-    # What `secrets` does, without all that it loads.
-    return Environment(
-        dict(os.environ), cwd, time.time_ns, lambda bits: _bits_of(os.urandom(-(-bits // 8)), bits)
-    )
 
+    def random_bits(count: int) -> int:
+        # What `secrets` does, without all that it loads.
+        return int.from_bytes(os.urandom(-(-count // 8))) & ((1 << count) - 1)
 
-def _bits_of(data: bytes, bits: int) -> int:
-    return int.from_bytes(data) & ((1 << bits) - 1)
+    return Environment(dict(os.environ), cwd, time.time_ns, random_bits)
 
 
 def color_wanted(environment: Environment, *, is_tty: bool) -> bool:

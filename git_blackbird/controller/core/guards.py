@@ -1,18 +1,79 @@
-"""Refuse changes to tasks that an agent is working on or that wait for a decision."""
+"""Who is at work on a task, and what may not be done to it now. Kept small: readers load it."""
 
-from git_blackbird.controller.core.processes import is_alive
-from git_blackbird.controller.core.unreadable import require_usable
+from collections.abc import Sequence
+from pathlib import Path
+
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import LockedError, RequestError
-from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.errors import LockedError, RequestError, UnusableError
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
+from git_blackbird.model.entities.history import History, RecordError
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus
 from git_blackbird.model.entities.status import Status
-from git_blackbird.model.rules.attention import is_decision_alive
-from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.rules.status import status_of_run
+from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
+from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.records import record_path
+
+
+def is_alive(run: Run) -> bool:
+    """Whether the very process of a record still runs."""
+    from git_blackbird.agents.process import signals  # noqa: PLC0415  # most records are closed
+
+    return bool(run.pid and run.process_identity and signals.is_alive(run.pid, run.process_identity))
+
+
+def processes_at_work(paths: Paths, run: Run) -> list[int]:
+    """Return the processes that still work for a run in this worktree, its agent or orphans of it."""
+    from git_blackbird.agents.process import signals  # noqa: PLC0415  # as above
+
+    if is_foreign_copy(paths, run):
+        return []
+    return sorted({*([run.pid] if run.pid and is_alive(run) else []), *signals.marked(run.id)})
+
+
+def is_foreign_copy(paths: Paths, run: Run) -> bool:
+    """Whether a record came here with a copy of its worktree: what works for it works there, not here."""
+    if run.repo_root is None:
+        return False
+    here = record_path(paths, run)
+    try:
+        return not here.samefile(Path(run.repo_root) / here.relative_to(paths.state_root))
+    except OSError:
+        # Nothing is there any more: this worktree has been moved.
+        return False
+
+
+class UnreadableRecordError(UnusableError):
+    """A task has a record that cannot be used."""
+
+    def __init__(self, task_id: TaskId, faults: Sequence[RecordError]) -> None:
+        hint = "\n".join(fault.hint for fault in faults)
+        super().__init__(stopped_text(task_id, faults), hint=hint)
+
+
+def stopped_text(task_id: TaskId, faults: Sequence[RecordError]) -> str:
+    """Name the files that block a task, and why they cannot be used."""
+    what = "a record that cannot" if len(faults) == 1 else "records that cannot"
+    listed = "; ".join(f"{fault.path}: {fault.what}" for fault in faults)
+    return f"{task_id} is stopped by {what} be used: {listed}"
+
+
+def require_usable(task_id: TaskId, history: History) -> None:
+    """Refuse to act on the runs of a task if one of them cannot be used. Raises UnreadableRecordError."""
+    if history.faults:
+        raise UnreadableRecordError(task_id, history.faults)
+
+
+def require_readable(state: PlanState, task: Task) -> None:
+    """Refuse to act on a task, or a parent of one, that has an unusable record.
+
+    Raises UnreadableRecordError.
+    """
+    for one in unreadable_below(state, task):
+        raise UnreadableRecordError(one.id, state.unreadable[one.id])
+
 
 _IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 
@@ -57,43 +118,6 @@ def require_not_busy_task(workspace: Workspace, plan: Plan, parent_id: TaskId | 
             f"{parent.id} cannot become a parent while it is {parent.status}",
             hint=f"finish it first, or abandon it: {task_command('retry', parent.id)}",
         )
-
-
-def find_pending(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run:
-    """Return the run on which a decision is due.
-
-    Raises RequestError when there is none, or another than ``run_id``, UnreadableRecordError.
-    """
-    require_usable(task_id, state.history(task_id))
-    run = state.history(task_id).latest
-    if run is not None and run_id is not None and run.id != run_id:
-        raise RequestError(
-            f"run {run_id} is not the latest of {task_id}: that is run {run.id}",
-            hint="`git blackbird status` shows what is due",
-        )
-    alive = run is not None and run.is_pending and is_decision_alive(state.plan.tasks[task_id], run)
-    if run is None or not alive:
-        decision = run.decision_state if run is not None else None
-        decided = f" (run {run.id} is {decision.value})" if run is not None and decision is not None else ""
-        raise RequestError(
-            f"no decision is pending on {task_id}{decided}", hint="`git blackbird status` shows what is due"
-        )
-    return run
-
-
-def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, commits: bool) -> Run:
-    """Return the run that an approval is about: one on which a decision is due, or one that failed.
-
-    Where an approval ``commits``, also one that is done without it. Raises RequestError as
-    ``find_pending`` does, and UnreadableRecordError.
-    """
-    run = state.history(task_id).latest
-    if run is None or not run.is_ours or run_id not in {None, run.id}:
-        return find_pending(state, task_id, run_id)
-    require_usable(task_id, state.history(task_id))
-    is_undecided_failure = run.status is RunStatus.FAILED and run.decision_state is None
-    is_done = commits and state.plan.tasks[task_id].status == status_of_run(run) == Status.DONE
-    return run if is_undecided_failure or is_done else find_pending(state, task_id, run_id)
 
 
 def require_undecided(workspace: Workspace, run: Run) -> Run:

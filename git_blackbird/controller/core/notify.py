@@ -1,12 +1,22 @@
-"""Start ``notify.command`` when a person is needed."""
+"""Start ``notify.command`` when a person is needed, and the user interface that does so."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from git_blackbird.agents.environment import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.agents.notify import NotifyProcess, start_notification
+from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.entities.agent_io import RightsQuestion
+from git_blackbird.model.entities.decision import Reply
 from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.run import Question
+from git_blackbird.model.rules.attention import pending_items
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.events import Event
+from git_blackbird.model.views.stop import Stop, StopReason
 
 _LIMIT_SECONDS = 30.0
 
@@ -39,3 +49,89 @@ def send_notification(workspace: Workspace, calling: Notification) -> NotifyProc
         "BLACKBIRD_NOTIFY_RUN": calling.run_id,
     }
     return start_notification(command, cwd=repo.top, environ=environ | variables, seconds=_LIMIT_SECONDS)
+
+
+_FINAL_WAIT_SECONDS = 0.5
+_ALREADY_NOTIFIED = frozenset({StopReason.INTERRUPTED, StopReason.DECISION_REQUIRED, StopReason.WAITING_USER})
+_HINT = "`git blackbird config notify.command` shows it"
+
+
+class NotifyingUI:
+    """Run ``notify.command`` before each question; pass everything on to the user interface."""
+
+    def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
+        self._workspace = workspace
+        self._ui = ui
+        self._command = workspace.config.notify.command
+        self._started: list[NotifyProcess] = []
+        self._notified: set[str] = set()
+        self._is_failure_reported = False
+
+    @property
+    def wants_output(self) -> bool:
+        """Whether the user interface shows the output of agents."""
+        return self._ui.wants_output
+
+    @wants_output.setter
+    def wants_output(self, wanted: bool) -> None:
+        self._ui.wants_output = wanted
+
+    def notify(self, event: Event) -> None:
+        """Show what happens."""
+        self._ui.notify(event)
+
+    async def answer(
+        self, task: Task, questions: tuple[Question, ...]
+    ) -> Mapping[str, str] | Unanswered | None:
+        """Notify, then ask."""
+        run = self._workspace.store.records.history(task.id).latest
+        prompts = " / ".join(question.prompt for question in questions)
+        self._send(Notification("question", f"{task.id} asks: {prompts}", task.id, run.id if run else ""))
+        return await self._ui.answer(task, questions)
+
+    async def agree(self, question: RightsQuestion) -> bool | None:
+        """Ask without notifying: the person has just started the call."""
+        return await self._ui.agree(question)
+
+    async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
+        """Notify, then ask."""
+        self._send(calling_for_decision(checkpoint.task, checkpoint.run.id))
+        return await self._ui.decide(checkpoint)
+
+    def end(self, stop: Stop, state: PlanState) -> None:
+        """Notify about what the call left open, and report a failed command."""
+        if self._command and stop.reason not in _ALREADY_NOTIFIED:
+            if stop.reason is StopReason.COMPLETED:
+                self._notify_waiting(state)
+            else:
+                self._send(Notification(stop.reason.value, stop.text, stop.task_id or ""))
+        for process in self._started:
+            process.wait(_FINAL_WAIT_SECONDS)
+        self._report_failure()
+
+    def _notify_waiting(self, state: PlanState) -> None:
+        waiting = [
+            item.task.id
+            for item in pending_items(state)
+            if item.run is None or item.run.id not in self._notified
+        ]
+        if waiting:
+            verb = "waits" if len(waiting) == 1 else "wait"
+            self._send(Notification("waiting", f"{', '.join(waiting)} {verb} for you"))
+
+    def _send(self, notification: Notification) -> None:
+        self._report_failure()
+        if notification.run_id and notification.run_id in self._notified:
+            return
+        self._notified.add(notification.run_id)
+        started = send_notification(self._workspace, notification)
+        if started is not None:
+            self._started.append(started)
+
+    def _report_failure(self) -> None:
+        """Report once that the command fails."""
+        fault = next((process.fault for process in self._started if process.fault), None)
+        self._started = [process for process in self._started if process.is_running]
+        if fault is not None and not self._is_failure_reported:
+            self._is_failure_reported = True
+            warn(self, f"notify.command failed: {fault}", hint=_HINT)

@@ -23,7 +23,11 @@ from git_blackbird.model.rules.graph import subtree
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
-from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
+from git_blackbird.storage.locks import (
+    STORE_PATIENCE_SECONDS,
+    controller_holder,
+    controller_lock,
+)
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, Transaction
 
@@ -119,10 +123,6 @@ class Workspace:
                 f"the configuration is not usable:\n{listed}", hint="fix it, then repeat the command"
             )
 
-    def forbid_agents(self, what: str) -> None:
-        """Refuse what only a person may do when an agent asks for it. Raises RequestError."""
-        self.environment.forbid_agents(what)
-
 
 def open_workspace(
     environment: Environment, flags: Iterable[RawSetting] = (), *, no_input: bool = False
@@ -191,3 +191,13 @@ def find_task(plan: Plan, task_id: str) -> Task:
         hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
         raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
     return task
+
+
+def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:
+    """Hold the controller lock for a command. Raises LockedError, saying who holds it since when."""
+    return controller_lock(workspace.paths, command, workspace.environment.timestamp())
+
+
+def running_command(workspace: Workspace) -> str | None:
+    """Return which command holds the controller lock, and since when; None if none does."""
+    return controller_holder(workspace.paths)

@@ -7,13 +7,12 @@ decides otherwise in that time is refused.
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.errors import (
     BlackbirdError,
     InterruptedByUserError,
@@ -38,7 +37,6 @@ from git_blackbird.git.core.foreground import ALONG
 from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
-from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import approve_without_commit, task_command
@@ -54,6 +52,9 @@ from git_blackbird.storage.notes import (
     load_pending_approval,
     save_pending_approval,
 )
+
+COMMITTING = ALONG
+"""The commits of this process, with the hooks and signing that may ask at its terminal."""
 
 _MAX_NAMED = 20
 _MAX_SET_ASIDE = 5
@@ -140,8 +141,10 @@ def commit_change(workspace: Workspace, approval: ApprovalRequest) -> Iterator[A
         except UnusableError as error:
             raise ApprovalRefusedError(approval.task, error.message) from error
         plan, moved = _plan(workspace, approval)
-        if plan.edits and approval.strayed is not None:
-            raise _on_other_branch(approval.task, approval.strayed)
+        if plan.edits and (branch := approval.strayed) is not None:
+            back = f"go back with `git switch {shell_word(branch.worked_on)}`"
+            why = f"its commit would go to another branch: {branch.text}"
+            raise ApprovalRefusedError(approval.task, why, f"{back}, or add --any-branch to commit here,")
         result = _commit(workspace, approval, plan, right) if plan.edits else None
         if result is None:
             # An approval may have been cut off after its commit.
@@ -176,7 +179,10 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
 
 def _obstructed(workspace: Workspace, task: Task, plan: CommitPlan, pair: TreePair) -> ApprovalRefusedError:
     """Return the refusal of a commit that would touch other work, with the commands that make way for it."""
-    why = _listed(plan.obstacles)
+    lines = ["its change cannot be committed yet", *(f"- {why}" for why in plan.obstacles[:_MAX_NAMED])]
+    if len(plan.obstacles) > _MAX_NAMED:
+        lines.append(f"- and {len(plan.obstacles) - _MAX_NAMED} more")
+    why = "\n".join(lines)
     if plan.has_moved_on:
         return ApprovalRefusedError(task, why, None)
     if not plan.later_edits:
@@ -205,17 +211,6 @@ def _set_aside(workspace: Workspace, task: Task, edits: Sequence[LaterEdit], tre
         yield f"  # and likewise for {len(edits) - _MAX_SET_ASIDE} more"
     yield f"  {task_command('decide', task.id, ' --approve')}"
     yield from back
-
-
-def _on_other_branch(task: Task, branch: OtherBranch) -> ApprovalRefusedError:
-    hint = f"go back with `git switch {shell_word(branch.worked_on)}`, or add --any-branch to commit here,"
-    return ApprovalRefusedError(task, f"its commit would go to another branch: {branch.text}", hint)
-
-
-def _listed(obstacles: tuple[str, ...]) -> str:
-    named = [f"- {obstacle}" for obstacle in obstacles[:_MAX_NAMED]]
-    more = [f"- and {len(obstacles) - _MAX_NAMED} more"] if len(obstacles) > _MAX_NAMED else []
-    return "\n".join(["its change cannot be committed yet", *named, *more])
 
 
 def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, right: int) -> ApprovalCommit:
@@ -268,11 +263,11 @@ def recover_approval(workspace: Workspace) -> str | None:
 
     Raises UnusableError when it cannot be done now.
     """
-    if not workspace.paths.pending_approval.exists():
-        return None
     note = load_pending_approval(workspace.paths)
+    if note is None:
+        return None
     try:
-        with approval_lock(workspace.paths, note.run_id if note is not None else RunId("")):
+        with approval_lock(workspace.paths, note.run_id):
             return recover_interrupted_approval(workspace)
     except LockedError:
         # It is in progress, not interrupted.
@@ -300,18 +295,3 @@ def recover_interrupted_approval(workspace: Workspace) -> str | None:
         return f"the index was not updated for {what}: {error.message}"
     drop_pending_approval(workspace.paths)
     return f"the index was updated for {what}"
-
-
-def commits_without_terminal() -> AbstractContextManager[None]:
-    """Let hooks and signing do without the terminal in the block."""
-    return ALONG.without_terminal()
-
-
-def is_committing() -> bool:
-    """Whether this process commits an approved change there."""
-    return ALONG.is_apart
-
-
-def interrupt_commit() -> None:
-    """Do what Ctrl+C does at a terminal: the decision stays pending, unless git has made the commit."""
-    ALONG.interrupt()

@@ -3,23 +3,23 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.core.agents import find_agent_for_run
-from git_blackbird.controller.core.git_access import snapshot
-from git_blackbird.controller.core.guards import find_pending
+from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import preview_commit
-from git_blackbird.controller.runs.outside_moves import joined_outside, joined_submodules, own_legs
+from git_blackbird.controller.runs.changes import beside_change, own_legs, snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import changed_paths, compose_change, path_differs
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.outgoing.prompts import render_suggestion
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.change import InterleavedEdit, Summary, TreePair
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change, total_cost
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import NO_CHANGE, Run
-from git_blackbird.model.rules.attention import is_session_lost
+from git_blackbird.model.entities.run import NO_CHANGE, Run, RunStatus
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import is_decision_alive, is_session_lost
 from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
     merged_or_none,
@@ -28,6 +28,7 @@ from git_blackbird.model.rules.reviews import (
     reviews_about,
 )
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.status import status_of_run
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"
@@ -80,18 +81,50 @@ def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
     return build_checkpoint(workspace, state, task, find_pending(state, task.id, None))
 
 
+def find_pending(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run:
+    """Return the run on which a decision is due.
+
+    Raises RequestError when there is none, or another than ``run_id``, UnreadableRecordError.
+    """
+    require_usable(task_id, state.history(task_id))
+    run = state.history(task_id).latest
+    if run is not None and run_id is not None and run.id != run_id:
+        raise RequestError(
+            f"run {run_id} is not the latest of {task_id}: that is run {run.id}",
+            hint="`git blackbird status` shows what is due",
+        )
+    alive = run is not None and run.is_pending and is_decision_alive(state.plan.tasks[task_id], run)
+    if run is None or not alive:
+        decision = run.decision_state if run is not None else None
+        decided = f" (run {run.id} is {decision.value})" if run is not None and decision is not None else ""
+        raise RequestError(
+            f"no decision is pending on {task_id}{decided}", hint="`git blackbird status` shows what is due"
+        )
+    return run
+
+
+def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, commits: bool) -> Run:
+    """Return the run that an approval is about: one on which a decision is due, or one that failed.
+
+    Where an approval ``commits``, also one that is done without it. Raises RequestError as
+    ``find_pending`` does, and UnreadableRecordError.
+    """
+    run = state.history(task_id).latest
+    if run is None or not run.is_ours or run_id not in {None, run.id}:
+        return find_pending(state, task_id, run_id)
+    require_usable(task_id, state.history(task_id))
+    is_undecided_failure = run.status is RunStatus.FAILED and run.decision_state is None
+    is_done = commits and state.plan.tasks[task_id].status == status_of_run(run) == Status.DONE
+    return run if is_undecided_failure or is_done else find_pending(state, task_id, run_id)
+
+
 def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
     """Say why a person is to decide on a run whatever the checkpoints; nothing if only they ask for it."""
-    if not run.is_pending:
-        return ()
-    return (NO_CHANGE,) if run.no_change else _uncleared(workspace, history, run)
-
-
-def _uncleared(workspace: Workspace, history: History, run: Run) -> tuple[str, ...]:
-    """Say why the reviews of a run's change did not clear it; nothing if they did, or there were none."""
     merged = merged_or_none(run)
     most, number = workspace.config.reviews.max_iterations, run.review_round or 1
-    if merged is None:
+    if run.is_pending and run.no_change:
+        return (NO_CHANGE,)
+    if not run.is_pending or merged is None:
         return ()
     if merged.missing:
         return missing_texts(merged, reviews_about(workspace.store.records.reviews(run.task_id).runs, run))
@@ -127,10 +160,8 @@ def change_of(
     except BlackbirdError as error:
         return None, Summary(minimal=error.message)
     own = run.review_summary.left_out if run.review_summary is not None else ()
-    beside = Summary(
-        between=between, left_out=own, outside=joined_outside(runs), submodules=joined_submodules(runs)
-    )
-    return pair, summary.with_fields(beside)
+    here = Summary(between=between, left_out=own)
+    return pair, summary.with_fields(beside_change(runs)).with_fields(here)
 
 
 def _between(
@@ -139,15 +170,13 @@ def _between(
     """Find paths of the change that another task's run touched after these runs began."""
     paths = changed_paths(workspace.repo, pair)
     first, last, own = runs[0].sort_key, runs[-1].sort_key, runs[0].task_id
-    for other in _others(state, own):
+    others = (
+        run for task_id in sorted(state.histories.keys() - {own}) for run in state.histories[task_id].own
+    )
+    for other in others:
         if other.tree_pair is not None and first < other.sort_key < last:
             for path in sorted(paths & changed_paths(workspace.repo, other.tree_pair)):
                 yield InterleavedEdit(path=path.decode(errors="replace"), task=other.task_id, run=other.id)
-
-
-def _others(state: PlanState, own: TaskId) -> Iterator[Run]:
-    for task_id in sorted(state.histories.keys() - {own}):
-        yield from state.histories[task_id].own
 
 
 def worktree_tree(workspace: Workspace, pair: TreePair) -> str | None:

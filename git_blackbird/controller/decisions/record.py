@@ -1,17 +1,17 @@
-"""Recording a decision: under the store lock, from anywhere, once."""
+"""Recording a decision, or that a record counts: under the store lock, from anywhere, once."""
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.controller.core.drafts import drop_arrived
 from git_blackbird.controller.core.guards import (
-    find_approvable,
-    find_pending,
+    require_readable,
     require_unclaimed,
     require_undecided,
 )
-from git_blackbird.controller.core.status_sync import save_statuses, update_run
-from git_blackbird.controller.core.unreadable import require_readable
+from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.approval_commit import (
     ApprovalRefusedError,
@@ -21,20 +21,21 @@ from git_blackbird.controller.decisions.approval_commit import (
 from git_blackbird.controller.decisions.checkpoint import (
     change_of,
     diverged_in,
+    find_approvable,
+    find_pending,
     other_branch,
     why_not_resumable,
     worktree_tree,
 )
 from git_blackbird.controller.decisions.undo import prepare_undo
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
-from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
-from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.entities.change import TreePair, Undo
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.decision import Decision
-from git_blackbird.model.entities.history import History
-from git_blackbird.model.entities.plan import Task
+from git_blackbird.model.entities.history import FEEDBACK, History
 from git_blackbird.model.entities.run import (
     APPROVALS,
     DecisionState,
@@ -109,7 +110,7 @@ def record_decision(
     Raises RequestError when there is nothing to decide, when changes are requested of a session that cannot
     go on, or when the change of an approval cannot be committed; nothing is recorded then.
     """
-    workspace.forbid_agents("decide")
+    workspace.environment.forbid_agents("decide")
     with deferred_recorded(workspace) as deferred:
         return replace(_decide(workspace, task_id, decision, run_id), deferred=deferred)
 
@@ -118,15 +119,20 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     require_readable(state, task)
-    run = _find_run(workspace, state, task, decision, run_id)
-    decision = _with_suggestion(run, decision)
+    is_approval = decision.state in APPROVALS
+    if is_approval:
+        run = find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
+    else:
+        run = find_pending(state, task.id, run_id)
     if decision.state is DecisionState.CHANGES_REQUESTED:
+        if decision.feedback is None:
+            # Then what the hook and the reviewers found is what is requested.
+            decision = replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
         if not (decision.feedback or "").strip():
             raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
         require_requestable(workspace, state.history(task.id), run)
     runs = workspace.runs_to_decide(state.history(task.id))
     pair = decision.shown or change_of(workspace, state, run, runs)[0]
-    is_approval = decision.state in APPROVALS
     strayed = other_branch(workspace, run) if is_approval and not decision.branch_confirmed else None
     is_empty = pair is not None and pair.is_empty
     if is_approval and workspace.commits_approvals and not is_empty:
@@ -144,15 +150,6 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     except BlackbirdError as error:
         # The snapshots of the change may be gone; what is rejected does not need them.
         return DecisionResult(decided, after, moved, undo_fault=error.message)
-
-
-def _find_run(
-    workspace: Workspace, state: PlanState, task: Task, decision: Decision, run_id: RunId | None
-) -> Run:
-    """Return the run that a decision is about. Raises RequestError."""
-    if decision.state in APPROVALS:
-        return find_approvable(state, task.id, run_id, commits=workspace.commits_approvals)
-    return find_pending(state, task.id, run_id)
 
 
 def _approve(
@@ -190,13 +187,6 @@ def _keep_hook_output(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
         )
         refusal.hint = f"{refusal.hint}\nor have the agent fix it: {command}"
-
-
-def _with_suggestion(run: Run, decision: Decision) -> Decision:
-    """Request what the hook and the reviewers found wrong where changes are requested without a word."""
-    if decision.state is not DecisionState.CHANGES_REQUESTED or decision.feedback is not None:
-        return decision
-    return replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
 
 
 def require_requestable(workspace: Workspace, history: History, run: Run) -> None:
@@ -239,3 +229,41 @@ def _save(
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_arrived(workspace)
     return decided, after
+
+
+class Accepted(NamedTuple):
+    """An accepted file, and the resulting status of its task; None for one that is not in the plan."""
+
+    path: Path
+    status: Status | None
+
+
+def accept_record(workspace: Workspace, task_id: str, named: str) -> Accepted:
+    """Accept the record whose run id begins with ``named``; "feedback" is the task's review feedback.
+
+    Raises RequestError where there is no such record, and for an agent; UnusableError, SaveError.
+    """
+    workspace.environment.forbid_agents("accept a record")
+    with workspace.transaction() as transaction:
+        feedback = workspace.paths.feedback_file(TaskId(task_id))
+        saved, records = transaction.saved_feedback(), workspace.store.records
+        histories = records.history(TaskId(task_id)), records.reviews(TaskId(task_id))
+        ignored = [record.path for kind in (*histories, saved) for record in kind.unconfirmed]
+        ignored += [fault.path for kind in (*histories, saved) for fault in kind.faults if fault.accept]
+        runs = workspace.paths.task_runs(TaskId(task_id))
+        refused = {path for path in map(Path, ignored) if path == feedback or runs in path.parents}
+        matches = [
+            path for path in refused if (FEEDBACK if path == feedback else path.stem).startswith(named)
+        ]
+        if len(matches) != 1:
+            which = "more than one record" if matches else "no record"
+            raise RequestError(
+                f"{which} of {task_id} that was ignored begins with {named!a}",
+                hint=task_command("runs", task_id),
+            )
+        try:
+            transaction.confirm(matches[0])
+        except OSError as error:
+            raise UnusableError(f"cannot read {matches[0]}: {error.strerror}") from error
+        task = save_feedback_and_statuses(workspace, transaction).state.plan.tasks.get(TaskId(task_id))
+        return Accepted(matches[0], None if task is None else task.status)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.outside_moves import changed_by_others
+from git_blackbird.controller.runs.changes import changed_by_others
 from git_blackbird.git.commit.undo import UndoPlan, plan_undo, render_undo
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.changes import Carrier, changed_paths, diverged_paths, entry

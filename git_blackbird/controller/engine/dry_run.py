@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.agents import require_reviewers
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.engine.actions.ask_paused import paused_stop
-from git_blackbird.controller.engine.actions.parent_review_required import parent_review_stop
+from git_blackbird.controller.engine.actions.ask import paused_stop
+from git_blackbird.controller.engine.actions.stop import parent_review_stop
 from git_blackbird.controller.engine.stops import undeliverable_stop, unreadable_stop
 from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.model.base.ids import TaskId
@@ -63,7 +63,12 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
         return DryRun((), stop.with_options(workspace.call_options))
     passing = Transition(workspace.environment.timestamp(), ReviewGate(is_on=False, histories={}))
     requests = tuple(action.task for action in change_requests(state, call))
-    changes = _changes(workspace, state, call)
+    due = ((task, state.latest(task.id)) for task in state.plan.leaves() if call.covers(task.id))
+    changes = tuple(
+        task
+        for task, run in due
+        if workspace.reviews_changes and run is not None and run.review_state is ReviewState.DUE
+    )
     plan = apply_gates(state.plan, passing)
     plan = apply_statuses(plan, {task.id: Status.DONE for task in (*requests, *changes)}, passing)
     order = list(_reviewed(state, call, _newly_done(state.plan, plan)))
@@ -109,14 +114,6 @@ def _finish(progress: PlanProgress, leaf: Task) -> tuple[Task, ...]:
     if parents and parents[-1].status is Status.SKIPPED:
         return (*parents, *progress.done_above(parents[-1]))
     return parents
-
-
-def _changes(workspace: Workspace, state: PlanState, call: CallScope) -> tuple[Task, ...]:
-    """Return the leaves whose change would be reviewed."""
-    if not workspace.reviews_changes:
-        return ()
-    due = ((task, state.latest(task.id)) for task in state.plan.leaves() if call.covers(task.id))
-    return tuple(task for task, run in due if run is not None and run.review_state is ReviewState.DUE)
 
 
 def _newly_done(before: Plan, after: Plan) -> list[Task]:

@@ -1,20 +1,30 @@
 """What the handlers of the next actions share: the call's scope, and starting and interrupting runs."""
 
 import asyncio
+import hashlib
+import json
 from collections.abc import Awaitable
 from dataclasses import replace
 from typing import TypeVar
 
+from git_blackbird.agents.protocol import Agent
+from git_blackbird.controller.core.agents import (
+    chosen_agent,
+    find_agent_for_run,
+    probe,
+    require_session_name,
+    reviewer_of,
+)
+from git_blackbird.controller.core.notify import NotifyingUI
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import warn_uncommitted
-from git_blackbird.controller.engine.notifying_ui import NotifyingUI
-from git_blackbird.controller.engine.run_contexts import Consent, RunContexts
 from git_blackbird.controller.engine.stops import (
+    NotAgreedError,
     agent_refused_stop,
+    go_on_command,
     interrupted_stop,
     refused_session_text,
-    run_interrupted_stop,
     undelivered_stop,
 )
 from git_blackbird.controller.queries.other_worktrees import runs_elsewhere
@@ -22,12 +32,89 @@ from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.task_run import run_task
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.agent_io import RightsQuestion
 from git_blackbird.model.entities.cli_hints import restart_command
+from git_blackbird.model.entities.findings import Source
 from git_blackbird.model.entities.run import DecisionState, Run, RunStatus, TerminalReason
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop
+from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
+
+
+class RunContexts:
+    """Contexts of one call: each agent is probed once, each path left out of snapshots is named once."""
+
+    def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
+        self._workspace = workspace
+        self._ui = ui
+        self._versions: dict[str, str] = {}
+        self._left_out: set[str] = set()
+
+    def of(self, agent: Agent) -> RunContext:
+        """Return the context of a run by this agent. Raises AgentUnavailableError where it cannot start."""
+        if agent.name not in self._versions:
+            self._versions[agent.name] = probe(self._workspace, agent)
+        return RunContext(self._workspace, agent, self._versions[agent.name], self._ui, self._left_out)
+
+    def of_new_run(self) -> RunContext:
+        """Return the context of a run in a new session. Raises AgentUnavailableError."""
+        return self.of(chosen_agent(self._workspace))
+
+    def of_instruction(self, instruction: Instruction) -> RunContext:
+        """Return the context of the run that an instruction starts or resumes.
+
+        Raises AgentUnavailableError, and RequestError where there is no such agent.
+        """
+        if instruction.resumes is None:
+            return self.of_new_run()
+        agent = find_agent_for_run(self._workspace, instruction.resumes)
+        require_session_name(agent, instruction.resumes)
+        return self.of(agent)
+
+    def of_reviewers(self) -> dict[Source, RunContext]:
+        """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
+        return {source: self.of(reviewer_of(self._workspace, source)) for source in Source}
+
+
+_CALMER = {
+    "claude": "git config blackbird.claude.permissionMode acceptEdits",
+    "codex": "git config blackbird.codex.sandbox workspace-write",
+}
+
+
+async def require_consent(
+    workspace: Workspace, ui: UserInterface, agent: Agent, *, as_reviewer: bool = False
+) -> None:
+    """Return once the agent may start with its rights, and with a stop after each task or without.
+
+    Where nobody can be asked, its rights are shown instead, the first time. Raises NotAgreedError.
+    """
+    if agent.rights is None or (as_reviewer and agent.abilities.read_only):
+        return
+    paths = workspace.paths
+    question = RightsQuestion(agent.name, agent.rights, workspace.config.execution.stop_after_each_task)
+    agreed = load_agreements(paths, AgreementKind.AGREED)
+    # Also who agreed to it without a stop after each task.
+    if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
+        return
+    answer = await ui.agree(question)
+    if answer:
+        save_agreement(paths, AgreementKind.AGREED, _digest(question))
+    elif answer is not None:
+        raise NotAgreedError(f"{agent.name} was not started", hint=_CALMER.get(agent.name))
+    elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
+        warn(ui, " ".join(render_rights(question)))
+        save_agreement(paths, AgreementKind.TOLD, _digest(question))
+
+
+def _digest(question: RightsQuestion) -> str:
+    """Digest the question: an agent command may hold secrets, so it is not stored."""
+    asked = [question.agent, question.rights.terms, question.stops_after_each]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
 
 T = TypeVar("T")
 
@@ -45,7 +132,6 @@ class Engine:
         self.touched: set[TaskId] = set()
         self.lost_sessions: list[Run] = []
         self.refused_decisions = 0
-        self._consent = Consent(workspace, self.ui)
         self._step: asyncio.Task[object] | None = None
         self._running: tuple[str, TaskId] | None = None
 
@@ -86,7 +172,8 @@ class Engine:
     async def require_consent(self, *contexts: RunContext, as_reviewer: bool = False) -> None:
         """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
         for context in contexts:
-            await self.interruptible(self._consent.require(context.agent, as_reviewer=as_reviewer))
+            asked = require_consent(self.workspace, self.ui, context.agent, as_reviewer=as_reviewer)
+            await self.interruptible(asked)
 
     def stop_after_run(self, run: Run, resumed: Run | None = None) -> Stop | None:
         """Return the stop that the end of a run means.
@@ -95,10 +182,13 @@ class Engine:
         """
         if run.terminal_reason is TerminalReason.INTERRUPTED:
             self.is_interrupted = True
-            return run_interrupted_stop(run)
+            return interrupted_stop("", go_on_command(run), task_id=run.task_id)
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return agent_refused_stop(run)
-        if run.terminal_reason is TerminalReason.SESSION_LOST and not _is_resumed_next(resumed):
+        is_resumed_next = resumed is not None and (
+            resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
+        )
+        if run.terminal_reason is TerminalReason.SESSION_LOST and not is_resumed_next:
             self.lost_sessions.append(run)
             hint = restart_command(run.task_id).with_options(self.workspace.call_options)
             text = f"{run.task_id}: {refused_session_text(run)}"
@@ -129,10 +219,3 @@ class Engine:
             return None
         finally:
             self._step = None
-
-
-def _is_resumed_next(resumed: Run | None) -> bool:
-    """Whether the next action on this run is to resume it, even though its session is lost."""
-    return resumed is not None and (
-        resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
-    )

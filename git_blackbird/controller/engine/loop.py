@@ -5,26 +5,25 @@ from typing import assert_never
 
 from git_blackbird import trace
 from git_blackbird.controller.core.agents import require_reviewers
-from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.drafts import drop_arrived
 from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.actions.apply_change_request import apply_change_request
-from git_blackbird.controller.engine.actions.ask_paused import ask_paused
-from git_blackbird.controller.engine.actions.ask_questions import ask_questions
-from git_blackbird.controller.engine.actions.continue_run import continue_run
+from git_blackbird.controller.engine.actions.ask import ask_paused, ask_questions
 from git_blackbird.controller.engine.actions.decide import decide
-from git_blackbird.controller.engine.actions.idle import idle_stop
-from git_blackbird.controller.engine.actions.parent_review_required import parent_review_stop
-from git_blackbird.controller.engine.actions.restart_task import restart_task
-from git_blackbird.controller.engine.actions.review_change import review_change
-from git_blackbird.controller.engine.actions.review_parent import review_parent
-from git_blackbird.controller.engine.actions.send_feedback import send_feedback
-from git_blackbird.controller.engine.actions.start_task import start_task
+from git_blackbird.controller.engine.actions.review import review_change, review_parent
+from git_blackbird.controller.engine.actions.run_tasks import (
+    apply_change_request,
+    continue_run,
+    restart_task,
+    send_feedback,
+    start_task,
+)
+from git_blackbird.controller.engine.actions.stop import idle_stop, parent_review_stop
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.engine.run_contexts import NotAgreedError
 from git_blackbird.controller.engine.stops import (
+    NotAgreedError,
     interrupted_stop,
     not_started_stop,
     notify_paused,

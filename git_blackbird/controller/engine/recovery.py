@@ -9,12 +9,13 @@ from git_blackbird import trace
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
 from git_blackbird.controller.core.agents import find_agent_for_run
-from git_blackbird.controller.core.processes import processes_at_work
+from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import recover_approval
 from git_blackbird.controller.runs.agent_process import log_bytes, log_paths, remove_litter
+from git_blackbird.controller.runs.changes import forget_trace
 from git_blackbird.controller.runs.config_guard import forget_config
 from git_blackbird.controller.runs.finish import (
     not_kept,
@@ -25,7 +26,6 @@ from git_blackbird.controller.runs.finish import (
 )
 from git_blackbird.controller.runs.instructions import recorded_assignment
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of, record_deferred
-from git_blackbird.controller.runs.outside_moves import forget_trace
 from git_blackbird.controller.runs.plan_guard import settle_plan, settle_watch, stop_tracking
 from git_blackbird.controller.runs.task_run import require_recorded
 from git_blackbird.errors import RequestError, UnusableError
@@ -52,12 +52,17 @@ def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     stop_tracking(workspace)
     forget_trace(workspace)
     forget_config(workspace)
-    _finish_approval(workspace, ui)
+    try:
+        if (text := recover_approval(workspace)) is not None:
+            inform(ui, text)
+    except UnusableError as error:
+        warn(ui, f"an interrupted approval cannot be completed yet: {error.message}", hint=error.hint)
     if workspace.paths.known_plan.exists():
         with workspace.transaction() as transaction:
             settle_plan(workspace, transaction)
     settle_watch(workspace, ui)
-    _record_deferred(workspace, ui)
+    for text in record_deferred(workspace):
+        inform(ui, text)
     with workspace.transaction() as transaction:
         settled = save_feedback_and_statuses(workspace, transaction)
         sweep_temporaries(workspace.paths)
@@ -68,12 +73,6 @@ def recover(workspace: Workspace, ui: UserInterface) -> PlanState:
     return settled.state
 
 
-def _record_deferred(workspace: Workspace, ui: UserInterface) -> None:
-    """Record the commits that their hooks did not record, and say what became of each."""
-    for text in record_deferred(workspace):
-        inform(ui, text)
-
-
 def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:
     """Whether a commit that does a task was written down since the last repair; it is recorded now.
 
@@ -81,20 +80,10 @@ def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -
     """
     if deferred_commit_of(workspace, task_id) is None:
         return False
-    _record_deferred(workspace, ui)
+    for text in record_deferred(workspace):
+        inform(ui, text)
     require_recorded(workspace, task_id)
     return True
-
-
-def _finish_approval(workspace: Workspace, ui: UserInterface) -> None:
-    try:
-        text = recover_approval(workspace)
-    except UnusableError as error:
-        text = f"an interrupted approval cannot be completed yet: {error.message}"
-        warn(ui, text, hint=error.hint)
-        return
-    if text is not None:
-        inform(ui, text)
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
@@ -141,16 +130,13 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run) -> None:
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     """Close a review that nobody is left to read: it gave no verdict."""
     save_finished_run(workspace, ui, run, _lost_fields(workspace, run, read_log(workspace, run)))
-    again = "; it is made again" if _is_owed(workspace, run) else ""
+    latest = workspace.store.records.history(run.task_id).latest
+    # The review of a parent is due in any case.
+    is_due = run.reviewed_run is None or (
+        latest is not None and (latest.id, latest.review_state) == (run.reviewed_run, ReviewState.DUE)
+    )
+    again = "; it is made again" if is_due else ""
     warn(ui, f"{run.task_id}: its review {run.id} was interrupted{again}", run.task_id)
-
-
-def _is_owed(workspace: Workspace, review: Run) -> bool:
-    """Whether what a review was about is to be reviewed in any case."""
-    if review.reviewed_run is None:
-        return True
-    latest = workspace.store.records.history(review.task_id).latest
-    return latest is not None and (latest.id, latest.review_state) == (review.reviewed_run, ReviewState.DUE)
 
 
 def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:

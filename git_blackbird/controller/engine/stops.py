@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable
 
+from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
-from git_blackbird.controller.core.unreadable import stopped_text
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import why_not_resumable
-from git_blackbird.controller.engine.run_contexts import NotAgreedError
-from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.errors import AgentUnavailableError, InterruptedByUserError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.entities.cli_hints import (
@@ -21,7 +20,6 @@ from git_blackbird.model.entities.run import Run, RunStatus
 from git_blackbird.model.rules.attention import paused_runs, pending_items, resume_command
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, CallScope, ContinueRun
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
@@ -36,13 +34,16 @@ def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None
 def notify_waiting(
     workspace: Workspace, ui: UserInterface, state: PlanState, scope: CallScope, stop: Stop
 ) -> None:
-    """Name the other tasks that wait for a person, and that the stop does not name."""
+    """Name the tasks that wait for a person, and the records that block one, unless the stop does."""
     for item in pending_items(state):
         is_paused = item.run is not None and item.run.status is RunStatus.PAUSED
         if not is_paused and not scope.covers(item.task.id) and item.command not in stop.next_steps:
             command = with_options(item.command, workspace.call_options)
             inform(ui, f"{item.task.id} is waiting for you too", item.task.id, command)
-    name_stopped(ui, state, stop)
+    for task_id, faults in state.unreadable.items():
+        for fault in faults:
+            if fault.hint not in stop.next_steps:
+                warn(ui, stopped_text(task_id, (fault,)), task_id, fault.hint)
 
 
 def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
@@ -58,13 +59,8 @@ def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
     )
 
 
-def name_stopped(ui: UserInterface, state: PlanState, stop: Stop) -> None:
-    """Name each record that blocks a task, unless the stop names it."""
-    for task_id, faults in state.unreadable.items():
-        for fault in faults:
-            if fault.hint not in stop.next_steps:
-                text = stopped_text(task_id, (fault,))
-                ui.notify(Notice(Level.WARNING, text, fault.hint, task_id))
+class NotAgreedError(InterruptedByUserError):
+    """A person refused the start of an agent; nothing was started."""
 
 
 def not_started_stop(error: AgentUnavailableError | NotAgreedError) -> Stop:
@@ -104,14 +100,10 @@ def interrupted_stop(when: str = "", *next_steps: str, task_id: TaskId | None = 
     return Stop(StopReason.INTERRUPTED, f"interrupted {when}".rstrip(), next_steps, task_id)
 
 
-def run_interrupted_stop(run: Run) -> Stop:
-    """Return the stop after an interrupted run."""
-    again = EXECUTE if run.is_review else go_on_command(run)
-    return interrupted_stop("", again, task_id=run.task_id)
-
-
 def go_on_command(run: Run) -> str:
-    """Return the command that goes on with a paused run, in its session if it has one."""
+    """Return the command that goes on with a paused run, in its session if it has one, or with a review."""
+    if run.is_review:
+        return EXECUTE
     return task_command("resume" if run.provider_session_ref else "restart", run.task_id)
 
 

@@ -1,34 +1,41 @@
-"""Changing the plan by hand: a start, adding tasks, and checking the file.
+"""Changing the plan by hand: begin, add, edit, move, delete, and check the file.
 
 Every change is one transaction: the plan is read again under the store lock, so that nobody's is lost.
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from git_blackbird.controller.core.guards import require_not_busy, require_not_busy_task
-from git_blackbird.controller.core.status_sync import save_plan
+from git_blackbird.controller.core.status_sync import derive_plan, save_plan, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, fold_task_id, task_id_fault
-from git_blackbird.model.entities.cli_hints import task_command
+from git_blackbird.model.base.ids import TASK_ID_RULE, RunId, TaskId, fold_task_id, task_id_fault
+from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
 from git_blackbird.model.entities.plan import Plan, Task, new_task
-from git_blackbird.model.rules.graph import find_new_deadlock
+from git_blackbird.model.entities.run import SUPERSEDED_BY_DELETE
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.graph import find_new_deadlock, started_dependents, subtree
 from git_blackbird.model.rules.plan_edits import (
     FieldsChange,
     TaskFields,
+    TreePosition,
     added,
     changed_fields,
+    deleted,
     edited,
     fields_of,
+    moved,
+    outside_dependents,
 )
+from git_blackbird.model.rules.reviews import Transition
 from git_blackbird.model.rules.validation import PlanError
 from git_blackbird.storage.config_files import with_key
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.plan_file import InvalidPlanError
-from git_blackbird.storage.store import BROKEN_BY_AGENT
+from git_blackbird.storage.store import BROKEN_BY_AGENT, Transaction
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,12 @@ def add_task(workspace: Workspace, new: NewTask) -> Task:
         state = transaction.state()
         plan, moment = state.plan, workspace.transition(state.histories)
         task = _build(workspace, plan, new, moment.now)
-        _refuse_former_runs(workspace, task.id)
+        if workspace.store.records.history(task.id).own:
+            # The new task would inherit the status and feedback of the deleted one.
+            raise RequestError(
+                f'runs of a deleted task "{task.id}" are still here and would count for the new one',
+                hint=f"choose another id; {task_command('runs', task.id)} shows them",
+            )
         require_not_busy_task(workspace, plan, task.parent)
         save_plan(transaction, state, added(plan, task, new.index, moment))
         return task
@@ -102,15 +114,6 @@ def _build(workspace: Workspace, plan: Plan, new: NewTask, now: str) -> Task:
         deps=tuple(find_task(plan, dep).id for dep in dict.fromkeys(new.deps)),
         notes=new.notes,
     )
-
-
-def _refuse_former_runs(workspace: Workspace, task_id: TaskId) -> None:
-    """Refuse the id of a deleted task with runs: the new task would inherit its status and feedback."""
-    if workspace.store.records.history(task_id).own:
-        raise RequestError(
-            f'runs of a deleted task "{task_id}" are still here and would count for the new one',
-            hint=f"choose another id; {task_command('runs', task_id)} shows them",
-        )
 
 
 def plan_file_faults(workspace: Workspace) -> list[PlanError]:
@@ -148,7 +151,7 @@ def edit_task(workspace: Workspace, task_id: str, change: FieldsChange) -> EditR
 
     Raises RequestError, also while an agent works on the task; what ``change`` raises changes nothing.
     """
-    workspace.forbid_agents("edit tasks")
+    workspace.environment.forbid_agents("edit tasks")
     with workspace.transaction() as transaction:
         state = transaction.state_of()
         before = state.plan
@@ -188,3 +191,168 @@ def remove_deps(workspace: Workspace, task_id: str, deps: Sequence[str]) -> Edit
         return replace(now, deps=tuple(dep for dep in now.deps if dep not in deps))
 
     return edit_task(workspace, task_id, change)
+
+
+TOP_OF_PLAN = "/"
+_TOP_WORD = "root"
+_Change = Callable[[Plan, Transition], Plan]
+
+
+@dataclass(frozen=True)
+class MoveResult:
+    """The outcome of a move.
+
+    ``followed`` had their status changed by it; ``not_undone`` ran after a parent that has open work again.
+    ``recreated`` are the tasks at the top whose time of creation was changed: it is what orders them.
+    """
+
+    task_id: TaskId
+    place: TreePosition
+    is_changed: bool
+    followed: Mapping[TaskId, Status] = field(default_factory=dict)
+    not_undone: tuple[TaskId, ...] = ()
+    deadlock: tuple[TaskId, ...] | None = None
+    recreated: tuple[TaskId, ...] = ()
+
+
+def move_task(
+    workspace: Workspace, task_id: str, parent: str | None = None, index: int | None = None
+) -> MoveResult:
+    """Put a task, and all below it, below another parent or at another place among its children.
+
+    ``parent`` is an id, ``/`` or ``root`` for the top, ``/ID`` for a task whatever it is called; None is
+    where the task stands. Raises RequestError, also while an agent works on the task or the parent.
+    """
+    workspace.environment.forbid_agents("move tasks")
+    with workspace.transaction() as transaction:
+        before = transaction.plan()
+        task = find_task(before, task_id)
+        place = _place(before, task, parent, index)
+        require_not_busy(workspace, task)
+        require_not_busy_task(workspace, before, place.parent)
+        after = _save(workspace, transaction, lambda plan, moment: moved(plan, task.id, place, moment))
+        followed = _followed(before, after)
+        reopened = [before.tasks[below] for below in followed if before.tasks[below].status == Status.DONE]
+        ran_after = {dependent.id for one in reopened for dependent in started_dependents(before, one)}
+        return MoveResult(
+            task.id,
+            _place_of(after, task.id),
+            after is not before,
+            followed,
+            tuple(sorted(ran_after)),
+            find_new_deadlock(before, after),
+            tuple(root.id for root in after.roots() if root.created_at != before.tasks[root.id].created_at),
+        )
+
+
+def _place(plan: Plan, task: Task, named: str | None, index: int | None) -> TreePosition:
+    if named is None:
+        return TreePosition(task.parent, index)
+    if named == _TOP_WORD and _TOP_WORD in plan.tasks:
+        raise RequestError(
+            f'"{_TOP_WORD}" is both the top of the plan and the id of a task',
+            hint=f"--parent {TOP_OF_PLAN} is the top, --parent {TOP_OF_PLAN}{_TOP_WORD} the task",
+        )
+    if named in (TOP_OF_PLAN, _TOP_WORD):
+        return TreePosition(None, index)
+    return TreePosition(find_task(plan, named.removeprefix(TOP_OF_PLAN)).id, index)
+
+
+def _place_of(plan: Plan, task_id: TaskId) -> TreePosition:
+    parent = plan.tasks[task_id].parent
+    beside = [root.id for root in plan.roots()] if parent is None else plan.tasks[parent].children
+    return TreePosition(parent, beside.index(task_id))
+
+
+def _save(workspace: Workspace, transaction: Transaction, change: _Change) -> Plan:
+    """Make a change, and what follows from the records for tasks that became leaves, in one write."""
+    state = transaction.state()
+    moment = workspace.transition(state.histories)
+    after = change(state.plan, moment)
+    if after is not state.plan:
+        after = derive_plan(after, state.histories, moment)[0]
+        save_plan(transaction, state, after)
+    return after
+
+
+def _followed(before: Plan, after: Plan) -> dict[TaskId, Status]:
+    return {
+        task_id: task.status
+        for task_id, task in sorted(after.tasks.items())
+        if task_id in before.tasks and task.status != before.tasks[task_id].status
+    }
+
+
+@dataclass(frozen=True)
+class DeleteResult:
+    """What was deleted: the task first, then those below it.
+
+    ``detached`` depended on them; ``runs`` are their records, which stay; ``dropped`` are those on which a
+    decision was due; ``followed`` had their status changed by it.
+    """
+
+    task_ids: tuple[TaskId, ...]
+    detached: tuple[TaskId, ...]
+    runs: Mapping[TaskId, tuple[RunId, ...]]
+    dropped: tuple[RunId, ...]
+    followed: Mapping[TaskId, Status]
+
+
+def delete_task(
+    workspace: Workspace, task_id: str, *, cascade_children: bool = False, force: bool = False
+) -> DeleteResult:
+    """Take a task out of the plan; the records of its runs stay on disk.
+
+    ``cascade_children`` takes all below it along. ``force`` takes it out of the dependencies of others, and
+    drops a decision that is due. Raises RequestError for what would be lost or broken, also while an agent
+    works on it.
+    """
+    workspace.environment.forbid_agents("delete tasks")
+    with workspace.transaction() as transaction:
+        before = transaction.plan()
+        task = find_task(before, task_id)
+        doomed = [below.id for below in subtree(before, task)]
+        dependents = outside_dependents(before, doomed)
+        if len(doomed) > 1 and not cascade_children:
+            raise RequestError(
+                f'refusing to delete "{task.id}": has children (use --cascade-children)',
+                hint=f"this also deletes {', '.join(doomed[1:])}",
+            )
+        for below in doomed:
+            _require_deletable(workspace, before.tasks[below], force=force)
+        if dependents and not force:
+            named = "; ".join(f"{dep} (dependents: {', '.join(names)})" for dep, names in dependents.items())
+            what = f"refusing to delete: would break dependents ({named})"
+            raise RequestError(f"{what}. Use --force to remove those dep edges", hint="nothing was changed")
+        records = workspace.store.records
+        runs = {gone: tuple(run.id for run in records.history(gone).runs) for gone in doomed}
+        dropped = tuple(_dropped(workspace, transaction, doomed))
+        after = _save(workspace, transaction, lambda plan, moment: deleted(plan, doomed, moment))
+        for gone in doomed:
+            transaction.drop_feedback(gone)
+        return DeleteResult(
+            tuple(doomed),
+            tuple(sorted({dependent for others in dependents.values() for dependent in others})),
+            {gone: ids for gone, ids in runs.items() if ids},
+            dropped,
+            _followed(before, after),
+        )
+
+
+def _dropped(workspace: Workspace, transaction: Transaction, doomed: Sequence[TaskId]) -> Iterator[RunId]:
+    """Resolve the decisions due on these tasks, records first: nobody could take them any more."""
+    for task_id in doomed:
+        run = workspace.store.records.history(task_id).latest
+        if run is not None and run.is_pending:
+            supersede_runs(workspace, transaction, task_id, SUPERSEDED_BY_DELETE)
+            yield run.id
+
+
+def _require_deletable(workspace: Workspace, task: Task, *, force: bool) -> None:
+    require_not_busy(workspace, task)
+    run = workspace.store.records.history(task.id).latest
+    if run is not None and run.is_pending and not force:
+        raise RequestError(
+            f'refusing to delete "{task.id}": a decision on it is due (run {run.id})',
+            hint=f"{decide_run_command(run)}\n--force deletes it anyway",
+        )

@@ -69,7 +69,13 @@ def edit_in_editor(workspace: Workspace, task_id: str, wants_again: WantsAgain) 
     with contextlib.ExitStack() as stack:
         left = _take_up(workspace, task, before, stack)
         if left is None:
-            left = _begin(workspace, task, before, stack)
+            remarks = [
+                f"Another draft of it is kept in {path}" for path in drafts_of(workspace.paths, task.id)
+            ]
+            form = render_form(_about(task), before, remarks)
+            draft = create_draft(workspace.paths, task.id, form)
+            stack.enter_context(hold_draft(workspace.paths, draft))
+            left = FormState(form, before), draft
         return EditSession(workspace, task, *left).run(wants_again)
 
 
@@ -95,22 +101,9 @@ def _take_up(
     return None
 
 
-def _begin(
-    workspace: Workspace, task: Task, now: TaskFields, stack: contextlib.ExitStack
-) -> tuple[FormState, Path]:
-    form = render_form(_about(task), now, _remarks(workspace, task))
-    draft = create_draft(workspace.paths, task.id, form)
-    stack.enter_context(hold_draft(workspace.paths, draft))
-    return FormState(form, now), draft
-
-
 def _about(task: Task) -> str:
     below = "" if task.parent is None else f", below {task.parent}"
     return f"Task {task.id} ({task.status.value}{below})"
-
-
-def _remarks(workspace: Workspace, task: Task) -> list[str]:
-    return [f"Another draft of it is kept in {path}" for path in drafts_of(workspace.paths, task.id)]
 
 
 class EditSession:

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from git_blackbird.controller.core.guards import require_not_busy
+from git_blackbird.controller.core.guards import require_not_busy, require_readable
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
-from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.runs.manual_commits import deferred_recorded
 from git_blackbird.errors import RequestError
@@ -30,7 +29,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
 
     Raises RequestError when it is in no state to be reset.
     """
-    workspace.forbid_agents("reset a task")
+    workspace.environment.forbid_agents("reset a task")
     with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)
@@ -55,7 +54,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
 
     Raises RequestError while an agent works on the task.
     """
-    workspace.forbid_agents("set a status")
+    workspace.environment.forbid_agents("set a status")
     with deferred_recorded(workspace) as commits, workspace.transaction() as transaction:
         state = transaction.state()
         task = find_task(state.plan, task_id)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from git_blackbird.agents.protocol import Capabilities, ProbeResult
 from git_blackbird.agents.registry import AGENTS, load_agent
-from git_blackbird.controller.core.agents import agent_settings, reviewer_config, reviewer_of
+from git_blackbird.controller.core.agents import reviewer_config, reviewer_of
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.config.settings import Setting
@@ -58,7 +58,7 @@ def view_agents(workspace: Workspace) -> AgentList:
     """Look at every agent, all at the same time: each starts programs and waits for them."""
     with ThreadPoolExecutor(max_workers=len(AGENTS)) as pool:
         views = tuple(pool.map(lambda name: _view(workspace, name), AGENTS))
-    return AgentList(views, _choice(workspace), reviewers(workspace))
+    return AgentList(views, workspace.settings.applied["agent"], reviewers(workspace))
 
 
 def reviewers(workspace: Workspace) -> tuple[Reviewer, ...]:
@@ -77,27 +77,28 @@ def _reviewer(workspace: Workspace, source: Source) -> Reviewer:
     return Reviewer(
         source,
         agent.name,
-        _choice(workspace) if own.value is None else own,
+        workspace.settings.applied["agent"] if own.value is None else own,
         reviewer_config(workspace.config, source).model if agent.name in _WITH_MODEL else None,
         agent.abilities.read_only,
     )
 
 
 def view_agent(workspace: Workspace, name: str) -> AgentView:
-    """Look at one agent.
-
-    Raises RequestError naming the nearest when there is none of that name.
-    """
+    """Look at one agent. Raises RequestError naming the nearest when there is none of that name."""
     if name not in AGENTS:
-        raise RequestError(f"there is no agent '{name}'", hint=_nearest(name))
+        from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt name pays for it
+
+        close = get_close_matches(name.lower(), AGENTS, n=2, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"agents: {', '.join(AGENTS)}"
+        raise RequestError(f"there is no agent '{name}'", hint=hint)
     return _view(workspace, name)
 
 
 def _view(workspace: Workspace, name: str) -> AgentView:
-    agent = load_agent(name, agent_settings(workspace))
+    agent = load_agent(name, workspace.config)
     return AgentView(
         name=name,
-        is_chosen=_choice(workspace).value == name,
+        is_chosen=workspace.settings.applied["agent"].value == name,
         abilities=agent.abilities,
         inspection=agent.inspect(workspace.environment.environ),
         settings=tuple(
@@ -105,14 +106,3 @@ def _view(workspace: Workspace, name: str) -> AgentView:
         ),
         reviews=tuple(one for one in reviewers(workspace) if one.agent == name),
     )
-
-
-def _choice(workspace: Workspace) -> Setting:
-    return workspace.settings.applied["agent"]
-
-
-def _nearest(name: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  # only a misspelt name pays for it
-
-    close = get_close_matches(name.lower(), AGENTS, n=2, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else f"agents: {', '.join(AGENTS)}"

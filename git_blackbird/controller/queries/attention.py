@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
+from git_blackbird.controller.queries.reviews import REVIEW_WORDS, BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, LiveRun, StatusReport
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -53,7 +53,18 @@ class DueItem(NamedTuple):
 def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     """Return what is due in groups, in the order in which a person should look at it."""
     return {
-        "pending": list(map(_pending, overview.pending)),
+        "pending": [
+            DueItem(
+                owed.kind.value,
+                owed.task,
+                OWED_WORDS[owed.kind].format(run=owed.run_id),
+                owed.command,
+                owed.run_id,
+                reviews_said(owed) or decision_reason(owed),
+                owed,
+            )
+            for owed in overview.pending
+        ],
         "change_review": [
             DueItem("change_review", change.task, CHANGE_REVIEW, EXECUTE, change.run.id)
             for change in overview.to_review
@@ -77,12 +88,6 @@ def due_groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
     }
 
 
-def _pending(owed: PendingItem) -> DueItem:
-    what = OWED_WORDS[owed.kind].format(run=owed.run_id)
-    why = reviews_said(owed) or decision_reason(owed)
-    return DueItem(owed.kind.value, owed.task, what, owed.command, owed.run_id, why, owed)
-
-
 def _parent_review(waiting: BlockedParentView) -> DueItem:
     what, run_id = REVIEW_WORDS[waiting.wait], waiting.status.run_id
     return DueItem(waiting.wait.value, waiting.task, what, waiting.commands[0], run_id, waiting.why, waiting)
@@ -96,11 +101,7 @@ def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
             for item in items
             if item.kind not in _OF_ITSELF
         )
-    yield from _left_behind(overview)
-
-
-def _left_behind(overview: StatusReport) -> Iterator[AttentionItem]:
-    """Return what a killed process left half done."""
+    # What a killed process left half done.
     cut_off = overview.interrupted_approval
     if cut_off is not None:
         yield AttentionItem(cut_off.task_id, CUT_OFF, "", cut_off.command)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from time import gmtime, strftime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 _PLAN, _RUNS, _FEEDBACK = "blackbird.plan.json", ".blackbird/runs", ".blackbird/parent-review-feedback"
 _MOST_BYTES = 64 * 1024 * 1024
@@ -49,11 +49,15 @@ class Glance:
 
     def tasks_for(self, verb: str) -> list[tuple[str, str]]:
         """Return id and title of the tasks that a command takes now; all where state does not matter."""
-        accepts = _ACCEPTS.get(verb)
-        return [
-            (task.id, _printable(f"{task.title} ({task.status})"))
+        accepts = self._accepts.get(verb)
+        titles = {
+            task.id: f"{task.title} ({task.status})"
             for task in self._tasks.values()
             if accepts is None or accepts(self, task)
+        }
+        return [
+            (task_id, "".join(char if char.isprintable() else " " for char in title))
+            for task_id, title in titles.items()
         ]
 
     def dependencies(self, action: str, task_id: str) -> list[tuple[str, str]]:
@@ -75,50 +79,38 @@ class Glance:
         ids = sorted((name.removesuffix(".json") for name in names if name.endswith(".json")), reverse=True)
         return [(run_id, _started_at(run_id)) for run_id in ids[:_MOST_RUNS]]
 
-    def is_ready(self, task: TaskGlance) -> bool:
-        """Whether a task can be started now."""
+    def _is_ready(self, task: TaskGlance) -> bool:
         return task.status == "todo" and not task.children and self._has_its_deps(task)
 
-    def is_startable(self, task: TaskGlance) -> bool:
-        """Whether ``restart`` would start a task: it is ready, or ended otherwise than well."""
-        return self.is_ready(task) or (self.is_resettable(task) and self._has_its_deps(task))
+    def _is_startable(self, task: TaskGlance) -> bool:
+        return self._is_ready(task) or (self._is_resettable(task) and self._has_its_deps(task))
 
-    def is_resettable(self, task: TaskGlance) -> bool:
-        """Whether a leaf waits or failed."""
+    def _is_resettable(self, task: TaskGlance) -> bool:
         return not task.children and task.status in {"failed", "waiting_user", "blocked"}
 
-    def is_undecided(self, task: TaskGlance) -> bool:
-        """Whether a leaf waits for a person: for a decision, an answer, or to be continued."""
+    def _is_undecided(self, task: TaskGlance) -> bool:
         return not task.children and task.status == "waiting_user"
 
-    def is_resumable(self, task: TaskGlance) -> bool:
-        """Whether a leaf waits for a person, or has the feedback of a review."""
-        return self.is_undecided(task) or self._has_feedback(task)
+    def _is_resumable(self, task: TaskGlance) -> bool:
+        feedback = os.path.join(self._top, _FEEDBACK, f"{task.id}.json")
+        return self._is_undecided(task) or os.path.exists(feedback)
 
-    def has_run(self, task: TaskGlance) -> bool:
-        """Whether there are files of runs of a leaf."""
+    def _has_run(self, task: TaskGlance) -> bool:
         return not task.children and bool(_names_in(os.path.join(self._top, _RUNS, task.id)))
 
-    def has_flagged_leaves(self, task: TaskGlance) -> bool:
-        """Whether there is a leaf with feedback below a parent."""
+    def _has_flagged_leaves(self, task: TaskGlance) -> bool:
         return task.id in self._flagged
 
-    def is_reviewable(self, task: TaskGlance) -> bool:
-        """Whether all children of a parent ended well, or a leaf has run and ended."""
+    def _is_reviewable(self, task: TaskGlance) -> bool:
         if task.children:
             return all(self._status(name) in _ENDED_WELL for name in task.children)
-        return task.status in {"done", "waiting_user"} and self.has_run(task)
+        return task.status in {"done", "waiting_user"} and self._has_run(task)
 
-    def is_reviewed(self, task: TaskGlance) -> bool:
-        """Whether a task can have reviews to show: a parent, or a leaf that has run."""
-        return bool(task.children) or self.has_run(task)
+    def _is_reviewed(self, task: TaskGlance) -> bool:
+        return bool(task.children) or self._has_run(task)
 
-    def is_dismissable(self, task: TaskGlance) -> bool:
-        """Whether a review keeps a parent from being done."""
-        return bool(task.children) and (task.status == "waiting_user" or self.has_flagged_leaves(task))
-
-    def _has_feedback(self, task: TaskGlance) -> bool:
-        return os.path.exists(os.path.join(self._top, _FEEDBACK, f"{task.id}.json"))
+    def _is_dismissable(self, task: TaskGlance) -> bool:
+        return bool(task.children) and (task.status == "waiting_user" or self._has_flagged_leaves(task))
 
     def _has_its_deps(self, task: TaskGlance) -> bool:
         return all(self._status(name) == "done" for name in task.deps)
@@ -126,20 +118,19 @@ class Glance:
     def _status(self, task_id: str) -> str:
         return self._tasks[task_id].status if task_id in self._tasks else ""
 
-
-_ACCEPTS: Mapping[str, Callable[[Glance, TaskGlance], bool]] = {
-    "execute": Glance.is_ready,
-    "decide": Glance.is_undecided,
-    "resume": Glance.is_resumable,
-    "resume -m": Glance.has_run,
-    "resume --all": Glance.has_flagged_leaves,
-    "review show": Glance.is_reviewed,
-    "review run": Glance.is_reviewable,
-    "review dismiss": Glance.is_dismissable,
-    "restart": Glance.is_startable,
-    "restart -m": Glance.is_startable,
-    "retry": Glance.is_resettable,
-}
+    _accepts: ClassVar[Mapping[str, Callable[["Glance", TaskGlance], bool]]] = {
+        "execute": _is_ready,
+        "decide": _is_undecided,
+        "resume": _is_resumable,
+        "resume -m": _has_run,
+        "resume --all": _has_flagged_leaves,
+        "review show": _is_reviewed,
+        "review run": _is_reviewable,
+        "review dismiss": _is_dismissable,
+        "restart": _is_startable,
+        "restart -m": _is_startable,
+        "retry": _is_resettable,
+    }
 
 
 def glance(environ: Mapping[str, str], cwd: str) -> Glance:
@@ -203,10 +194,6 @@ def _task_of(item: tuple[str, Any]) -> TaskGlance | None:
 
 def _texts(value: Any) -> tuple[str, ...]:
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _names_in(folder: str) -> Iterable[str]:

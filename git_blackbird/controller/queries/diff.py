@@ -3,11 +3,9 @@
 Loads pygit2: to be imported only by what shows a diff.
 """
 
-from collections.abc import Sequence
-
-from git_blackbird.controller.core.unreadable import require_usable
+from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.runs.outside_moves import own_legs
+from git_blackbird.controller.runs.changes import own_legs
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.repository import list_known, list_paths
 from git_blackbird.git.worktree.changes import Filter, compose_change, diff_text, show_diff
@@ -15,7 +13,6 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import TreePair
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.history import History, requested_change, runs_in_change
-from git_blackbird.model.entities.run import Run
 
 
 def full_diff(workspace: Workspace, pair: TreePair) -> str:
@@ -28,47 +25,29 @@ def page_diff(workspace: Workspace, pair: TreePair, harmless: Filter) -> int:
     return show_diff(workspace.repo, pair, harmless)
 
 
-def show_run_diff(workspace: Workspace, run: Run, harmless: Filter) -> int:
-    """Show what one run changed, through git's own pager; return git's exit status.
+def change_pair(
+    workspace: Workspace, history: History, task_id: str, *, since_request: bool = False
+) -> TreePair:
+    """Return the change a decision would be about: all runs of a task since it was last approved.
 
-    ``harmless`` cleans it for a terminal. Raises RequestError when its snapshots are not there.
+    ``since_request``: only those since a person last requested changes. Raises RequestError when there is no
+    such request that was carried out, or no run with snapshots.
     """
-    if run.tree_pair is None:
-        raise RequestError(f"run {run.id} has no pair of snapshots to compare")
-    return page_diff(workspace, run.tree_pair, harmless)
-
-
-def show_change(workspace: Workspace, history: History, task_id: str, harmless: Filter) -> int:
-    """Show the change a decision would be about: all runs of a task since it was last approved.
-
-    Raises RequestError when there is no run with snapshots.
-    """
-    return _show_runs(workspace, history, task_id, workspace.runs_to_decide(history), harmless)
-
-
-def show_since_request(workspace: Workspace, history: History, task_id: str, harmless: Filter) -> int:
-    """Show what a task's runs changed since a person last requested changes.
-
-    Raises RequestError when no request was carried out, or when there is no run with snapshots.
-    """
-    requested = requested_change(runs_in_change(history))
-    if requested is None:
-        require_usable(TaskId(task_id), history)
-        raise RequestError(
-            f"no change request was carried out on {task_id} since it was last done",
-            hint=task_command("runs", task_id, " --diff", remark="shows its whole change"),
-        )
-    return _show_runs(workspace, history, task_id, requested.runs, harmless)
-
-
-def _show_runs(
-    workspace: Workspace, history: History, task_id: str, runs: Sequence[Run], harmless: Filter
-) -> int:
+    runs = workspace.runs_to_decide(history)
+    if since_request:
+        requested = requested_change(runs_in_change(history))
+        if requested is None:
+            require_usable(TaskId(task_id), history)
+            raise RequestError(
+                f"no change request was carried out on {task_id} since it was last done",
+                hint=task_command("runs", task_id, " --diff", remark="shows its whole change"),
+            )
+        runs = requested.runs
     legs = own_legs(workspace, runs)
     if not legs:
         require_usable(TaskId(task_id), history)
         raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")
-    return page_diff(workspace, compose_change(workspace.repo, legs), harmless)
+    return compose_change(workspace.repo, legs)
 
 
 def paths_of(workspace: Workspace) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from git_blackbird.controller.core.processes import is_alive
+from git_blackbird.controller.core.guards import is_alive
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.repository import other_worktrees

@@ -1,13 +1,18 @@
-"""The state of a parent's review, or of a change's reviews. Takes no lock, writes nothing."""
+"""The reviews of parents and of changes, as interfaces show them. Takes no lock, writes nothing."""
+
+from enum import StrEnum
+from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.parent_verdict import Feedback
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.entities.cli_hints import EXECUTE, dismiss_command, task_command
+from git_blackbird.model.entities.parent_verdict import completion_signature, excerpt
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import RunStatus, RunType
 from git_blackbird.model.rules.attention import is_resumable, resume_command
 from git_blackbird.model.rules.reviews import (
+    GateState,
     current_review,
     is_complete,
     latest_verdict,
@@ -16,15 +21,100 @@ from git_blackbird.model.rules.reviews import (
     reviews_about,
     skipped_children,
 )
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.state import (
+    BlockedParent,
+    ParentReviewStatus,
+    PlanState,
+    blocked_parents,
+    feedback_below,
+    unreadable_below,
+)
 from git_blackbird.model.views.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
 
 
-def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
-    """Return the state of a parent's review.
+class ReviewBlock(StrEnum):
+    """What a complete parent waits for."""
 
-    Raises RequestError for what is no parent.
+    REVIEW_DUE = "review_due"
+    FAILING = "review_failing"
+    NO_VERDICT = "review_without_verdict"
+
+
+REVIEW_WORDS = {
+    ReviewBlock.REVIEW_DUE: "parent review pending",
+    ReviewBlock.FAILING: "its review failed",
+    ReviewBlock.NO_VERDICT: "its review gave no verdict",
+}
+
+
+class BlockedParentView(NamedTuple):
+    """A parent that only its review keeps from being ``done``, and the commands that get it on.
+
+    ``skipped`` are the children that it is complete without.
     """
+
+    task: Task
+    wait: ReviewBlock
+    status: ParentReviewStatus
+    commands: tuple[str, ...]
+    skipped: tuple[TaskId, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """What the review found, or why it found nothing; "" if unknown."""
+        return (self.status.feedback if self.wait is ReviewBlock.FAILING else self.status.fault) or ""
+
+
+def blocked_parent_views(state: PlanState) -> tuple[BlockedParentView, ...]:
+    """Return every parent that waits for its review, smallest id first; none that is under review now."""
+    return tuple(
+        _waiting(state, one)
+        for one in blocked_parents(state)
+        if state.gate.state(state.plan.tasks, one.task) is not GateState.REVIEWING
+    )
+
+
+def _waiting(state: PlanState, one: BlockedParent) -> BlockedParentView:
+    held, parent = parent_review_status(state, one), one.task
+    if one.review is not None:
+        wait = ReviewBlock.FAILING
+    else:
+        wait = ReviewBlock.REVIEW_DUE if held.run_id is None else ReviewBlock.NO_VERDICT
+    is_heard_first = one.review is not None or feedback_below(state, parent)
+    first = task_command("resume --all", parent.id) if is_heard_first else EXECUTE
+    dismiss = () if wait is ReviewBlock.REVIEW_DUE else (dismiss_command(parent.id),)
+    skipped = skipped_children(state.plan.tasks, parent)
+    return BlockedParentView(parent, wait, held, (first, *dismiss), skipped)
+
+
+def parent_review_status(state: PlanState, one: BlockedParent) -> ParentReviewStatus:
+    """Say how a parent is held back: by a failing verdict, or because no reviewer gave one."""
+    if one.review is not None:
+        return ParentReviewStatus(
+            one.task.id,
+            one.review.id,
+            one.review.parent_review_resume_task_ids,
+            excerpt(one.review.parent_review_feedback or ""),
+        )
+    if broken := unreadable_below(state, one.task):
+        named = ", ".join(leaf.id for leaf in broken)
+        return ParentReviewStatus(one.task.id, None, fault=f"records of {named} cannot be used")
+    if owing := feedback_below(state, one.task):
+        named = ", ".join(leaf.id for leaf in owing)
+        return ParentReviewStatus(one.task.id, None, fault=f"{named} must first act on open review feedback")
+    signature = completion_signature(one.task, state.plan.tasks)
+    reviews = state.history(one.task.id).reviews
+    tries = [run for run in reviews if run.parent_review_completion_signature == signature]
+    if tries:
+        return ParentReviewStatus(
+            one.task.id, tries[-1].id, fault=excerpt(tries[-1].error or "it gave no verdict")
+        )
+    why = "its children have changed since its last review" if reviews else "it has not been reviewed yet"
+    return ParentReviewStatus(one.task.id, None, fault=why)
+
+
+def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
+    """Return the state of a parent's review. Raises RequestError for what is no parent."""
     state = workspace.plan_state()
     parent = find_parent(state, parent_id)
     tasks, history = state.plan.tasks, state.history(parent.id)
@@ -39,18 +129,17 @@ def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
         complete and said is not None and current_review(tasks, parent, history) is said,
         tuple(run for run in later if run.status is not RunStatus.RUNNING),
         tuple(
-            _owed_feedback(state, tasks[task_id], feedback)
+            OutstandingFeedback(
+                leaf := tasks[task_id],
+                feedback,
+                resume_command(state, leaf),
+                is_resumable=is_resumable(state, leaf),
+            )
             for task_id, feedback in sorted(state.feedback.items())
             if feedback.parent_task_id == parent.id
         ),
         tuple(run for run in history.runs if run.run_type is RunType.REVIEW),
         skipped_children(tasks, parent),
-    )
-
-
-def _owed_feedback(state: PlanState, leaf: Task, feedback: Feedback) -> OutstandingFeedback:
-    return OutstandingFeedback(
-        leaf, feedback, resume_command(state, leaf), is_resumable=is_resumable(state, leaf)
     )
 
 
@@ -72,10 +161,7 @@ def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
 
 
 def find_parent(state: PlanState, parent_id: str) -> Task:
-    """Return the parent of that id.
-
-    Raises RequestError for what is no parent.
-    """
+    """Return the parent of that id. Raises RequestError for what is no parent."""
     parent = find_task(state.plan, parent_id)
     if not parent.children:
         raise RequestError(

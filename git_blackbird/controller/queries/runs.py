@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from git_blackbird.agents.process.logs import LogReader
-from git_blackbird.controller.core.processes import is_alive
-from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
+from git_blackbird.controller.core.guards import UnreadableRecordError, is_alive, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId, task_id_fault
@@ -118,17 +117,16 @@ class SavedOutput(NamedTuple):
 
 def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
     """Open the saved streams of a run; where there is no log, what the record itself has of them."""
-    logs = log_places(workspace, run)
-    return [_saved_output(workspace, run, name, is_logged=name in logs) for name in STREAMS]
-
-
-def _saved_output(workspace: Workspace, run: Run, name: str, *, is_logged: bool) -> SavedOutput:
-    missing = 0 if run.not_kept is None else int(getattr(run.not_kept, name))
-    if not is_logged:
-        data = (getattr(run, name) or "").encode(errors="replace")
-        return SavedOutput(name, len(data), iter([data]), missing)
-    stream = LogReader(workspace.paths.log(run.task_id, run.id, name))
-    return SavedOutput(name, stream.size, stream.pieces(), missing)
+    logs, outputs = log_places(workspace, run), []
+    for name in STREAMS:
+        missing = 0 if run.not_kept is None else int(getattr(run.not_kept, name))
+        if name in logs:
+            stream = LogReader(workspace.paths.log(run.task_id, run.id, name))
+            outputs.append(SavedOutput(name, stream.size, stream.pieces(), missing))
+        else:
+            data = (getattr(run, name) or "").encode(errors="replace")
+            outputs.append(SavedOutput(name, len(data), iter([data]), missing))
+    return outputs
 
 
 class FollowedOutput:

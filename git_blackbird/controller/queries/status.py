@@ -6,18 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from git_blackbird.controller.core.processes import processes_at_work
+from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.status_sync import derive_plan
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.queries.interrupted_approval import (
-    InterruptedApproval,
-    find_interrupted_approval,
-)
-from git_blackbird.controller.queries.parent_reviews import BlockedParentView, blocked_parent_views
+from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.entities.change import Undo
+from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
 from git_blackbird.model.entities.history import History, PendingMessages, RecordError, UnconfirmedRecord
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import ReviewState, Run, RunStatus, RunType, TerminalReason
@@ -42,7 +39,39 @@ from git_blackbird.model.rules.state import (
     ready_tasks,
 )
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
-from git_blackbird.storage.notes import load_undo
+from git_blackbird.storage.notes import load_pending_approval, load_undo
+
+
+class InterruptedApproval(NamedTuple):
+    """An interrupted approval; ``command`` finishes it.
+
+    ``commit`` is what HEAD has of it, None where nothing was committed; the index may not follow it, and
+    with ``is_recorded`` that is all that is left to do.
+    """
+
+    task_id: TaskId
+    run_id: RunId
+    commit: str | None
+    is_recorded: bool
+    command: str
+
+
+def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | None:
+    """Return the approval that is incomplete and that no process is finishing; writes nothing."""
+    note = load_pending_approval(workspace.paths)
+    if note is None or approval_in_progress(workspace.paths) is not None:
+        return None
+    from git_blackbird.git.worktree.log import commit_of_run  # noqa: PLC0415  # hardly ever there is one
+
+    oid = commit_of_run(workspace.repo, note.run_id, note.parent)
+    run = workspace.store.records.history(note.task_id).find(note.run_id)
+    is_pending = run is not None and run.is_pending
+    if oid is None and not is_pending:
+        return None
+    is_repeated = is_pending and workspace.commits_approvals
+    command = task_command("decide", note.task_id, " --approve") if is_repeated else EXECUTE
+    return InterruptedApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)
+
 
 CHANGE_REVIEW = "its change is to be reviewed"
 APPROVING = "approved: its change is being committed"
@@ -114,8 +143,9 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
     state = state or workspace.plan_state()
     plan, leaves = state.plan, state.plan.leaves()
     owed = pending_items(state)
-    approving = _approving(workspace, owed)
-    waits = blocked_tasks(state)
+    approving, waits = _approving(workspace, owed), blocked_tasks(state)
+    hints = [hint for task_id in sorted(waits) for hint in readiness(plan, plan.tasks[task_id]).hints]
+    skipped = {dep for deps in waits.values() for dep in deps if plan.tasks[dep].status == Status.SKIPPED}
     holder, running = controller_holder(workspace.paths), _running(workspace, state)
     asked = {one.task.id for one in owed}
     return StatusReport(
@@ -140,8 +170,8 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         stuck=stuck_tasks(state),
         stopped={plan.tasks[task_id]: faults for task_id, faults in state.unreadable.items()},
         blocked=waits,
-        skipped=tuple(sorted({dep for deps in waits.values() for dep in deps if _is_skipped(plan, dep)})),
-        hints=_ways_out(plan, waits),
+        skipped=tuple(sorted(skipped)),
+        hints=tuple(dict.fromkeys(hints)),
         drift=_drift(workspace, state),
         unreadable=(
             *(fault for task_id in sorted(state.histories) for fault in state.histories[task_id].faults),
@@ -151,22 +181,11 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
             *(one for task_id in sorted(state.histories) for one in state.histories[task_id].unconfirmed),
             *state.saved_feedback.unconfirmed,
         ),
-        orphaned_decisions=_elsewhere(state),
+        orphaned_decisions=_orphaned_decisions(state),
         problems=workspace.settings.problems,
         interrupted_approval=find_interrupted_approval(workspace),
         deferred=list_deferred(os.fspath(workspace.paths.private)),
     )
-
-
-def _ways_out(plan: Plan, waits: Iterable[TaskId]) -> tuple[str, ...]:
-    ways = (way for task_id in sorted(waits) for way in readiness(plan, plan.tasks[task_id]).hints)
-    return tuple(dict.fromkeys(ways))
-
-
-def _stops_execute(owed: PendingItem) -> bool:
-    """Whether a request, or half-done work, waits for a session that is gone: an execute starts nothing."""
-    is_question = owed.run is not None and owed.run.status is RunStatus.WAITING_USER
-    return owed.kind is PendingKind.NEW_SESSION and not is_question
 
 
 def _approving(workspace: Workspace, owed: Iterable[PendingItem]) -> PendingItem | None:
@@ -175,32 +194,33 @@ def _approving(workspace: Workspace, owed: Iterable[PendingItem]) -> PendingItem
     return next((one for one in decisions if one.run_id == run_id), None)
 
 
+def _orphaned_decisions(state: PlanState) -> tuple[Run, ...]:
+    """Decisions recorded on another branch, whose task is not in this plan; they block nothing."""
+    latest = map(state.latest, sorted(state.histories.keys() - state.plan.tasks.keys()))
+    return tuple(run for run in latest if run is not None and run.is_pending)
+
+
+def _stops_execute(owed: PendingItem) -> bool:
+    """Whether a request, or half-done work, waits for a session that is gone: an execute starts nothing."""
+    is_question = owed.run is not None and owed.run.status is RunStatus.WAITING_USER
+    return owed.kind is PendingKind.NEW_SESSION and not is_question
+
+
 def why_failed(history: History) -> str | None:
     """Say why a task's last run failed, as far as its record tells."""
-    run = history.latest
-    if run is None:
+    if history.latest is None:
         return None
-    return "rejected" if run.terminal_reason is TerminalReason.REJECTED else run.error
+    is_rejected = history.latest.terminal_reason is TerminalReason.REJECTED
+    return "rejected" if is_rejected else history.latest.error
 
 
 def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
-    return tuple(
-        LiveRun(run, bool(processes_at_work(workspace.paths, run)))
-        for task_id in sorted(state.histories)
-        for run in (*state.histories[task_id].runs, *_reviewing(workspace, state.histories[task_id]))
-        if run.status == RunStatus.RUNNING
-    )
-
-
-def _to_review(history: History) -> Run | None:
-    run = history.latest
-    return run if run is not None and run.review_state is ReviewState.DUE else None
-
-
-def _reviewing(workspace: Workspace, history: History) -> tuple[Run, ...]:
-    """Return the reviews of a change that is under review; nobody reads those of the others for it."""
-    run = history.latest
-    return workspace.store.records.reviews(run.task_id).runs if run and history.is_under_review else ()
+    runs: list[Run] = []
+    for task_id, history in sorted(state.histories.items()):
+        # Of a change that is not under review nobody reads the reviews.
+        reviews = workspace.store.records.reviews(task_id).runs if history.is_under_review else ()
+        runs += [run for run in (*history.runs, *reviews) if run.status == RunStatus.RUNNING]
+    return tuple(LiveRun(run, bool(processes_at_work(workspace.paths, run))) for run in runs)
 
 
 def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[TaskId]:
@@ -211,35 +231,28 @@ def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[Task
             yield run.task_id
 
 
+def _to_review(state: PlanState, task: Task) -> Run | None:
+    run = state.latest(task.id)
+    return run if run is not None and run.review_state is ReviewState.DUE else None
+
+
 def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[PendingReview]:
     """Yield the changes whose review is due and that nobody works on."""
     busy = {one.run.task_id for one in running if one.alive}
     for task in state.plan.leaves():
-        run = None if task.id in state.unreadable else _to_review(state.history(task.id))
-        if run is not None and task.id not in busy:
+        run = _to_review(state, task)
+        if run is not None and task.id not in busy | state.unreadable.keys():
             yield PendingReview(task, run)
 
 
-def _is_skipped(plan: Plan, task_id: TaskId) -> bool:
-    return plan.tasks[task_id].status == Status.SKIPPED
-
-
 def _drift(workspace: Workspace, state: PlanState) -> dict[TaskId, tuple[Status, Status]]:
-    before, after = (
-        state.plan,
-        derive_plan(state.plan, state.histories, workspace.transition(state.histories))[0],
-    )
+    before = state.plan
+    after, _ = derive_plan(before, state.histories, workspace.transition(state.histories))
     return {
         task_id: (before.tasks[task_id].status, after.tasks[task_id].status)
         for task_id in (sorted(before.tasks) if after is not before else ())
         if after.tasks[task_id].status != before.tasks[task_id].status
     }
-
-
-def _elsewhere(state: PlanState) -> tuple[Run, ...]:
-    """Decisions recorded on another branch, whose task is not in this plan; they block nothing."""
-    strangers = [state.histories[key] for key in sorted(state.histories.keys() - state.plan.tasks.keys())]
-    return tuple(run for one in strangers if (run := one.latest) is not None and run.is_pending)
 
 
 NONE_STOPPED: frozenset[TaskId] = frozenset()
@@ -251,8 +264,9 @@ def label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> 
     ``stopped`` are ready tasks that may not start: see ``stopped_tasks``.
     """
     if task.status in {Status.TODO, Status.BLOCKED}:
-        is_startable = is_ready(plan, task) and task.id not in stopped
-        return "READY" if is_startable else _waiting_label(plan, task)
+        if is_ready(plan, task) and task.id not in stopped:
+            return "READY"
+        return "TODO" if task.children and not unmet_deps(plan, task) else "BLOCKED"
     return task.status.value.upper()
 
 
@@ -281,12 +295,8 @@ def stopped_in(state: PlanState) -> frozenset[TaskId]:
     """Return what ``stopped_tasks`` does where all records have been read."""
     if not state.unreadable:
         return NONE_STOPPED
-    ready = (task for task in state.plan.leaves() if is_ready(state.plan, task))
-    return frozenset(task.id for task in ready if is_stopped(state, task))
-
-
-def _waiting_label(plan: Plan, task: Task) -> str:
-    return "TODO" if task.children and not unmet_deps(plan, task) else "BLOCKED"
+    leaves = state.plan.leaves()
+    return frozenset(task.id for task in leaves if is_ready(state.plan, task) and is_stopped(state, task))
 
 
 class Filter(NamedTuple):
@@ -360,8 +370,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     state = workspace.plan_state_of(task_id)
     task = find_task(state.plan, task_id)
     view = view_in(state, task, pending_items(state), blocked_parent_views(state))
-    path = str(workspace.paths.feedback_file(task.id))
-    saved = state.saved_feedback
+    path, saved = str(workspace.paths.feedback_file(task.id)), state.saved_feedback
     return view._replace(
         unreadable=(*view.unreadable, *(one for one in saved.faults if one.path == path)),
         unconfirmed=(*view.unconfirmed, *(one for one in saved.unconfirmed if one.path == path)),
@@ -384,7 +393,7 @@ def view_in(
         next((one for one in owed if one.task.id == task.id), None),
         state.pending_messages(task.id),
         next((one for one in unreviewed if one.task.id == task.id), None),
-        _to_review(history),
+        _to_review(state, task),
         history.faults,
         history.unconfirmed,
         skipped_children(plan.tasks, task),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.config.view import TICK_NANOSECONDS, ConfigWatch, changed_at
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.core.processes import is_alive
+from git_blackbird.controller.core.guards import is_alive
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.status import StatusReport, TaskView, build_overview, view_in
 from git_blackbird.model.base.ids import TaskId
@@ -88,7 +88,8 @@ class WorktreeWatcher:
         is_same = not self._under_review and self._shown == (state, marks)
         picture = None if is_same else self._show(state)
         self._shown = state, marks
-        self._seen = marks if marks.are_settled() else None
+        # Clocks of file systems have ticks: a further write may leave the same times.
+        self._seen = marks if time.time_ns() - max(marks.times) > TICK_NANOSECONDS else None
         return picture
 
     def _show(self, state: PlanState) -> ViewState:
@@ -143,10 +144,6 @@ class Fingerprint(NamedTuple):
     holder: str | None
     approving: str | None
     alive: tuple[bool, ...]
-
-    def are_settled(self) -> bool:
-        """Whether a further write would leave other times: clocks of file systems have ticks."""
-        return time.time_ns() - max(self.times) > TICK_NANOSECONDS
 
 
 class _RecordTimes:

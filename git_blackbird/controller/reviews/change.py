@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from git_blackbird.controller.core.blocking import run_in_thread
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
 from git_blackbird.controller.core.ui import inform
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of, escalation_reasons, why_not_resumable
 from git_blackbird.controller.reviews.reviewer import (
@@ -17,12 +17,7 @@ from git_blackbird.controller.reviews.reviewer import (
     verify_unchanged,
 )
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
-from git_blackbird.controller.runs.config_guard import (
-    ConfigCheck,
-    check_config,
-    forget_config,
-    remember_config,
-)
+from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent
 from git_blackbird.errors import RequestError
@@ -37,7 +32,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_reviewer_prompt,
 )
 from git_blackbird.model.entities.cli_hints import task_command
-from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source, merge
+from git_blackbird.model.entities.findings import MergedReview, ReviewResult, Source
 from git_blackbird.model.entities.history import History, runs_in_change
 from git_blackbird.model.entities.plan import Plan, Task
 from git_blackbird.model.entities.run import (
@@ -63,6 +58,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import ReviewsEnded, RunEnded
 
 _SOURCES = {run_type: Source(source) for source, run_type in TYPES.items()}
+_TRIES = 2
 _NOT_TRIED_AGAIN = frozenset({TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE})
 
 
@@ -104,8 +100,7 @@ def change_review_request(
     threshold = workspace.config.reviews.diff_threshold_lines
     diff = unfiltered_diff(workspace.repo, pair)
     package = build_package(task, summary.diffstat, diff, pair, threshold)
-    top = str(workspace.repo.top) if names_worktree else None
-    text = render_package(package, top)
+    text = render_package(package, str(workspace.repo.top) if names_worktree else None)
     finished = _finished_sides(workspace, run, text)
     return ChangeReviewRequest(task, run, text, pair.head, state.plan, round_of(runs, run), finished)
 
@@ -160,40 +155,34 @@ async def run_reviewers(
 
 
 async def _review_side(
-    context: RunContext, request: ChangeReviewRequest, source: Source, force_stop: asyncio.Event
+    context: RunContext, order: ChangeReviewRequest, source: Source, force_stop: asyncio.Event
 ) -> ReviewerOutcome:
-    side = await _try(context, request, source, None, force_stop)
-    if side.result is not None or side.run.terminal_reason in _NOT_TRIED_AGAIN:
-        return side
-    return await _try(context, request, source, side.run.error, force_stop)
-
-
-async def _try(
-    context: RunContext,
-    order: ChangeReviewRequest,
-    source: Source,
-    fault: str | None,
-    force_stop: asyncio.Event,
-) -> ReviewerOutcome:
-    prompt = render_reviewer_prompt(source, order.package, fault)
-    initial_run = open_run(context, order.task.id, order.tree).with_fields(
-        RunFields(
-            run_type=TYPES[source],
-            context=_context(order, source, prompt, fault),
-            reviewed_run=order.run.id,
-            review_round=order.round_number,
+    """Run one reviewer; a second try, where no answer could be read, names the fault of the first."""
+    workspace, fault = context.workspace, None
+    seconds = float(workspace.config.reviews.timeout_seconds)
+    for _ in range(_TRIES):
+        prompt = render_reviewer_prompt(source, order.package, fault)
+        initial_run = open_run(context, order.task.id, order.tree).with_fields(
+            RunFields(
+                run_type=TYPES[source],
+                context=_context(order, source, prompt, fault),
+                reviewed_run=order.run.id,
+                review_round=order.round_number,
+            )
         )
-    )
-    seconds = float(context.workspace.config.reviews.timeout_seconds)
-    request = ReviewerRequest(initial_run, order.task.title, prompt, wall_seconds=seconds)
-    run, ended = await run_reviewer(context, request, lambda run: _save(context.workspace, run), force_stop)
-    outcome, result = classify_answer(ended, lambda text: parse_reviewer_answer(text, source))
-    fields = completion_fields(ended, outcome, context.workspace.environment.timestamp())
-    answer = RunFields(review_result=None if result is None else result.to_json())
-    closed = run.with_fields(fields).with_fields(answer)
-    _save(context.workspace, closed)
-    cut_logs(context.workspace, closed)
-    context.ui.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
+        request = ReviewerRequest(initial_run, order.task.title, prompt, wall_seconds=seconds)
+        run, ended = await run_reviewer(context, request, lambda run: _begin(workspace, run), force_stop)
+        outcome, result = classify_answer(ended, lambda text: parse_reviewer_answer(text, source))
+        fields = completion_fields(ended, outcome, workspace.environment.timestamp())
+        answer = RunFields(review_result=None if result is None else result.to_json())
+        closed = run.with_fields(fields).with_fields(answer)
+        with workspace.transaction() as transaction:
+            transaction.save_run(closed)
+        cut_logs(workspace, closed)
+        context.ui.notify(RunEnded(closed, order.task.title, ended.duration_seconds))
+        if result is not None or closed.terminal_reason in _NOT_TRIED_AGAIN:
+            break
+        fault = closed.error
     return ReviewerOutcome(closed, result)
 
 
@@ -206,21 +195,13 @@ def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: s
     return {**context, "systemPrompt": REVIEWER_SYSTEM, "review": review}
 
 
-def _save(workspace: Workspace, run: Run) -> None:
-    if run.status is RunStatus.RUNNING and not workspace.paths.known_config.exists():
+def _begin(workspace: Workspace, run: Run) -> None:
+    if not workspace.paths.known_config.exists():
         # The other reviewer is not at work yet, or both began with what is kept.
         remember_config(workspace)
     with workspace.transaction() as transaction:
         transaction.save_run(run)
-        if run.status is not RunStatus.RUNNING:
-            return
         watch_agent(transaction, run)
-
-
-def merge_sides(sides: Mapping[Source, ReviewerOutcome]) -> MergedReview:
-    """Merge what both reviewers found, naming the runs that say so."""
-    spec, code = sides[Source.SPEC], sides[Source.CODE]
-    return merge(spec.result, code.result).with_runs(spec.run.id, code.run.id)
 
 
 def task_changed(workspace: Workspace, order: ChangeReviewRequest) -> bool:
@@ -260,7 +241,15 @@ def _complete(
             noted = stored.with_fields(result)
             transaction.save_run(noted)
             return noted
-        stored = _with_config_changes(_without_escalation(stored), config)
+        if stored.escalated:
+            # That earlier reviews of the same change left it to a person counts no more.
+            stored = stored.with_fields(RunFields(decision_required=None, escalated=None))
+        stored = stored.with_fields(
+            RunFields(
+                config_changes=(*stored.config_changes, *config.changes),
+                decision_required=stored.decision_required or config.is_loosened or None,
+            )
+        )
         if follows is ReviewFollowUp.FIX and not (
             workspace.reviews_changes and why_not_resumable(workspace, history, stored) is None
         ):
@@ -272,21 +261,6 @@ def _complete(
         save_status(workspace, transaction, run.task_id)
     forget_config(workspace)
     return ended
-
-
-def _without_escalation(run: Run) -> Run:
-    """Forget that earlier reviews of the same change left it to a person."""
-    return run.with_fields(RunFields(decision_required=None, escalated=None)) if run.escalated else run
-
-
-def _with_config_changes(run: Run, check: ConfigCheck) -> Run:
-    """Note what became another of the configuration while the change was reviewed."""
-    return run.with_fields(
-        RunFields(
-            config_changes=(*run.config_changes, *check.changes),
-            decision_required=run.decision_required or check.is_loosened or None,
-        )
-    )
 
 
 def _decided(run: Run, follows: ReviewFollowUp, merged: MergedReview, now: str) -> Run:
@@ -320,7 +294,7 @@ def reopen_reviews(workspace: Workspace, task: Task) -> PlanState:
     """
     with workspace.transaction() as transaction:
         run = require_change(workspace.store.records.history(task.id), task)
-        transaction.save_run(run.with_fields(_begin(run)))
+        transaction.save_run(run.with_fields(_reopened(run)))
         return save_statuses(workspace, transaction).state
 
 
@@ -339,7 +313,7 @@ def require_change(history: History, task: Task) -> Run:
     return run
 
 
-def _begin(run: Run) -> RunFields:
+def _reopened(run: Run) -> RunFields:
     if run.is_pending:
         return RunFields(review_state=ReviewState.DUE, decision_state=None, decision_requested_at=None)
     # Due reviews stay due: nothing else could be done before them.

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from git_blackbird.agents.process.launch import ProcessResult
-from git_blackbird.controller.core.blocking import run_in_thread
-from git_blackbird.controller.core.git_access import snapshot
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
 from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.checkpoint import change_of
 from git_blackbird.controller.reviews.reviewer import (
@@ -19,6 +18,7 @@ from git_blackbird.controller.reviews.reviewer import (
     verify_unchanged,
 )
 from git_blackbird.controller.runs.agent_process import RunContext, cut_logs, open_run
+from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.config_guard import check_config, forget_config, remember_config
 from git_blackbird.controller.runs.finish import completion_fields
 from git_blackbird.controller.runs.plan_guard import check_plan, watch_agent
@@ -120,30 +120,26 @@ async def run_review(context: RunContext, order: ParentReviewRequest, force_stop
             run_type=RunType.REVIEW, context=order.context, parent_review_completion_signature=order.signature
         )
     )
+    children = order.context["parentReview"]["children"]
     request = ReviewerRequest(
         initial_run,
         order.parent.title,
         render_review_prompt(order.context),
         build_review_schema(order.judged),
-        _referenced_records(order.context),
+        # The records that the reviewer gets: the first reference of each child that has one.
+        tuple(name for child in children for name in child.get("artifactRefs", ())[:1]),
     )
     run, ended = await run_reviewer(
         context, request, lambda run: _save(context.workspace, order, run), force_stop
     )
     head_tree = await run_in_thread(lambda: verify_unchanged(context, run))
-    closed = close_review(context.workspace, run, ended, head_tree)
+    closed = _close(context.workspace, run, ended, head_tree)
     for change in closed.plan_changes:
         inform(context.ui, f"the plan changed during the review: {change}", closed.task_id)
     for change in closed.config_changes:
         warn(context.ui, f"the configuration changed during the review: {change}", closed.task_id)
     context.ui.notify(RunEnded(closed, order.parent.title, ended.duration_seconds))
     return closed
-
-
-def _referenced_records(context: dict[str, Any]) -> tuple[str, ...]:
-    """Name the records that the reviewer gets: the first reference of each child that has one."""
-    children = context["parentReview"]["children"]
-    return tuple(name for child in children for name in child.get("artifactRefs", ())[:1])
 
 
 def _save(workspace: Workspace, order: ParentReviewRequest, run: Run) -> None:
@@ -171,19 +167,25 @@ def present_signature(plan: Plan, parent: Task) -> str | None:
     return completion_signature(task, plan.tasks)
 
 
-def close_review(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str | None) -> Run:
+def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str | None) -> Run:
     """Save the review, then its feedback, then the plan (spec 1, in this order).
 
     ``head_tree`` is the worktree after a review in it, where the reviewer should have written nothing. A
     verdict on children that have changed meanwhile is kept and counts for nothing.
     """
+
+    def read_verdict(text: str) -> ParentVerdict:
+        if parent is None:
+            raise ValueError("the parent is no longer in the plan")
+        return parse_review_answer(text, _judged(tasks, parent))
+
     config = check_config(workspace)
     with workspace.transaction() as transaction:
         check = check_plan(workspace, transaction, run.id)
         transaction.drop_plan_backup()
         tasks = transaction.plan().tasks
         parent = tasks.get(run.task_id)
-        outcome, verdict = classify_answer(ended, lambda text: _read_verdict(text, tasks, parent))
+        outcome, verdict = classify_answer(ended, read_verdict)
         now = workspace.environment.timestamp()
         ending = completion_fields(ended, outcome, now)
         has_written = head_tree is not None and head_tree != run.base_tree
@@ -194,7 +196,9 @@ def close_review(workspace: Workspace, run: Run, ended: ProcessResult, head_tree
             config_changes=config.changes,
             head_tree=head_tree or run.base_tree,
         )
-        closed = run.with_fields(ending).with_fields(_verdict_fields(verdict)).with_fields(fields)
+        closed = run.with_fields(ending).with_fields(fields)
+        if verdict is not None:
+            closed = closed.with_fields(_verdict_fields(verdict))
         moved = parent is None or present_signature(transaction.plan(), parent) != (
             run.parent_review_completion_signature
         )
@@ -213,15 +217,7 @@ def close_review(workspace: Workspace, run: Run, ended: ProcessResult, head_tree
     return closed
 
 
-def _read_verdict(text: str, tasks: Mapping[TaskId, Task], parent: Task | None) -> ParentVerdict:
-    if parent is None:
-        raise ValueError("the parent is no longer in the plan")
-    return parse_review_answer(text, _judged(tasks, parent))
-
-
-def _verdict_fields(verdict: ParentVerdict | None) -> RunFields:
-    if verdict is None:
-        return RunFields()
+def _verdict_fields(verdict: ParentVerdict) -> RunFields:
     return RunFields(
         parent_review_passed=verdict.passed,
         parent_review_resume_task_ids=verdict.resume_task_ids,

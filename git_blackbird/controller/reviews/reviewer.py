@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
-from git_blackbird.agents.protocol import JsonObject
-from git_blackbird.controller.core.blocking import run_in_thread
-from git_blackbird.controller.core.git_access import snapshot
+from git_blackbird.agents.protocol import JsonObject, RunRequest
 from git_blackbird.controller.core.ui import warn
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.runs.agent_process import (
     AgentStart,
     RunContext,
-    build_request,
     run_agent,
     scratch_dir,
 )
+from git_blackbird.controller.runs.changes import snapshot
 from git_blackbird.controller.runs.finish import LIMIT_REASONS, RunOutcome
 from git_blackbird.git.worktree.saved_trees import checkout_tree, save_run_ref
 from git_blackbird.git.worktree.snapshot import SnapshotError
-from git_blackbird.model.entities.agent_io import AgentResult
 from git_blackbird.model.entities.cli_hints import task_command
 from git_blackbird.model.entities.run import (
     SUPERSEDED_BY_UNAVAILABLE,
@@ -44,10 +42,7 @@ _CUT_OFF = {
 
 @dataclass(frozen=True)
 class ReviewerRequest:
-    """The start of a reviewer: its initial record, and what it gets.
-
-    ``records`` are files of the state folder that it is told of, for one that works in a copy.
-    """
+    """What a reviewer gets; ``records`` are the state files it is told of, for one that works in a copy."""
 
     initial_run: Run
     title: str
@@ -68,8 +63,16 @@ async def run_reviewer(
     run = request.initial_run
     with scratch_dir(context.workspace.paths, run.id) as folder:
         cwd = await run_in_thread(lambda: _place(context, request, folder))
-        assignment = replace(
-            build_request(run, request.prompt, cwd, folder), schema=request.schema, read_only=True
+        assignment = RunRequest(
+            run.task_id,
+            run.id,
+            None,
+            request.prompt,
+            run.context,
+            schema=request.schema,
+            read_only=True,
+            folder=str(cwd),
+            scratch=str(folder),
         )
         start = AgentStart(run, request.title, assignment, wall_seconds=request.wall_seconds)
         run, ended = await run_agent(context, start, save, force_stop)
@@ -105,19 +108,15 @@ def classify_answer(ended: ProcessResult, parse: Callable[[str], T]) -> tuple[Ru
         return RunOutcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=_CUT_OFF[ended.cause]), None
     if reading.refusal is not None:
         return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE), None
-    if not reading.succeeded or reading.is_cut:
-        return RunOutcome(RunStatus.FAILED, error=_why_no_answer(reading)), None
-    try:
-        return RunOutcome(RunStatus.SUCCESS), parse(reading.final_text)
-    except ValueError as error:
-        return RunOutcome(RunStatus.FAILED, error=str(error)), None
-
-
-def _why_no_answer(reading: AgentResult) -> str | None:
-    """Say why there is no answer to be read, where the end of the agent does not say it."""
+    if reading.succeeded and not reading.is_cut:
+        try:
+            return RunOutcome(RunStatus.SUCCESS), parse(reading.final_text)
+        except ValueError as error:
+            return RunOutcome(RunStatus.FAILED, error=str(error)), None
+    fault = "the reviewer's answer is too long" if reading.succeeded else None
     if reading.questions:
-        return f"the reviewer asked a question instead of giving a verdict: {reading.questions[0].prompt}"
-    return "the reviewer's answer is too long" if reading.succeeded else None
+        fault = f"the reviewer asked a question instead of giving a verdict: {reading.questions[0].prompt}"
+    return RunOutcome(RunStatus.FAILED, error=fault), None
 
 
 def verify_unchanged(context: RunContext, run: Run) -> str | None:

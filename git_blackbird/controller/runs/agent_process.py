@@ -54,15 +54,9 @@ def sweep_scratch_dirs(paths: Paths) -> None:
     Needs the controller lock, and every run closed: then none of them is in use.
     """
     for folder in Path(tempfile.gettempdir()).glob(f"{RUN_FOLDER_PREFIX}*"):
-        if _owner(folder) == os.fsencode(paths.private):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _owner(folder: Path) -> bytes | None:
-    try:
-        return (folder / _OWNER).read_bytes()
-    except OSError:
-        return None
+        with contextlib.suppress(OSError):  # it is someone else's
+            if (folder / _OWNER).read_bytes() == os.fsencode(paths.private):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_litter(top: Path, run: Run, names: Sequence[str]) -> None:
@@ -72,13 +66,10 @@ def remove_litter(top: Path, run: Run, names: Sequence[str]) -> None:
     """
     for name in names:
         folder = top / name
-        try:
+        with contextlib.suppress(OSError):  # not there, or not empty
             found = folder.lstat()
             if stat.S_ISDIR(found.st_mode) and found.st_mtime_ns >= parse_timestamp(run.started_at):
                 folder.rmdir()
-        except OSError:
-            # Not there, or not empty.
-            continue
 
 
 _MEGABYTE = 1024 * 1024
@@ -86,16 +77,12 @@ _MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True)
 class RunContext:
-    """The context of a run: the worktree, the agent with its version, and the user interface.
-
-    ``left_out`` grows with the paths that were named as not in a snapshot: each is named once a call.
-    """
+    """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call."""
 
     workspace: Workspace
     agent: Agent
     version: str
     ui: UserInterface
-    stops_after_each: bool
     left_out: set[str]
 
 
@@ -139,11 +126,6 @@ class AgentStart:
     request: RunRequest
     variables: Mapping[str, str] = field(default_factory=dict)
     wall_seconds: float | None = None
-
-
-def build_request(run: Run, prompt: str, cwd: Path, scratch: Path) -> RunRequest:
-    """Make the request of a new session in ``cwd``; ``scratch`` is the private folder of the run."""
-    return RunRequest(run.task_id, run.id, None, prompt, run.context, folder=str(cwd), scratch=str(scratch))
 
 
 async def run_agent(

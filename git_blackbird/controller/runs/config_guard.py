@@ -79,7 +79,9 @@ def follow_own_change(workspace: Workspace, place: str, key: str) -> None:
 
 def _observe(workspace: Workspace) -> _Observed:
     given, problems = read_layers(workspace.environment, workspace.repo, workspace.paths)
-    files = {str(path): _kind(path) for path in _files(workspace)}
+    own = global_config_path(workspace.environment.environ)
+    places = (workspace.paths.config, workspace.paths.agent_choice, *([] if own is None else [own]))
+    files = {str(path): _kind(path) for path in places}
     files |= {
         problem.origin: f"unusable ({problem.what})"
         for problem in problems
@@ -88,16 +90,7 @@ def _observe(workspace: Workspace) -> _Observed:
     return _Observed(tuple(setting for setting in given if setting.layer not in _OF_A_PROCESS), files)
 
 
-def _files(workspace: Workspace) -> Iterator[Path]:
-    yield workspace.paths.config
-    yield workspace.paths.agent_choice
-    own = global_config_path(workspace.environment.environ)
-    if own is not None:
-        yield own
-
-
 def _kind(path: Path) -> str:
-    """Return what is at a path."""
     try:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
@@ -116,21 +109,17 @@ def _file_changes(workspace: Workspace, before: _Observed, after: _Observed) -> 
 
 
 def _value_changes(workspace: Workspace, before: _Observed, after: _Observed) -> Iterator[str]:
-    old, new = _by_place(before.given), _by_place(after.given)
+    # Of one place and key the last one counts.
+    old, new = (
+        {(setting.origin, setting.name.lower()): setting for setting in at.given} for at in (before, after)
+    )
     for place in dict.fromkeys((*old, *new)):
         old_setting, new_setting = old.get(place), new.get(place)
-        if (old_setting is None) != (new_setting is None) or (
-            old_setting and new_setting and old_setting.raw != new_setting.raw
-        ):
-            named = new_setting or old_setting
-            spelled = "" if named is None else clean_line(named.name)
-            values = f"{_value(old_setting, '(unset)')} -> {_value(new_setting, 'removed')}"
-            yield f"{spelled} {values} ({_place(workspace, place[0])})"
-
-
-def _by_place(given: Iterable[RawSetting]) -> dict[tuple[str, str], RawSetting]:
-    """Return what counts of each place for each key: there the last one does."""
-    return {(setting.origin, setting.name.lower()): setting for setting in given}
+        named = new_setting or old_setting
+        if named is None or (old_setting and new_setting and old_setting.raw == new_setting.raw):
+            continue
+        values = f"{_value(old_setting, '(unset)')} -> {_value(new_setting, 'removed')}"
+        yield f"{clean_line(named.name)} {values} ({_place(workspace, place[0])})"
 
 
 def _value(setting: RawSetting | None, absent: str) -> str:

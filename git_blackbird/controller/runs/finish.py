@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import TAIL_BYTES
-from git_blackbird.controller.core.git_access import snapshot, submodules
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import cut_logs
+from git_blackbird.controller.runs.changes import OwnChange, own_change, own_legs, snapshot, submodules
 from git_blackbird.controller.runs.config_guard import check_config, forget_config
-from git_blackbird.controller.runs.outside_moves import OwnChange, own_change, own_legs
 from git_blackbird.controller.runs.plan_guard import check_plan, found_notices, list_tracked
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
@@ -117,7 +116,9 @@ def close_run(workspace: Workspace, ui: UserInterface, run: Run, ended: ProcessR
 
 def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> RunFields:
     """Return what the record of any run says of how it ended."""
-    reading = ended.reading
+    reading, notes = ended.reading, ended.reading.notes
+    if ended.leftovers_stopped:
+        notes = (*notes, f"{ended.leftovers_stopped} process(es) the agent left behind were stopped")
     is_told = ended.cause is not ExitCause.EXITED or outcome.status is RunStatus.SUCCESS
     fields = RunFields(
         completed_at=now,
@@ -134,7 +135,7 @@ def completion_fields(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ru
         raw_totals=reading.raw_totals or None,
         not_kept=not_kept(ended.stdout_dropped, ended.stderr_dropped),
         tail_of=tail_of(ended.stdout_bytes, ended.stderr_bytes),
-        notes=(*reading.notes, *_leftovers(ended)),
+        notes=notes,
     )
     return fields if outcome.overtaken_by is None else fields.superseded(now, outcome.overtaken_by)
 
@@ -167,12 +168,6 @@ def _error(ended: ProcessResult) -> str | None:
     return f"exit status {ended.exit_code}"
 
 
-def _leftovers(ended: ProcessResult) -> tuple[str, ...]:
-    if not ended.leftovers_stopped:
-        return ()
-    return (f"{ended.leftovers_stopped} process(es) the agent left behind were stopped",)
-
-
 def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) -> RunFields:
     """Take the head snapshot and compare; return the record's fields about the change.
 
@@ -185,21 +180,20 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
         after, log_end = _last_snapshot(workspace, run)
         fields = fields.with_fields(RunFields(head_tree=after.tree))
         if run.base_tree is None:
-            return _summarized(fields, Summary(minimal="the snapshot from before the run is missing"))
-        own = _own_change(workspace, ui, run, TreePair(run.base_tree, after.tree), log_end)
-        save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
-        inside = submodule_changes(workspace.repo, own.pair, run.base_submodules or {}, submodules(workspace))
-        beside = Summary(left_out=after.left_out, outside=own.outside, submodules=inside)
-        summary = summarize(workspace.repo, own.pair).with_fields(beside)
-        return _summarized(fields.with_fields(RunFields(base_tree=own.pair.base)), summary)
+            summary = Summary(minimal="the snapshot from before the run is missing")
+        else:
+            own = _own_change(workspace, ui, run, TreePair(run.base_tree, after.tree), log_end)
+            save_run_ref(workspace.repo, run.id, own.pair.base, own.pair.head)
+            known, found = run.base_submodules or {}, submodules(workspace)
+            inside = submodule_changes(workspace.repo, own.pair, known, found)
+            beside = Summary(left_out=after.left_out, outside=own.outside, submodules=inside)
+            summary = summarize(workspace.repo, own.pair).with_fields(beside)
+            fields = fields.with_fields(RunFields(base_tree=own.pair.base))
     except GitStoppedError:
         raise
     except BlackbirdError as error:
         warn(ui, f"no summary of run {run.id}: {error.message}", run.task_id)
-        return _summarized(fields, Summary(minimal=error.message))
-
-
-def _summarized(fields: RunFields, summary: Summary) -> RunFields:
+        summary = Summary(minimal=error.message)
     return fields.with_fields(RunFields(review_summary=summary))
 
 
@@ -261,32 +255,16 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run, fields:
     forget_config(workspace)
     cut_logs(workspace, closed)
     for folder, aside in replaced:
-        warn(
-            ui,
-            f"{folder} was replaced during the run: what is there now is kept as {aside.name}",
-            run.task_id,
-        )
+        text = f"{folder} was replaced during the run: what is there now is kept as {aside.name}"
+        warn(ui, text, run.task_id)
     for notice in unconfirmed:
         ui.notify(notice)
-    if check.warning:
-        warn(ui, check.warning, run.task_id)
-    for change in check.changes:
-        warn(ui, f"the plan changed during the run: {change}", run.task_id)
-    for change in config.changes:
-        warn(ui, f"the configuration changed during the run: {change}", run.task_id)
+    texts = [] if check.warning is None else [check.warning]
+    texts += [f"the plan changed during the run: {change}" for change in check.changes]
+    texts += [f"the configuration changed during the run: {change}" for change in config.changes]
+    for text in texts:
+        warn(ui, text, run.task_id)
     return closed
-
-
-def _due_in_any_case(fields: RunFields) -> RunFields:
-    """Add what makes a decision due though none would be: a stop may be what was switched off.
-
-    A run that is not over, or is to be reviewed first, hands this on to what follows it.
-    """
-    if fields.superseded_at is not None:
-        return fields
-    if fields.status in _GATED and fields.review_state is None:
-        return fields.awaiting_decision(fields.completed_at)
-    return fields.with_fields(RunFields(decision_required=True))
 
 
 def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
@@ -300,6 +278,18 @@ def _overtaken_meanwhile(closed: Run, stored: Run) -> Run:
             decision_requested_at=None,
         )
     )
+
+
+def _due_in_any_case(fields: RunFields) -> RunFields:
+    """Add what makes a decision due though none would be: a stop may be what was switched off.
+
+    A run that is not over, or is to be reviewed first, hands this on to what follows it.
+    """
+    if fields.superseded_at is not None:
+        return fields
+    if fields.status in _GATED and fields.review_state is None:
+        return fields.awaiting_decision(fields.completed_at)
+    return fields.with_fields(RunFields(decision_required=True))
 
 
 def _changed_nothing(workspace: Workspace, closed: Run) -> bool:

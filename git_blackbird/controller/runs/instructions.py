@@ -46,7 +46,7 @@ _OF_ONE_RUN = frozenset(
 
 @dataclass(frozen=True)
 class Instruction:
-    """One start or resume: the task, the run whose session is resumed, and the message.
+    """One start of an agent, or one resume of a run's session.
 
     ``prompt`` is for agents that read prose, ``context`` for those that read JSON. ``message`` and
     ``answers`` are what a person adds with this run; the record keeps them until the task is done.
@@ -151,7 +151,7 @@ _FILES = (f"{STATE_NAME}/{OVERVIEW_NAME}", "OVERVIEW.md", README)
 
 
 class ProjectOverview(NamedTuple):
-    """The text, and the file that it is from; ``is_beginning`` where the file goes on."""
+    """What a project says of itself; ``is_beginning`` where the file goes on."""
 
     file: str
     text: str
@@ -171,14 +171,12 @@ def load_project_overview(workspace: Workspace) -> ProjectOverview | None:
             continue
         text = data.decode(errors="replace").strip()
         if text:
-            return _of_readme(text) if name == README else ProjectOverview(name, bound_snapshot(text))
-    return None
-
-
-def _of_readme(text: str) -> ProjectOverview:
+            break
+    else:
+        return None
+    if name != README:
+        return ProjectOverview(name, bound_snapshot(text))
     section = first_section(text)
-    if section == text:
-        return ProjectOverview(README, text)
-    return ProjectOverview(
-        README, f"{section}\n\n[the beginning of {README}; the file has more]", is_beginning=True
-    )
+    if section != text:
+        section = f"{section}\n\n[the beginning of {README}; the file has more]"
+    return ProjectOverview(README, section, is_beginning=section != text)

@@ -2,17 +2,16 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from git_blackbird.controller.core.guards import require_unclaimed
+from git_blackbird.controller.core.guards import UnreadableRecordError, require_unclaimed, require_usable
 from git_blackbird.controller.core.status_sync import new_run, save_statuses, supersede_runs
-from git_blackbird.controller.core.unreadable import UnreadableRecordError, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
 from git_blackbird.git.commit.plan import CommitDiff, commit_diff
-from git_blackbird.git.core.repository import Repository, head
+from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.task_commits import (
     Verdict,
     drop,
@@ -72,11 +71,18 @@ def record_commit(
     if workspace.environment.is_agent or commit is None or commit.runs:
         return ()
     workspace.require_settings()
-    work = _inspect(workspace.repo, commit, replaced)
+    committed = commit_diff(workspace.repo, commit.oid, HIDDEN)
+    try:
+        summary = summarize(workspace.repo, committed.pair)
+    except BlackbirdError as error:
+        summary = Summary(minimal=error.message)
+    work = ManualCommit(commit, replaced, committed, summary, head(workspace.repo).branch)
     noted: list[RecordedCommit] = []
     lines: list[str] = []
     with workspace.transaction(patience) as transaction:
-        _require_unclaimed(workspace, commit)
+        for name in commit.tasks:
+            if task_id_fault(TaskId(name)) is None:
+                require_unclaimed(workspace, TaskId(name))
         save_statuses(workspace, transaction)
         for name in dict.fromkeys(commit.tasks):
             try:
@@ -88,19 +94,7 @@ def record_commit(
                 noted.append(one)
                 lines.append(_line(one, work))
         lines += _left(workspace, transaction, commit, replaced)
-    _call_for_decisions(workspace, noted)
-    return tuple(lines)
-
-
-def _require_unclaimed(workspace: Workspace, commit: Commit) -> None:
-    """Wait with a commit whose task has a run that is being approved. Raises LockedError."""
-    for name in commit.tasks:
-        if task_id_fault(TaskId(name)) is None:
-            require_unclaimed(workspace, TaskId(name))
-
-
-def _call_for_decisions(workspace: Workspace, noted: Iterable[RecordedCommit]) -> None:
-    """Notify about decisions, once for each run: whoever decides need not be the one who committed."""
+    # Whoever decides need not be the one who committed.
     for task, run, is_new in noted:
         if is_new and run.is_pending:
             from git_blackbird.controller.core.notify import (  # noqa: PLC0415  # where there is a call
@@ -109,6 +103,7 @@ def _call_for_decisions(workspace: Workspace, noted: Iterable[RecordedCommit]) -
             )
 
             send_notification(workspace, calling_for_decision(task, run.id))
+    return tuple(lines)
 
 
 def _left(
@@ -128,15 +123,6 @@ def _left(
         yield f"{text}; to take it back: {task_command(option[0], task.id, option[1])}"
 
 
-def _inspect(repo: Repository, commit: Commit, replaced: str | None) -> ManualCommit:
-    committed = commit_diff(repo, commit.oid, HIDDEN)
-    try:
-        summary = summarize(repo, committed.pair)
-    except BlackbirdError as error:
-        summary = Summary(minimal=error.message)
-    return ManualCommit(commit, replaced, committed, summary, head(repo).branch)
-
-
 def _record(
     workspace: Workspace, transaction: Transaction, name: str, work: ManualCommit
 ) -> RecordedCommit | None:
@@ -147,12 +133,8 @@ def _record(
     latest = history.latest
     if any(work.commit.oid in run.commits for run in history.own):
         return None
-    if (
-        latest is not None
-        and work.replaced
-        and work.replaced in latest.commits
-        and latest.decision_state in APPROVALS
-    ):
+    is_approved = latest is not None and latest.decision_state in APPROVALS
+    if latest is not None and is_approved and work.replaced is not None and work.replaced in latest.commits:
         # What was judged stays; only the commit is found by its new name as well, if it is the same.
         if commit_diff(workspace.repo, work.replaced, HIDDEN).pair != work.committed.pair:
             raise RequestError(
@@ -163,11 +145,14 @@ def _record(
         return None
     amended = _amended_run(history, work)
     if amended is None:
-        run = _new_run(workspace, transaction, task, work)
+        if reasons := readiness(transaction.plan(), task).reasons:
+            raise RequestError("; ".join(reasons))
+        is_pending = workspace.config.execution.stop_after_each_task
+        run = new_run(workspace, task.id, RunStatus.SUCCESS).with_fields(RunFields(run_type=RunType.MANUAL))
     else:
-        run = amended.with_fields(_fields(workspace, work, is_pending=amended.is_pending))
-    pair = work.committed.pair
-    save_run_ref(workspace.repo, run.id, pair.base, pair.head)
+        run, is_pending = amended, amended.is_pending
+    run = run.with_fields(_fields(workspace, work, is_pending=is_pending))
+    save_run_ref(workspace.repo, run.id, *work.committed.pair)
     transaction.save_run(run)
     if amended is None:
         supersede_runs(workspace, transaction, task.id, run.id)
@@ -181,17 +166,6 @@ def _amended_run(history: History, work: ManualCommit) -> Run | None:
     if run is None or run.run_type is not RunType.MANUAL or run.commits != (work.replaced,):
         return None
     return run if run.is_pending or run.decision_state is None else None
-
-
-def _new_run(workspace: Workspace, transaction: Transaction, task: Task, work: ManualCommit) -> Run:
-    """Make the run of a task that is ready. Raises RequestError with the reasons why it is not."""
-    reasons = readiness(transaction.plan(), task).reasons
-    if reasons:
-        raise RequestError("; ".join(reasons))
-    gated = workspace.config.execution.stop_after_each_task
-    fields = _fields(workspace, work, is_pending=gated)
-    run = new_run(workspace, task.id, RunStatus.SUCCESS)
-    return run.with_fields(RunFields(run_type=RunType.MANUAL)).with_fields(fields)
 
 
 def _fields(workspace: Workspace, work: ManualCommit, *, is_pending: bool) -> RunFields:
@@ -236,7 +210,7 @@ def record_or_defer(workspace: Workspace, name: str) -> tuple[str, ...]:
 
     ``name`` is the entry of the commit, which may not have been written.
     """
-    return _record_entries(workspace, {**_parsed(workspace), **_parse([name])}, _HOOK_PATIENCE_SECONDS)
+    return _record_entries(workspace, _deferred(workspace, name), _HOOK_PATIENCE_SECONDS)
 
 
 def record_deferred(workspace: Workspace) -> tuple[str, ...]:
@@ -244,11 +218,9 @@ def record_deferred(workspace: Workspace) -> tuple[str, ...]:
 
     A command that an agent runs leaves them all.
     """
-    return (
-        ()
-        if workspace.environment.is_agent
-        else _record_entries(workspace, _parsed(workspace), STORE_PATIENCE_SECONDS)
-    )
+    if workspace.environment.is_agent:
+        return ()
+    return _record_entries(workspace, _deferred(workspace), STORE_PATIENCE_SECONDS)
 
 
 @contextlib.contextmanager
@@ -265,7 +237,7 @@ def deferred_recorded(workspace: Workspace) -> Iterator[tuple[str, ...]]:
 
 def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:
     """Return a commit that waits to be recorded and is work on this task; None when there is none."""
-    entries = _parsed(workspace)
+    entries = _deferred(workspace)
     if not entries:
         return None
     moves = load_moves(os.fspath(workspace.repo.git_dir))
@@ -276,11 +248,9 @@ def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:
     return None
 
 
-def _parsed(workspace: Workspace) -> dict[str, tuple[str, bool]]:
-    return _parse(list_names(os.fspath(workspace.paths.private)))
-
-
-def _parse(names: Iterable[str]) -> dict[str, tuple[str, bool]]:
+def _deferred(workspace: Workspace, *more: str) -> dict[str, tuple[str, bool]]:
+    """Return by name the commits that were written down, and ``more``: their ids, and whether in a bisect."""
+    names = (*list_names(os.fspath(workspace.paths.private)), *more)
     return {name: parsed for name in names if (parsed := parse_name(name)) is not None}
 
 

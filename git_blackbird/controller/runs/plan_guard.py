@@ -1,15 +1,12 @@
 """Plan, records and commits while an agent works: what it changed is shown, what it broke is set aside."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.entities.plan import Plan
 from git_blackbird.model.entities.run import Run
 from git_blackbird.model.rules.graph import describe_changes
 from git_blackbird.model.views.events import Level, Notice
@@ -41,30 +38,24 @@ def check_plan(workspace: Workspace, transaction: Transaction, run_id: RunId) ->
     known = transaction.plan_backup()
     if known is None:
         return PlanCheck()
-    replacement = transaction.plan_replacement()
-    if replacement is None and workspace.store.plan_bytes() == known:
-        return PlanCheck()
+    replacement, restored = transaction.plan_replacement(), "and the last valid plan has been restored"
     if replacement is not None:
-        aside = transaction.quarantine_plan(run_id, known)
-        return PlanCheck(
-            warning=f"the plan file was replaced by {replacement} during the run; "
-            f"that is kept as {aside.name}, and the last valid plan has been restored"
-        )
-    try:
-        after: Plan | None = None if workspace.store.plan_bytes() is None else transaction.plan()
-        fault = None
-    except InvalidPlanError as error:
-        after, fault = None, str(error.faults[0])
-    if after is not None:
-        return PlanCheck(describe_changes(parse_plan(known, "the plan before the run"), after))
-    if fault is None:
+        aside = transaction.quarantine_plan(run_id, known).name
+        what = f"the plan file was replaced by {replacement} during the run; that is kept as {aside}"
+        return PlanCheck(warning=f"{what}, {restored}")
+    now = workspace.store.plan_bytes()
+    if now is None:
         transaction.restore_plan(known)
         return PlanCheck(warning="the plan file was deleted during the run; it has been restored")
-    aside = transaction.quarantine_plan(run_id, known)
-    return PlanCheck(
-        warning=f"the plan was made invalid during the run ({fault}); "
-        f"it is kept as {aside.name}, and the last valid plan has been restored"
-    )
+    if now == known:
+        return PlanCheck()
+    try:
+        after = transaction.plan()
+    except InvalidPlanError as error:
+        aside = transaction.quarantine_plan(run_id, known).name
+        what = f"the plan was made invalid during the run ({error.faults[0]}); it is kept as {aside}"
+        return PlanCheck(warning=f"{what}, {restored}")
+    return PlanCheck(describe_changes(parse_plan(known, "the plan before the run"), after))
 
 
 def settle_plan(workspace: Workspace, transaction: Transaction) -> None:
@@ -73,11 +64,10 @@ def settle_plan(workspace: Workspace, transaction: Transaction) -> None:
     For when no agent works: a crash just after a record was closed leaves such a copy behind.
     """
     known = transaction.plan_backup()
-    if known is None:
-        return
-    if transaction.plan_replacement() is None and workspace.store.plan_bytes() is None:
-        transaction.restore_plan(known)
-    transaction.drop_plan_backup()
+    if known is not None:
+        if transaction.plan_replacement() is None and workspace.store.plan_bytes() is None:
+            transaction.restore_plan(known)
+        transaction.drop_plan_backup()
 
 
 NOT_WATCHED = (
@@ -91,27 +81,21 @@ def found_notices(workspace: Workspace, found: WatchEnd | None, task_id: TaskId 
     """Name each file that counts for nothing, that stops its task, or that is gone."""
     if found is None:
         return []
-    new = [
-        Notice(Level.WARNING, f"record ignored: {record.path}: {record.what}", record.command)
-        for record in found.unconfirmed
-    ]
-    stopping = [
-        Notice(Level.WARNING, f"record blocks its task: {record.path}: {record.what}", record.hint)
-        for record in found.rewritten
-    ]
-    gone = [
-        Notice(Level.WARNING, f"a record was removed while an agent worked: {path}") for path in found.removed
-    ]
-    return [notice for kind in (new, stopping, gone) for notice in _named(workspace, kind, task_id)]
-
-
-def _named(workspace: Workspace, notices: Sequence[Notice], task_id: TaskId | None) -> Iterator[Notice]:
-    top = f"{workspace.paths.state_root}{Path('/')}"
-    for notice in notices[:_MAX_NAMED]:
-        yield Notice(notice.weight, notice.text.replace(top, ""), notice.hint, task_id)
-    if len(notices) > _MAX_NAMED:
-        text = f"and {len(notices) - _MAX_NAMED} more among the records"
-        yield Notice(Level.WARNING, text, "git blackbird status", task_id)
+    kinds: tuple[list[tuple[str, str | None]], ...] = (
+        [(f"record ignored: {record.path}: {record.what}", record.command) for record in found.unconfirmed],
+        [
+            (f"record blocks its task: {record.path}: {record.what}", record.hint)
+            for record in found.rewritten
+        ],
+        [(f"a record was removed while an agent worked: {path}", None) for path in found.removed],
+    )
+    texts: list[tuple[str, str | None]] = []
+    for kind in kinds:
+        texts += kind[:_MAX_NAMED]
+        if len(kind) > _MAX_NAMED:
+            texts.append((f"and {len(kind) - _MAX_NAMED} more among the records", "git blackbird status"))
+    top = f"{workspace.paths.state_root}/"
+    return [Notice(Level.WARNING, text.replace(top, ""), hint, task_id) for text, hint in texts]
 
 
 def settle_watch(workspace: Workspace, ui: UserInterface) -> None:

@@ -1,46 +1,52 @@
 """One run: snapshot, gate, record, agent, closed record (DESIGN.md 5, step by step)."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from git_blackbird.controller.core.blocking import finish_in_thread, run_in_thread
-from git_blackbird.controller.core.git_access import snapshot, submodules
-from git_blackbird.controller.core.locks import hold_session
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
-from git_blackbird.controller.core.ui import inform, warn
-from git_blackbird.controller.core.unreadable import require_readable, require_usable
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.runs.agent_process import (
     AgentStart,
     RunContext,
-    build_request,
     open_run,
     remove_litter,
     run_agent,
     scratch_dir,
 )
+from git_blackbird.controller.runs.changes import (
+    forget_trace,
+    keep_trace_short,
+    snapshot,
+    submodules,
+    trace_git,
+)
 from git_blackbird.controller.runs.config_guard import remember_config
 from git_blackbird.controller.runs.finish import close_run
 from git_blackbird.controller.runs.instructions import Instruction
 from git_blackbird.controller.runs.manual_commits import deferred_commit_of
-from git_blackbird.controller.runs.outside_moves import forget_trace, keep_trace_short, trace_git
 from git_blackbird.controller.runs.plan_guard import NOT_WATCHED, start_tracking, stop_tracking, watch_agent
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.saved_trees import save_run_ref
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.change import SkippedPath
 from git_blackbird.model.entities.cli_hints import decide_run_command, task_command
-from git_blackbird.model.entities.plan import Plan, Task
+from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.rules.graph import readiness
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import apply_statuses
 from git_blackbird.model.views.events import RunEnded
+from git_blackbird.storage.config_files import global_config_path
+from git_blackbird.storage.locks import session_lock
 
 _RECORDS_GONE = "the run records were removed or replaced during the run: earlier ones are gone"
 
@@ -61,14 +67,14 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
     before = RunFields(head_log=size, base_submodules=inside or None)
     initial_run = _initial_run(context, instruction, base).with_fields(before)
     with (
-        hold_session(context.workspace, context.ui, initial_run),
+        _hold_session(context.workspace, context.ui, initial_run),
         scratch_dir(context.workspace.paths, initial_run.id) as folder,
     ):
         return await _TaskRun(context, instruction).run(initial_run, folder, force_stop)
 
 
 def _name_other_agent(context: RunContext, order: Instruction) -> None:
-    """Warn that another agent takes over a task: its rights and its knowledge differ."""
+    # Its rights and its knowledge differ.
     name, newest = context.agent.name, context.workspace.store.records.history(order.task.id).newest
     if order.resumes is not None or newest is None or newest.provider in {"", name}:
         return
@@ -105,6 +111,27 @@ def _initial_run(context: RunContext, order: Instruction, base: Snapshot) -> Run
     )
 
 
+@contextlib.contextmanager
+def _hold_session(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
+    """Hold the session of a run that is about to begin, against copies of this worktree.
+
+    Where the user has no place for the lock, that is said and the run goes on. Raises LockedError.
+    """
+    with contextlib.ExitStack() as stack:
+        config = global_config_path(workspace.environment.environ)
+        if run.provider_session_ref is not None and config is not None:
+            holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
+            try:
+                lock = session_lock(
+                    config.with_name("sessions"), run.provider, run.provider_session_ref, holder
+                )
+                stack.enter_context(lock)
+            except UnusableError as error:
+                text = f"{error.message}; the session is not locked against copies of this worktree"
+                warn(ui, text, run.task_id, error.hint)
+        yield
+
+
 class _TaskRun:
     def __init__(self, context: RunContext, instruction: Instruction) -> None:
         self._context = context
@@ -114,11 +141,16 @@ class _TaskRun:
     async def run(self, initial_run: Run, folder: Path, force_stop: asyncio.Event) -> Run:
         context, instruction, workspace = self._context, self._instruction, self._context.workspace
         resumed, title = instruction.resumes, instruction.task.title
-        request = replace(
-            build_request(initial_run, instruction.prompt, workspace.repo.top, folder),
-            session=initial_run.provider_session_ref,
+        request = RunRequest(
+            initial_run.task_id,
+            initial_run.id,
+            initial_run.provider_session_ref,
+            instruction.prompt,
+            initial_run.context,
             resume=resumed is not None,
             previous_totals={} if resumed is None else resumed.raw_totals or {},
+            folder=str(workspace.repo.top),
+            scratch=str(folder),
         )
         start = AgentStart(initial_run, title, request, trace_git(workspace))
         shortening = asyncio.ensure_future(keep_trace_short(workspace))
@@ -131,7 +163,7 @@ class _TaskRun:
             warn(context.ui, _RECORDS_GONE, run.task_id)
         if not workspace.store.ledger.is_watching():
             warn(context.ui, NOT_WATCHED, run.task_id)
-        gated = context.stops_after_each or instruction.gated
+        gated = workspace.config.execution.stop_after_each_task or instruction.gated
         closed = await finish_in_thread(
             lambda: close_run(workspace, context.ui, run, ended, gated=gated), force_stop
         )
@@ -155,7 +187,9 @@ class _TaskRun:
                 raise StaleTaskError(f"{run.task_id} was removed from the plan meanwhile")
             require_usable(task.id, state.history(task.id))
             if is_new:
-                _require_startable(workspace, plan, task)
+                if reasons := readiness(plan, task).reasons:
+                    raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
+                require_recorded(workspace, task.id)
             # No parent above a leaf that is worked on is judged by its gate.
             moment = workspace.transition({})
             transaction.save_run(run)
@@ -166,13 +200,6 @@ class _TaskRun:
         # Before the agent works: the first thing it does may be to take them away.
         self._records_folder = _folder_identity(workspace.paths.runs)
         start_tracking(workspace, self._context.ui, run)
-
-
-def _require_startable(workspace: Workspace, plan: Plan, task: Task) -> None:
-    reasons = readiness(plan, task).reasons
-    if reasons:
-        raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
-    require_recorded(workspace, task.id)
 
 
 def _folder_identity(folder: Path) -> tuple[int, int] | None:

@@ -111,7 +111,15 @@ def make_demo(environment: Environment, folder: Path) -> Environment:
 
     Raises RequestError when something is there already, UnusableError when it cannot be made.
     """
-    _claim(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_taken = any(folder.iterdir())
+    except OSError as error:
+        raise UnusableError(
+            f"cannot make {folder}: {error.strerror}", hint="--dir D names another"
+        ) from error
+    if is_taken:
+        raise RequestError(f"{folder} is not empty", hint="--dir D names another place for the demo")
     # Nothing may tie it to another repository or agent.
     environ = {
         name: value
@@ -128,15 +136,3 @@ def make_demo(environment: Environment, folder: Path) -> Environment:
         add_task(workspace, task)
     commit_everything(repo, "A program that greets, and a plan for more", _NAME, _EMAIL)
     return inside
-
-
-def _claim(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        is_taken = any(folder.iterdir())
-    except OSError as error:
-        raise UnusableError(
-            f"cannot make {folder}: {error.strerror}", hint="--dir D names another"
-        ) from error
-    if is_taken:
-        raise RequestError(f"{folder} is not empty", hint="--dir D names another place for the demo")

@@ -207,16 +207,13 @@ def _state(text: str, caller: HookCommand) -> HookState:
 
 def _foreign_state(path: Path, aside: Path) -> HookState:
     """Classify a hook written over ours; an unchanged earlier hook was only written again by its manager."""
-    is_replaced = os.path.lexists(path) and os.path.lexists(aside) and not _is_same(path, aside)
-    return HookState.REPLACED if is_replaced else HookState.ABSENT
-
-
-def _is_same(path: Path, aside: Path) -> bool:
-    try:
-        kinds = {stat.S_IFMT(hook.lstat().st_mode) for hook in (path, aside)}
-        return kinds == {stat.S_IFREG} and filecmp.cmp(path, aside, shallow=False)
-    except OSError:
-        return False
+    if not os.path.lexists(path) or not os.path.lexists(aside):
+        return HookState.ABSENT
+    is_same = False
+    with contextlib.suppress(OSError):
+        are_files = all(stat.S_ISREG(hook.lstat().st_mode) for hook in (path, aside))
+        is_same = are_files and filecmp.cmp(path, aside, shallow=False)
+    return HookState.ABSENT if is_same else HookState.REPLACED
 
 
 def _shared(repo: Repository, folder: Path) -> str | None:
@@ -334,7 +331,12 @@ def _lock(path: Path) -> Iterator[Path]:
 def _locked(draft: Path) -> Iterator[int]:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o777)
     try:
-        if not _is_free(descriptor) or not is_open_file(draft, descriptor):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = is_open_file(draft, descriptor)
+        except BlockingIOError:
+            is_ours = False
+        if not is_ours:
             raise RequestError(
                 f"another process is working here: it holds {draft}",
                 hint="wait for it, then repeat the command",
@@ -342,14 +344,6 @@ def _locked(draft: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _is_free(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _set_aside(path: Path) -> None:

@@ -161,14 +161,13 @@ def _load(git_dir: Path, begin: int, end: int) -> bytes:
 
 
 def _parse(data: bytes) -> list[HeadMove]:
-    return [_read(match) for line in data.split(b"\n") if (match := _MOVE.fullmatch(line)) is not None]
-
-
-def _read(match: re.Match[bytes]) -> HeadMove:
-    old, new = match["old"].decode(), match["new"].decode()
-    second = int(match["time"]) * _SECOND
-    message = match["message"].decode(errors="replace")
-    return HeadMove(old if old.strip("0") else None, new, message, second, second + _SECOND - 1)
+    moves: list[HeadMove] = []
+    for match in filter(None, map(_MOVE.fullmatch, data.split(b"\n"))):
+        old, new = match["old"].decode(), match["new"].decode()
+        second = int(match["time"]) * _SECOND
+        message = match["message"].decode(errors="replace")
+        moves.append(HeadMove(old if old.strip("0") else None, new, message, second, second + _SECOND - 1))
+    return moves
 
 
 def _bounded(repo: Repository, move: HeadMove) -> HeadMove:

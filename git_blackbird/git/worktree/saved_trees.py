@@ -129,19 +129,16 @@ def writing_privately(repo: Repository) -> Iterator[tuple[str, ...]]:
 
 def publish(repo: Repository, oids: Iterable[str]) -> None:
     """Give these objects git's usual permissions: they become part of a commit."""
-    places = (repo.common_dir / "objects" / oid[:2] / oid[2:] for oid in oids)
-    kept_back = [place for place in places if _is_kept_back(place)]
-    if kept_back:
+    private: list[Path] = []
+    for oid in oids:
+        place = repo.common_dir / "objects" / oid[:2] / oid[2:]
+        with contextlib.suppress(FileNotFoundError):
+            if is_owners_alone(place.lstat()):
+                private.append(place)
+    if private:
         _, mode = _usual_modes(repo)
-        for place in kept_back:
+        for place in private:
             place.chmod(mode)
-
-
-def _is_kept_back(place: Path) -> bool:
-    try:
-        return is_owners_alone(place.lstat())
-    except FileNotFoundError:
-        return False
 
 
 def _folders(repo: Repository) -> list[Path]:

@@ -54,7 +54,8 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
 def _validator(name: str) -> TypeAdapter[Any]:
     key = KEYS[name]
     low, high = key.rules.limits or (None, None)
-    return TypeAdapter(Annotated[key.annotation, Field(ge=low, le=high)])
+    annotation: Any = Annotated[key.annotation, Field(ge=low, le=high)]
+    return TypeAdapter(annotation)
 
 
 def _parse(key: Key, setting: RawSetting) -> object:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.queries.attention import AttentionItem
-from git_blackbird.controller.queries.parent_reviews import REVIEW_WORDS, ReviewBlock
+from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
 from git_blackbird.controller.queries.status import CHANGE_REVIEW, TaskView
 from git_blackbird.messages.display.checkpoint import Style, StyledLine
 from git_blackbird.messages.display.format import (

@@ -13,7 +13,7 @@ import pytest
 from git_blackbird.agents.claude.agent import ClaudeAgent
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
-from git_blackbird.agents.protocol import Agent, AgentSettings, RunRequest
+from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind
 from git_blackbird.model.entities.run import Usage
@@ -21,6 +21,7 @@ from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CLAUDE, OLD_CLAUDE, Program
 from tests.standin.real import DIALECTS, load, model_of, real, short_folder
 from tests.standin.server import Reply, StandIn
+from tests.support import config_with
 
 FIRST = "5e551011-0000-4000-8000-000000000001"
 SPEECH = DIALECTS["claude"]
@@ -76,7 +77,7 @@ def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_p
 
 def test_a_missing_program_is_named_before_anything_starts() -> None:
     with pytest.raises(AgentUnavailableError, match="cannot find the program 'no-such-claude'") as caught:
-        ClaudeAgent(AgentSettings(claude_path="no-such-claude")).probe({"PATH": "/usr/bin:/bin"})
+        ClaudeAgent(config_with(claude__path="no-such-claude")).probe({"PATH": "/usr/bin:/bin"})
     assert caught.value.hint is not None
 
 
@@ -222,7 +223,7 @@ def test_a_session_that_it_does_not_know_is_a_refusal(model: StandIn, stage: Sta
 @both
 def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: StandIn, stage: Stage) -> None:
     # It ends with a guess of what was meant.
-    reading = read(stage, load(program, claude_args=("--session-idd",)), assign("Go"))
+    reading = read(stage, load(program, claude__args=("--session-idd",)), assign("Go"))
     assert not reading.succeeded
     assert reading.refusal in {AgentFailure.REFUSED, AgentFailure.TOO_OLD}
     assert "unknown option '--session-idd'" in (reading.error or "")
@@ -233,7 +234,7 @@ def test_tools_denied_are_noted_and_the_run_was_kept_from_working(
     program: Program, model: StandIn, stage: Stage
 ) -> None:
     model.tell(Reply(tools=(SPEECH.writes(stage.tree / "a.txt", "a\n"),)), "I could not.")
-    reading = read(stage, load(program, claude_permission_mode="dontAsk"), assign("Make a.txt"))
+    reading = read(stage, load(program, claude__permission_mode="dontAsk"), assign("Make a.txt"))
     assert (reading.succeeded, reading.notes) == (True, ("1 tool call was denied: Write",))
     assert reading.blocked is not None
     assert "Write" in reading.blocked

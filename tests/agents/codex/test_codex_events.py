@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from git_blackbird.agents.codex.agent import CodexAgent
 from git_blackbird.agents.codex.events import CodexParser, unwrap_command
 from git_blackbird.agents.event_parser import MAX_LINE_BYTES
-from git_blackbird.agents.protocol import AgentSettings
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 from git_blackbird.model.entities.run import Question, Usage
 from tests.agents.running import assign
+from tests.support import config_with
 
 THREAD = "5e551011-0000-4000-8000-000000000001"
 OTHER = "5e551011-0000-4000-8000-000000000002"
@@ -350,14 +351,14 @@ def test_any_stream_is_survived(stream: list[dict[str, Any]], exit_code: int | N
 
 def test_the_arguments_of_a_start_and_of_a_resume() -> None:
     bound = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
-    assert CodexAgent(AgentSettings()).launch(assign("Go"), {}).argv == (
+    assert CodexAgent(Config()).launch(assign("Go"), {}).argv == (
         *("codex", "exec", "--json", "-s", "workspace-write", *bound, "-"),
     )
-    told = AgentSettings(
-        codex_path="/opt/codex",
-        codex_sandbox="danger-full-access",
-        codex_model="m",
-        codex_args=("-c", "model_reasoning_effort=low"),
+    told = config_with(
+        codex__path="/opt/codex",
+        codex__sandbox="danger-full-access",
+        codex__model="m",
+        codex__args=("-c", "model_reasoning_effort=low"),
     )
     launch = CodexAgent(told).launch(assign("/review", resume=True), {})
     assert launch.argv == (
@@ -369,7 +370,7 @@ def test_the_arguments_of_a_start_and_of_a_resume() -> None:
 
 @pytest.mark.parametrize("sandbox", ["workspace-write", "danger-full-access"])
 def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(sandbox: str) -> None:
-    told = AgentSettings(codex_sandbox=sandbox, codex_model="m", codex_args=("--add-dir", "/"))
+    told = config_with(codex__sandbox=sandbox, codex__model="m", codex__args=("--add-dir", "/"))
     asked = assign("Look", schema={"a": [1]}, read_only=True, scratch="/s", folder='/w "ä')
     launch = CodexAgent(told).launch(asked, {})
     assert launch.argv == (
@@ -383,7 +384,7 @@ def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(sandbox: str
 
 
 def test_only_uuids_are_its_sessions() -> None:
-    agent = CodexAgent(AgentSettings())
+    agent = CodexAgent(Config())
     assert agent.accepts_session(THREAD)
     assert not any(agent.accepts_session(name) for name in ("", "blah", "--last", f"{THREAD} "))
     assert agent.new_session("0" * 32) is None

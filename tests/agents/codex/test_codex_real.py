@@ -13,7 +13,7 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import ExitCause, GatedProcess, ProcessResult
-from git_blackbird.agents.protocol import Agent, AgentSettings, RunRequest
+from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.entities.agent_io import AgentFailure, AgentResult, ProgressKind
@@ -23,7 +23,7 @@ from tests.standin.install import CODEX, Program
 from tests.standin.openai import CACHED_TOKENS, KEY_VARIABLE
 from tests.standin.real import DIALECTS, SANDBOXES, load, model_of, needs_sandbox, real
 from tests.standin.server import INPUT_TOKENS, OUTPUT_TOKENS, Reply, StandIn, ToolCall
-from tests.support import git
+from tests.support import config_with, git
 
 SPEECH = DIALECTS["codex"]
 UNKNOWN = "01a1fd95-0000-7000-8000-000000000001"
@@ -87,7 +87,7 @@ def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_p
 
 
 def test_a_missing_program_is_named_before_anything_starts() -> None:
-    agent = load_agent("codex", AgentSettings(codex_path="no-such-codex"))
+    agent = load_agent("codex", config_with(codex__path="no-such-codex"))
     with pytest.raises(AgentUnavailableError, match="cannot find the program 'no-such-codex'") as caught:
         agent.probe({"PATH": "/usr/bin:/bin"})
     assert caught.value.hint is not None
@@ -141,7 +141,7 @@ def test_a_resume_goes_on_in_the_same_session_with_the_same_powers(
 def test_without_write_access_nothing_is_written_also_on_resume(
     program: Program, model: StandIn, stage: Stage
 ) -> None:
-    agent = load(program, codex_sandbox="read-only")
+    agent = load(program, codex__sandbox="read-only")
     model.tell(Reply(tools=(SPEECH.shell("echo a > a.txt"),)), "Tried.")
     first = read(stage, agent, begin("Make a.txt"))
     model.tell(Reply(tools=(SPEECH.shell("echo b > b.txt"),)), "Tried again.")
@@ -250,7 +250,7 @@ def test_a_session_that_is_none_is_never_asked_for(agent: Agent) -> None:
 
 
 def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: StandIn, stage: Stage) -> None:
-    reading = read(stage, load(program, codex_args=("--full-auto",)), begin("Go"))
+    reading = read(stage, load(program, codex__args=("--full-auto",)), begin("Go"))
     assert not reading.succeeded
     assert reading.refusal in {AgentFailure.REFUSED, AgentFailure.TOO_OLD}
     assert "unexpected argument '--full-auto'" in (reading.error or "")
@@ -272,7 +272,7 @@ def _outside() -> ToolCall:
 
 
 def test_a_model_that_it_does_not_know_is_said(program: Program, model: StandIn, stage: Stage) -> None:
-    reading = read(stage, load(program, codex_model="gpt-nonsense"), begin("Go"))
+    reading = read(stage, load(program, codex__model="gpt-nonsense"), begin("Go"))
     assert reading.succeeded
     assert any("gpt-nonsense" in note for note in reading.notes)
     assert model.requests[-1]["model"] == "gpt-nonsense"
@@ -314,7 +314,7 @@ def start(
 def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     program: Program, model: StandIn, stage: Stage, sandbox: str
 ) -> None:
-    agent = load(program, codex_sandbox=sandbox)
+    agent = load(program, codex__sandbox=sandbox)
     model.tell(Reply(tools=(SPEECH.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
     async def scenario() -> ProcessResult:
@@ -339,7 +339,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
 def test_a_killed_wrapper_leaves_nothing_running(
     program: Program, model: StandIn, stage: Stage, sandbox: str
 ) -> None:
-    agent = load(program, codex_sandbox=sandbox)
+    agent = load(program, codex__sandbox=sandbox)
     model.tell(Reply(tools=(SPEECH.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
     async def scenario() -> ProcessResult:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.cli.schema.status import StatusOutput
-from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.decisions.approval_commit import ApprovalRefusedError
 from git_blackbird.controller.decisions.checkpoint import pending_checkpoint
 from git_blackbird.controller.decisions.record import DecisionResult, record_decision

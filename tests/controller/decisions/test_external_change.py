@@ -1,7 +1,7 @@
 import asyncio
 from pathlib import Path
 
-from git_blackbird.controller.decisions.external_change import race_external_change
+from git_blackbird.controller.core.waiting import race_external_change
 from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.protocol import AgentSettings
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.controller.engine.run_commands import restart_loop
+from git_blackbird.controller.engine.commands import restart_loop
 from git_blackbird.messages.display.events import render_rights
+from git_blackbird.model.config.config import Config
 from git_blackbird.model.entities.status import Status
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
@@ -23,7 +23,7 @@ from tests.controller.support import (
     runs_of,
     status,
 )
-from tests.support import commit, git
+from tests.support import commit, config_with, git
 
 NO_STOP = "This call does not stop after each task (--stop-after-each stops it)."
 SCRIPT = "cat >/dev/null; echo x >$BLACKBIRD_TASK_ID.out"
@@ -134,20 +134,18 @@ def test_a_file_that_nobody_can_read_agrees_to_nothing(planned: Path, content: s
 @pytest.mark.parametrize(
     ("name", "settings", "asks"),
     [
-        ("claude", AgentSettings(), True),
-        ("claude", AgentSettings(claude_permission_mode="auto"), True),
-        ("claude", AgentSettings(claude_permission_mode="acceptEdits"), False),
-        ("claude", AgentSettings(claude_permission_mode="acceptEdits", claude_args=("--x",)), True),
-        ("codex", AgentSettings(), False),
-        ("codex", AgentSettings(codex_args=("-c", "x=1")), True),
-        ("codex", AgentSettings(codex_sandbox="danger-full-access"), True),
-        ("command", AgentSettings(command="true"), True),
-        ("demo", AgentSettings(), False),
+        ("claude", Config(), True),
+        ("claude", config_with(claude__permission_mode="auto"), True),
+        ("claude", config_with(claude__permission_mode="acceptEdits"), False),
+        ("claude", config_with(claude__permission_mode="acceptEdits", claude__args=("--x",)), True),
+        ("codex", Config(), False),
+        ("codex", config_with(codex__args=("-c", "x=1")), True),
+        ("codex", config_with(codex__sandbox="danger-full-access"), True),
+        ("command", config_with(command__run="true"), True),
+        ("demo", Config(), False),
     ],
 )
-def test_only_who_may_do_more_than_edit_is_asked_about(
-    name: str, settings: AgentSettings, *, asks: bool
-) -> None:
+def test_only_who_may_do_more_than_edit_is_asked_about(name: str, settings: Config, *, asks: bool) -> None:
     assert (load_agent(name, settings).rights is not None) is asks
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.dry_run import forecast
-from git_blackbird.controller.engine.run_commands import execute_loop
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan, Task, new_task
 from git_blackbird.model.entities.status import Status

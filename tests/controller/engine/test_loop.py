@@ -10,16 +10,15 @@ import pytest
 
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.dry_run import forecast
-from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.run_commands import (
+from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
     restart_loop,
     resume_loop,
 )
-from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
-from git_blackbird.controller.plan.move import DeleteRequest, delete_task
+from git_blackbird.controller.engine.dry_run import forecast
+from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.plan.edit import NewTask, add_task, delete_task, init_plan
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.entities.decision import Decision
@@ -560,9 +559,7 @@ def test_a_task_that_is_deleted_while_it_is_decided_on_is_said_to_be_that(gated:
 
     class Away(Person):
         async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
-            await asyncio.to_thread(
-                delete_task, open_at(gated), DeleteRequest(checkpoint.task.id, force=True)
-            )
+            await asyncio.to_thread(delete_task, open_at(gated), checkpoint.task.id, force=True)
             await asyncio.sleep(3600)
             raise AssertionError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.engine.run_commands import ResumeRequest, resume_loop
+from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.model.entities.run import Run, RunStatus, TerminalReason
 from git_blackbird.model.entities.status import Status

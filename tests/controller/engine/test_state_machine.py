@@ -25,19 +25,20 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from git_blackbird.controller.core.locks import hold_controller
 from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.recovery import recover, running_records
-from git_blackbird.controller.engine.review_commands import dismiss_review, review_loop
-from git_blackbird.controller.engine.run_commands import (
+from git_blackbird.controller.engine.commands import (
     ResumeRequest,
+    dismiss_review,
     execute_loop,
     restart_loop,
     resume_all_loop,
     resume_loop,
+    review_loop,
 )
+from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.engine.recovery import recover, running_records
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId

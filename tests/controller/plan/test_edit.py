@@ -10,8 +10,16 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.process.signals import identity
-from git_blackbird.controller.plan.edit import NewTask, add_deps, add_task, edit_task, remove_deps, set_deps
-from git_blackbird.controller.plan.move import DeleteRequest, Destination, delete_task, move_task
+from git_blackbird.controller.plan.edit import (
+    NewTask,
+    add_deps,
+    add_task,
+    delete_task,
+    edit_task,
+    move_task,
+    remove_deps,
+    set_deps,
+)
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.plan import Plan
@@ -126,45 +134,39 @@ def test_a_circle_through_a_parent_is_told(family: Path) -> None:
 @pytest.mark.parametrize(
     ("destination", "place"),
     [
-        (Destination("q"), TreePosition(Q, 0)),
-        (Destination("/q"), TreePosition(Q, 0)),
-        (Destination("root"), TreePosition(None, 0)),
-        (Destination("/"), TreePosition(None, 0)),
-        (Destination("/", 2), TreePosition(None, 2)),
-        (Destination("p"), TreePosition(P, 1)),
-        (Destination(None, 1), TreePosition(P, 1)),
-        (Destination("p", 1), TreePosition(P, 1)),
+        (("q", None), TreePosition(Q, 0)),
+        (("/q", None), TreePosition(Q, 0)),
+        (("root", None), TreePosition(None, 0)),
+        (("/", None), TreePosition(None, 0)),
+        (("/", 2), TreePosition(None, 2)),
+        (("p", None), TreePosition(P, 1)),
+        ((None, 1), TreePosition(P, 1)),
+        (("p", 1), TreePosition(P, 1)),
     ],
 )
-def test_a_task_is_moved(family: Path, destination: Destination, place: TreePosition) -> None:
+def test_a_task_is_moved(
+    family: Path, destination: tuple[str | None, int | None], place: TreePosition
+) -> None:
     set_deps(open_at(family), "q", [])
-    done = move_task(open_at(family), "a", destination)
+    done = move_task(open_at(family), "a", *destination)
     assert (done.place, done.is_changed) == (place, True)
     assert plan_of(family).tasks[A].parent == place.parent
 
 
 def test_a_task_that_stands_there_is_left_alone(family: Path) -> None:
     before = (family / "blackbird.plan.json").stat().st_ino
-    done = move_task(open_at(family), "a", Destination("p", 0))
+    done = move_task(open_at(family), "a", "p", 0)
     assert (done.place, done.is_changed) == (TreePosition(P, 0), False)
     assert (family / "blackbird.plan.json").stat().st_ino == before
 
 
 def test_places_that_are_refused(family: Path) -> None:
     workspace = open_at(family)
-    assert refused(lambda: move_task(workspace, "p", Destination("a")))[0] == (
-        "hierarchy cycle detected: a -> p -> a"
-    )
-    assert refused(lambda: move_task(workspace, "p", Destination("p")))[0] == (
-        "hierarchy cycle detected: p -> p"
-    )
-    assert refused(lambda: move_task(workspace, "a", Destination("p", 2)))[0] == (
-        "index out of range: 2 (valid: 0..1)"
-    )
-    assert refused(lambda: move_task(workspace, "q", Destination(None, 2)))[0] == (
-        "index out of range: 2 (valid: 0..1)"
-    )
-    assert refused(lambda: move_task(workspace, "a", Destination("pp"))) == (
+    assert refused(lambda: move_task(workspace, "p", "a"))[0] == ("hierarchy cycle detected: a -> p -> a")
+    assert refused(lambda: move_task(workspace, "p", "p"))[0] == ("hierarchy cycle detected: p -> p")
+    assert refused(lambda: move_task(workspace, "a", "p", 2))[0] == ("index out of range: 2 (valid: 0..1)")
+    assert refused(lambda: move_task(workspace, "q", None, 2))[0] == ("index out of range: 2 (valid: 0..1)")
+    assert refused(lambda: move_task(workspace, "a", "pp")) == (
         'unknown id "pp"',
         "did you mean p?",
     )
@@ -172,12 +174,12 @@ def test_places_that_are_refused(family: Path) -> None:
 
 def test_a_task_called_root_is_not_taken_for_the_top(repo: Path) -> None:
     put_plan(repo, task("root"), task("a", parent="q"), task("q", children=("a",)))
-    assert refused(lambda: move_task(open_at(repo), "a", Destination("root"))) == (
+    assert refused(lambda: move_task(open_at(repo), "a", "root")) == (
         '"root" is both the top of the plan and the id of a task',
         "--parent / is the top, --parent /root the task",
     )
-    assert move_task(open_at(repo), "a", Destination("/root")).place == TreePosition(TaskId("root"), 0)
-    assert move_task(open_at(repo), "a", Destination("/")).place == TreePosition(None, 0)
+    assert move_task(open_at(repo), "a", "/root").place == TreePosition(TaskId("root"), 0)
+    assert move_task(open_at(repo), "a", "/").place == TreePosition(None, 0)
 
 
 def test_moving_says_what_follows(repo: Path) -> None:
@@ -191,7 +193,7 @@ def test_moving_says_what_follows(repo: Path) -> None:
         task("user", deps=("p",), status=Status.DONE),
         task("later", deps=("p",)),
     )
-    done = move_task(open_at(repo), "c", Destination("p"))
+    done = move_task(open_at(repo), "c", "p")
     assert done.followed == {"p": Status.IN_PROGRESS, "q": Status.WAITING_USER}
     assert done.not_undone == ("user",)
     assert {name: status(repo, name) for name in "pq"} == done.followed
@@ -206,24 +208,24 @@ def test_a_parent_that_is_a_leaf_again_stands_as_its_own_runs_say(repo: Path) ->
         task("b", parent="q"),
     )
     record(repo, run("p", status=RunStatus.FAILED))
-    assert delete_task(open_at(repo), DeleteRequest("a")).followed == {"p": Status.FAILED}
-    assert move_task(open_at(repo), "b", Destination("/")).followed == {"q": Status.TODO}
+    assert delete_task(open_at(repo), "a").followed == {"p": Status.FAILED}
+    assert move_task(open_at(repo), "b", "/").followed == {"q": Status.TODO}
 
 
 def test_deleting_alone_with_children_and_with_dependents(family: Path) -> None:
     workspace = open_at(family)
-    assert refused(lambda: delete_task(workspace, DeleteRequest("p"))) == (
+    assert refused(lambda: delete_task(workspace, "p")) == (
         'refusing to delete "p": has children (use --cascade-children)',
         "this also deletes a, b",
     )
     broken = "refusing to delete: would break dependents (a (dependents: q); b (dependents: q))"
     way = "Use --force to remove those dep edges"
-    assert refused(lambda: delete_task(workspace, DeleteRequest("p", cascade_children=True))) == (
+    assert refused(lambda: delete_task(workspace, "p", cascade_children=True)) == (
         f"{broken}. {way}",
         "nothing was changed",
     )
     assert len(plan_of(family).tasks) == 4
-    done = delete_task(workspace, DeleteRequest("p", cascade_children=True, force=True))
+    done = delete_task(workspace, "p", cascade_children=True, force=True)
     assert (done.task_ids, done.detached, done.runs) == (("p", "a", "b"), ("q",), {})
     assert plan_of(family) == Plan({Q: replace(plan_of(family).tasks[Q], deps=())})
 
@@ -231,7 +233,7 @@ def test_deleting_alone_with_children_and_with_dependents(family: Path) -> None:
 def test_the_runs_of_a_deleted_task_stay_and_are_named(repo: Path) -> None:
     put_plan(repo, leaf("a", "say hello"), leaf("b"))
     record(repo, run("a"), run("a", "019b7c4e52000002"))
-    done = delete_task(open_at(repo), DeleteRequest("a"))
+    done = delete_task(open_at(repo), "a")
     assert done.runs == {"a": ("019b7c4e52000001", "019b7c4e52000002")}
     assert len(list((repo / ".blackbird/runs/a").glob("*.json"))) == 2
 
@@ -239,7 +241,7 @@ def test_the_runs_of_a_deleted_task_stay_and_are_named(repo: Path) -> None:
 def test_a_new_task_does_not_inherit_the_runs_of_a_deleted_one(repo: Path) -> None:
     put_plan(repo, task("a", status=Status.DONE))
     record(repo, run("a"))
-    delete_task(open_at(repo), DeleteRequest("a"))
+    delete_task(open_at(repo), "a")
     assert refused(lambda: add_task(open_at(repo), NewTask("Again", id="a"))) == (
         'runs of a deleted task "a" are still here and would count for the new one',
         "choose another id; git blackbird runs a shows them",
@@ -250,13 +252,13 @@ def test_a_new_task_does_not_inherit_the_runs_of_a_deleted_one(repo: Path) -> No
 def test_a_decision_that_is_due_is_not_deleted_unasked(repo: Path) -> None:
     put_plan(repo, task("p", children=("a",)), task("a", parent="p", status=Status.WAITING_USER))
     record(repo, run("a", **PENDING))
-    message, hint = refused(lambda: delete_task(open_at(repo), DeleteRequest("p", cascade_children=True)))
+    message, hint = refused(lambda: delete_task(open_at(repo), "p", cascade_children=True))
     assert message == 'refusing to delete "a": a decision on it is due (run 019b7c4e52000001)'
     assert hint.splitlines() == [
         "git blackbird decide a --approve    # or --request-changes -m TEXT, or --reject",
         "--force deletes it anyway",
     ]
-    done = delete_task(open_at(repo), DeleteRequest("p", cascade_children=True, force=True))
+    done = delete_task(open_at(repo), "p", cascade_children=True, force=True)
     assert (done.task_ids, done.dropped) == (("p", "a"), ("019b7c4e52000001",))
     kept = runs_of(repo, "a")[0]
     assert (kept.superseded_by, kept.decision_state) == ("delete", DecisionState.REJECTED)
@@ -268,11 +270,11 @@ def test_a_task_at_work_is_left_alone(at_work: Path) -> None:
     for change in (
         lambda: edit_task(workspace, "a", lambda now: replace(now, title="x")),
         lambda: set_deps(workspace, "a", []),
-        lambda: move_task(workspace, "a", Destination("/")),
-        lambda: delete_task(workspace, DeleteRequest("a", force=True)),
-        lambda: delete_task(workspace, DeleteRequest("p", cascade_children=True, force=True)),
+        lambda: move_task(workspace, "a", "/"),
+        lambda: delete_task(workspace, "a", force=True),
+        lambda: delete_task(workspace, "p", cascade_children=True, force=True),
         lambda: add_task(workspace, NewTask("x", parent="a")),
-        lambda: move_task(workspace, "q", Destination("a")),
+        lambda: move_task(workspace, "q", "a"),
     ):
         message, hint = refused(change)
         assert message.startswith("an agent is working on a (run 019b7c4e52000001, process ")
@@ -292,12 +294,12 @@ def test_work_in_hand_does_not_become_a_parent(repo: Path) -> None:
     )
     put_plan(repo, *plan_of(repo).tasks.values(), task("n"))
     retry = "finish it first, or abandon it: git blackbird retry a"
-    assert refused(lambda: move_task(open_at(repo), "n", Destination("a"))) == (
+    assert refused(lambda: move_task(open_at(repo), "n", "a")) == (
         "a cannot become a parent while it is waiting_user",
         retry,
     )
     for name, way in (("b", "decide"), ("c", "restart")):
-        message, hint = refused(partial(move_task, open_at(repo), "n", Destination(name)))
+        message, hint = refused(partial(move_task, open_at(repo), "n", name))
         assert message == f"{name} cannot become a parent yet: a decision on it is due"
         assert hint.startswith(f"git blackbird {way} {name}")
 
@@ -307,14 +309,14 @@ def test_an_agent_changes_no_tasks(family: Path) -> None:
     for change, what in (
         (lambda: edit_task(workspace, "a", lambda now: now), "edit tasks"),
         (lambda: set_deps(workspace, "a", []), "edit tasks"),
-        (lambda: move_task(workspace, "a", Destination("/")), "move tasks"),
-        (lambda: delete_task(workspace, DeleteRequest("q")), "delete tasks"),
+        (lambda: move_task(workspace, "a", "/"), "move tasks"),
+        (lambda: delete_task(workspace, "q"), "delete tasks"),
     ):
         assert refused(change)[0] == f"an agent may not {what}: agents do not judge themselves"
 
 
 def test_the_record_of_a_dead_agent_of_a_deleted_task_harms_nothing(family: Path) -> None:
     record(family, run("a", status=RunStatus.RUNNING, pid=1, process_identity="another boot"))
-    delete_task(open_at(family), DeleteRequest("p", cascade_children=True, force=True))
-    delete_task(open_at(family), DeleteRequest("q"))
+    delete_task(open_at(family), "p", cascade_children=True, force=True)
+    delete_task(open_at(family), "q")
     assert execute(family).exit_code == 0

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.core.ui import Unanswered
-from git_blackbird.controller.engine.review_commands import review_loop
-from git_blackbird.controller.engine.run_commands import execute_loop
+from git_blackbird.controller.engine.commands import execute_loop, review_loop
 from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.controller.reviews.change import reopen_reviews
 from git_blackbird.errors import RequestError

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.core.locks import hold_controller
+from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.dry_run import forecast
-from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.engine.review_commands import dismiss_review, review_loop
-from git_blackbird.controller.engine.run_commands import (
+from git_blackbird.controller.engine.commands import (
     ResumeRequest,
+    dismiss_review,
     execute_loop,
     restart_loop,
     resume_all_loop,
     resume_loop,
+    review_loop,
 )
-from git_blackbird.controller.plan.edit import NewTask, add_task, edit_task
-from git_blackbird.controller.plan.move import DeleteRequest, delete_task
+from git_blackbird.controller.engine.dry_run import forecast
+from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.engine.recovery import recover
+from git_blackbird.controller.plan.edit import NewTask, add_task, delete_task, edit_task
 from git_blackbird.controller.plan.status_changes import reset_task, set_status
 from git_blackbird.controller.queries.reviews import view_review
 from git_blackbird.controller.queries.status import build_overview
@@ -749,7 +749,7 @@ def test_a_child_asked_for_by_name_starts_beside_one_that_owes_something(demo: P
 
 def test_what_is_owed_to_a_deleted_task_goes_with_it(demo: Path) -> None:
     two_flagged(demo)
-    delete_task(open_at(demo), DeleteRequest("b"))
+    delete_task(open_at(demo), "b")
     assert on_disk(demo) == []
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.controller.engine.review_commands import review_obstacle
-from git_blackbird.controller.engine.run_commands import ResumeRequest, resume_loop
+from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop, review_obstacle
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.run import Run, RunType
 from git_blackbird.model.views.stop import StopReason

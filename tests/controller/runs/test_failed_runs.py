@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.run_commands import ResumeRequest, resume_loop
+from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.plan.edit import NewTask, add_task
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError

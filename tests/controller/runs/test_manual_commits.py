@@ -8,7 +8,7 @@ import pytest
 
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.run_commands import restart_loop
+from git_blackbird.controller.engine.commands import restart_loop
 from git_blackbird.controller.plan.status_changes import set_status
 from git_blackbird.controller.queries.commits import find_origin
 from git_blackbird.controller.queries.status import build_overview

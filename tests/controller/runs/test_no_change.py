@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.engine.commands import ResumeRequest, execute_loop, resume_loop
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.controller.engine.run_commands import ResumeRequest, execute_loop, resume_loop
 from git_blackbird.controller.plan.status_changes import reset_task
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.model.entities.run import DecisionState, ReviewState

@@ -7,13 +7,13 @@ import pytest
 
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.decisions.record import record_decision
-from git_blackbird.controller.engine.dry_run import forecast
-from git_blackbird.controller.engine.run_commands import (
+from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
     restart_loop,
     resume_loop,
 )
+from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.model.entities.plan import Task
 from git_blackbird.model.entities.run import DecisionState, Question, RunFields, RunStatus, TerminalReason

@@ -1,17 +1,15 @@
 """Ask for a decision, and carry it out."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from git_blackbird.controller.core.agents import require_reviewers
-from git_blackbird.controller.core.blocking import finish_in_thread, run_in_thread
-from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.core.ui import Unanswered, inform, warn
+from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.decisions.approval_commit import ApprovalRefusedError
 from git_blackbird.controller.decisions.checkpoint import build_checkpoint, why_not_resumable
-from git_blackbird.controller.decisions.external_change import changed_elsewhere, race_external_change
-from git_blackbird.controller.decisions.record import DecisionResult, record_decision
-from git_blackbird.controller.engine.actions.restart_task import restart_task
+from git_blackbird.controller.decisions.record import record_decision
+from git_blackbird.controller.engine.actions.run_tasks import restart_task
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.reviews.change import reopen_reviews
 from git_blackbird.controller.runs.instructions import Restart
@@ -21,18 +19,17 @@ from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.entities.cli_hints import EXECUTE, decide_run_command, task_command
 from git_blackbird.model.entities.decision import (
     Choice,
-    ChoiceSpec,
     Decision,
     RerunReviews,
     Retry,
     choices_for,
 )
-from git_blackbird.model.entities.history import History, requested_change, runs_in_change
-from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run
+from git_blackbird.model.entities.history import requested_change, runs_in_change
+from git_blackbird.model.entities.run import NO_CHANGE, DecisionState, Run, RunStatus
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Event, Level, Notice
+from git_blackbird.model.views.events import Decided, Event, Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _MAX_REFUSALS = 10
@@ -61,13 +58,27 @@ async def decide(engine: Engine, action: PendingDecision, state: PlanState) -> S
         case Run():
             # Another command has changed the record.
             state = workspace.plan_state()
-            if (event := changed_elsewhere(state, reply)) is not None:
+            if (event := _changed_elsewhere(state, reply)) is not None:
                 engine.ui.notify(event)
             return _after_decision(engine, reply, state)
         case None if not engine.is_interrupted:
             return _undecided_stop(workspace, state, run)
         case Unanswered() | None:
             return _left_open_stop(run)
+
+
+def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
+    """Say what became of a run on which a decision was asked for; None where there is nothing to say."""
+    if run.is_pending:
+        # What was shown is not what would be approved.
+        text = f"the commit of {run.task_id} was amended: its checkpoint is shown again"
+        return Notice(Level.INFO, text, task_id=run.task_id)
+    if run.task_id not in state.plan.tasks:
+        return Notice(Level.INFO, f"{run.task_id} was deleted from another terminal")
+    if run.decision_state is None:
+        return None
+    failed = run.status is RunStatus.FAILED
+    return Decided(run.task_id, run.id, run.decision_state, elsewhere=True, is_of_failure=failed)
 
 
 async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision) -> Stop | None:
@@ -87,8 +98,14 @@ async def _record(engine: Engine, state: PlanState, run: Run, decision: Decision
         engine.refused_decisions += 1
         # An endless input of the same answer is not a person.
         return None if engine.refused_decisions < _MAX_REFUSALS else _undecided_stop(workspace, state, run)
-    for event in _events(result):
-        engine.ui.notify(event)
+    if result.decided is not None:
+        engine.ui.notify(result.decided)
+    for text in result.deferred:
+        inform(engine.ui, text, run.task_id)
+    for text in result.warnings:
+        warn(engine.ui, text, run.task_id)
+    for text in undo_lines(result.undo):
+        inform(engine.ui, text, run.task_id)
     return _after_decision(engine, result.run, result.state)
 
 
@@ -125,28 +142,18 @@ def _undecided_stop(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     history = state.history(run.task_id)
     was_requested = requested_change(runs_in_change(history)) is not None
     choices = choices_for(run, was_requested=was_requested)
-    steps = tuple(_command(workspace, history, run, choice) for choice in choices)
+    restart = task_command("restart", run.task_id, " -m TEXT", remark="a new session, with TEXT")
+    is_lost = why_not_resumable(workspace, history, run) is not None
+    steps = tuple(
+        restart if is_lost and spec.choice is Choice.REQUEST_CHANGES else spec.command_for(run.task_id)
+        for spec in choices
+    )
     why = f": {NO_CHANGE}" if run.no_change else ""
     text = f"a decision is due on {run.task_id}{why}"
     return Stop(StopReason.DECISION_REQUIRED, text, steps, run.task_id, is_choice=True)
-
-
-def _command(workspace: Workspace, history: History, run: Run, spec: ChoiceSpec) -> str:
-    if spec.choice is Choice.REQUEST_CHANGES and why_not_resumable(workspace, history, run) is not None:
-        return task_command("restart", run.task_id, " -m TEXT", remark="a new session, with TEXT")
-    return spec.command_for(run.task_id)
 
 
 def _left_open_stop(run: Run) -> Stop:
     """Return the stop where somebody was asked and left without deciding."""
     text = f"the decision on {run.task_id} is left open"
     return Stop(StopReason.INTERRUPTED, text, (decide_run_command(run),), run.task_id)
-
-
-def _events(result: DecisionResult) -> Iterator[Event]:
-    run = result.run
-    if result.decided is not None:
-        yield result.decided
-    yield from (Notice(Level.INFO, text, task_id=run.task_id) for text in result.deferred)
-    yield from (Notice(Level.WARNING, text, task_id=run.task_id) for text in result.warnings)
-    yield from (Notice(Level.INFO, line, task_id=run.task_id) for line in undo_lines(result.undo))

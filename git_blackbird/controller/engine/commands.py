@@ -1,16 +1,21 @@
-"""Prepare the loop of execute, resume and restart (DESIGN.md 5)."""
+"""What commands begin with: execute, resume, restart, ``review run`` and ``review dismiss`` (DESIGN.md 5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from git_blackbird.controller.core.agents import find_agent_for_run, probe
+from git_blackbird.controller.core.agents import find_agent_for_run, probe, require_reviewer
+from git_blackbird.controller.core.guards import UnreadableRecordError, require_readable
+from git_blackbird.controller.core.status_sync import new_run, save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, warn
-from git_blackbird.controller.core.unreadable import require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.decisions.checkpoint import change_of, why_not_resumable
 from git_blackbird.controller.decisions.record import record_decision, require_requestable
-from git_blackbird.controller.engine.actions.ask_questions import only_answers
+from git_blackbird.controller.engine.actions.ask import only_answers
 from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.queries.reviews import find_parent
+from git_blackbird.controller.reviews.change import reopen_reviews, require_change
+from git_blackbird.controller.reviews.parent import require_children_done
 from git_blackbird.controller.runs.instructions import (
     Instruction,
     Restart,
@@ -20,6 +25,7 @@ from git_blackbird.controller.runs.instructions import (
 )
 from git_blackbird.controller.runs.task_run import require_ready
 from git_blackbird.errors import AgentUnavailableError, RequestError
+from git_blackbird.git.core.config import git_identity
 from git_blackbird.messages.incoming.questions import match_answers, parse_answer, questions_of
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.entities.cli_hints import (
@@ -30,9 +36,19 @@ from git_blackbird.model.entities.cli_hints import (
 )
 from git_blackbird.model.entities.decision import Decision
 from git_blackbird.model.entities.history import History, PendingMessages, runs_in_change
+from git_blackbird.model.entities.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import DecisionState, Run, RunStatus
+from git_blackbird.model.entities.run import DecisionState, Run, RunFields, RunStatus, RunType
+from git_blackbird.model.entities.status import Status
+from git_blackbird.model.rules.attention import resume_command
 from git_blackbird.model.rules.next_action import AskQuestions, CallScope
+from git_blackbird.model.rules.reviews import (
+    allows_done,
+    current_review,
+    is_complete,
+    latest_verdict,
+    why_incomplete,
+)
 from git_blackbird.model.rules.state import PlanState, feedback_below, full_readiness, waits_for
 
 
@@ -189,7 +205,7 @@ def _nothing_to_resume(history: History, task: Task, owed: PendingMessages) -> R
 
 
 def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> PlanState:
-    """Record ``-m`` as a change request; applying it is the next action then."""
+    # Applying it is the next action then.
     if not request.message:
         raise RequestError(f"a decision is due on {task.id} (run {run.id})", hint=decide_run_command(run))
     if run.provider_session_ref is not None:
@@ -212,3 +228,119 @@ def _answer(
         order = order_answers(run, task, owed, answers)
         return order if request.message is None else order.with_message(request.message)
     return AskQuestions(task, run, request.message)
+
+
+def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
+    """Prepare a review by hand: of the change of a leaf, or of a parent and then its ancestors.
+
+    An earlier review is made again. The first step raises RequestError when a leaf has no change, and when
+    a child is not done or has open feedback from another review.
+    """
+    workspace.require_settings()
+    workspace.environment.forbid_agents("have work reviewed")
+
+    def check(state: PlanState) -> PlanState:
+        task = find_task(state.plan, asked)
+        _require_reviewable(state, task)
+        if task.is_leaf:
+            return reopen_reviews(workspace, task)
+        probe(workspace, require_reviewer(workspace))
+        return state
+
+    task_id = TaskId(asked)
+    scope = CallScope(only=frozenset({task_id}), starts_left=0, review=task_id, widens=True)
+    return Loop(workspace, ui, scope, check)
+
+
+def review_obstacle(state: PlanState, task: Task) -> str | None:
+    """Say why a task cannot be reviewed now; None where its records allow it."""
+    return _refusal(lambda: _require_reviewable(state, task))
+
+
+def dismissal_obstacle(state: PlanState, parent: Task) -> str | None:
+    """Say why a parent's review cannot be dismissed; None where it can."""
+    return _refusal(lambda: _require_dismissable(state, parent))
+
+
+def _refusal(require: Callable[[], object]) -> str | None:
+    try:
+        require()
+    except (RequestError, UnreadableRecordError) as error:
+        return error.message
+    return None
+
+
+def _require_reviewable(state: PlanState, task: Task) -> None:
+    require_readable(state, task)
+    if task.is_leaf:
+        require_change(state.history(task.id), task)
+        return
+    require_children_done(state.plan.tasks, task)
+    for leaf in feedback_below(state, task):
+        feedback = state.feedback[leaf.id]
+        if feedback.parent_task_id != task.id:
+            # The verdict would replace it.
+            raise RequestError(
+                f"{leaf.id} has open feedback from the review of {feedback.parent_task_id}",
+                hint=resume_command(state, leaf),
+            )
+
+
+class DismissResult(NamedTuple):
+    """The parent after a dismissal, its review, and the leaves whose feedback was dropped."""
+
+    parent: Task
+    run: Run
+    dropped: tuple[TaskId, ...]
+
+
+def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> DismissResult:
+    """Complete a parent without a passing verdict, and drop the feedback of its review.
+
+    Raises RequestError when there is nothing to dismiss, without a reason, and for an agent.
+    """
+    workspace.environment.forbid_agents("dismiss a review")
+    if not reason.strip():
+        raise RequestError("a dismissal needs a reason", hint="--reason TEXT")
+    with workspace.transaction() as transaction:
+        state = transaction.state()
+        parent = find_parent(state, parent_id)
+        run = _require_dismissable(state, parent)
+        if run is None:
+            run = new_run(workspace, parent.id, RunStatus.FAILED).with_fields(
+                RunFields(
+                    run_type=RunType.REVIEW,
+                    error="dismissed without a verdict",
+                    parent_review_completion_signature=completion_signature(parent, state.plan.tasks),
+                )
+            )
+        now = workspace.environment.timestamp()
+        dismissal = Dismissal(reason=reason.strip(), at=now, by=git_identity(workspace.repo))
+        fields = RunFields(parent_review_dismissed=dismissal, completed_at=run.completed_at or now)
+        dismissed = run.with_fields(fields)
+        transaction.save_run(dismissed)
+        dropped = [task_id for task_id, owed in state.feedback.items() if owed.parent_task_id == parent.id]
+        # The feedback of a dismissed review is void.
+        save_feedback_and_statuses(workspace, transaction)
+        return DismissResult(transaction.plan().tasks[parent.id], dismissed, tuple(sorted(dropped)))
+
+
+def _require_dismissable(state: PlanState, parent: Task) -> Run | None:
+    """Return the review that blocks the parent; None where there was none. Raises RequestError."""
+    require_readable(state, parent)
+    history = state.history(parent.id)
+    if any(run.status is RunStatus.RUNNING for run in history.reviews):
+        raise RequestError(f"a reviewer works on {parent.id} right now", hint="wait for it, or stop it")
+    verdict = latest_verdict(history)
+    is_present = current_review(state.plan.tasks, parent, history) is verdict
+    if not is_complete(state.plan.tasks, parent):
+        raise RequestError(
+            f"there is no review of {parent.id} to dismiss: {why_incomplete(state.plan.tasks, parent)}",
+            hint="its review is due when each child is done or skipped, and one is done",
+        )
+    if verdict is not None and not allows_done(verdict) and is_present:
+        return verdict
+    has_feedback = any(owed.parent_task_id == parent.id for owed in state.feedback.values())
+    if not has_feedback and parent.status == Status.DONE:
+        raise RequestError(f"there is no review of {parent.id} to dismiss: it is done")
+    return None

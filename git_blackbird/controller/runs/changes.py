@@ -1,4 +1,4 @@
-"""Taking out of a run's change what HEAD gained meanwhile by commits that are not the run's (DESIGN.md 5)."""
+"""Snapshots, and the change of a run without what others committed meanwhile (DESIGN.md 5)."""
 
 import asyncio
 import contextlib
@@ -7,14 +7,46 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.repository import head
+from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.git.core.repository import head, open_libgit2
 from git_blackbird.git.hooks.attribution import drop_trace, moves_of_others, shorten_trace, start_trace
 from git_blackbird.git.worktree.changes import Carrier
-from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, TreePair
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from git_blackbird.git.worktree.submodules import submodule_states
+from git_blackbird.model.entities.change import MAX_OUTSIDE, OutsideMove, SubmoduleChange, Summary, TreePair
 from git_blackbird.model.entities.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.entities.run import Run
 from git_blackbird.storage.paths import HIDDEN
+
+
+def submodules(workspace: Workspace) -> dict[str, str]:
+    """Return digests of uncommitted content in submodules; empty if it cannot be read.
+
+    Raises GitStoppedError.
+    """
+    try:
+        return submodule_states(workspace.repo, float(workspace.config.snapshot.timeout_seconds))
+    except GitStoppedError:
+        raise
+    except BlackbirdError:
+        # The snapshot itself does not depend on it.
+        return {}
+
+
+def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
+    """Take a snapshot of the worktree, without the program's own state.
+
+    What the tree ``since`` held and the worktree still has stays in, also when it is ignored by now.
+    Raises SnapshotError, or UnusableError for a repository that cannot be read.
+    """
+    open_libgit2(workspace.repo).free()
+    limits = SnapshotLimits(
+        timeout_seconds=float(workspace.config.snapshot.timeout_seconds),
+        max_untracked_bytes=workspace.config.snapshot.max_untracked_bytes,
+    )
+    return take_snapshot(workspace.repo, limits=limits, hidden=HIDDEN, since=since)
+
 
 _LOOK_SECONDS = 2.0
 _MAX_PATHS = 100
@@ -87,19 +119,16 @@ def own_legs(workspace: Workspace, runs: Sequence[Run]) -> list[TreePair]:
     Only at paths that a run touched, so that composing them leaves out what came from elsewhere.
     """
     closed = [run for run in runs if run.tree_pair is not None]
+    pairs = [run.tree_pair for run in closed if run.tree_pair is not None]
     moves = [[*_moves_before(before, run), *_moves_in(run)] for before, run in itertools.pairwise(closed)]
     if not any(moves):
-        return [run.tree_pair for run in closed if run.tree_pair is not None]
-    carrier = Carrier(workspace.repo, HIDDEN)
-    return [_carried(carrier, run, moves[place:]) for place, run in enumerate(closed)]
-
-
-def _carried(carrier: Carrier, run: Run, later: Iterable[Iterable[HeadMove]]) -> TreePair:
-    assert run.tree_pair is not None  # noqa: S101  # only such runs are given
-    pair = run.tree_pair
-    for move in (move for moves in later for move in moves):
-        pair = carrier.carry_into(pair, move)
-    return pair
+        return pairs
+    carrier, legs = Carrier(workspace.repo, HIDDEN), []
+    for place, pair in enumerate(pairs):
+        for move in itertools.chain(*moves[place:]):
+            pair = carrier.carry_into(pair, move)  # noqa: PLW2901  # step by step
+        legs.append(pair)
+    return legs
 
 
 def _moves_before(before: Run, run: Run) -> Iterator[HeadMove]:
@@ -125,20 +154,15 @@ def changed_by_others(workspace: Workspace, runs: Sequence[Run]) -> dict[bytes, 
     return {path: move.new for move in moves for path in carrier.changed_by(move.old, move.new)}
 
 
-def joined_outside(runs: Iterable[Run]) -> tuple[OutsideMove, ...]:
-    """Return the moves of others during several runs, oldest first."""
-    moves = [move for run in runs if run.review_summary is not None for move in run.review_summary.outside]
-    return tuple(moves[-MAX_OUTSIDE:])
-
-
-def joined_submodules(runs: Iterable[Run]) -> tuple[SubmoduleChange, ...]:
-    """Return what several runs did to submodules, each once."""
+def beside_change(runs: Iterable[Run]) -> Summary:
+    """Return what others did to HEAD during several runs, oldest first, and these runs to submodules."""
+    summaries = [run.review_summary for run in runs if run.review_summary is not None]
+    moves = [move for summary in summaries for move in summary.outside]
     joined: dict[str, SubmoduleChange] = {}
-    for change in (
-        change for run in runs if run.review_summary is not None for change in run.review_summary.submodules
-    ):
+    for change in (change for summary in summaries for change in summary.submodules):
         known = joined.get(change.path, change)
         joined[change.path] = SubmoduleChange(
             path=change.path, commits=change.commits or known.commits, content=change.content or known.content
         )
-    return tuple(joined[path] for path in sorted(joined))
+    submodules = tuple(joined[path] for path in sorted(joined))
+    return Summary(outside=tuple(moves[-MAX_OUTSIDE:]), submodules=submodules)

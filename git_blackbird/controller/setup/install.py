@@ -1,20 +1,22 @@
-"""Taking the program out of a repository: hooks, references, state, configuration, and the plan if named."""
+"""The post-commit hook, and taking the program out of a repository: hook, references, state, settings."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+import os
+import sys
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
-from git_blackbird.controller.core.locks import hold_controller
-from git_blackbird.controller.core.processes import is_alive
-from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.setup.hooks import HookStatus, uninstall_hook, view_hook
-from git_blackbird.errors import BlackbirdError, LockedError, RequestError
+from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.guards import is_alive
+from git_blackbird.controller.core.workspace import Workspace, hold_controller
+from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
 from git_blackbird.git.core.config import list_own_keys, remove_own_sections
-from git_blackbird.git.core.repository import list_tracked
-from git_blackbird.git.hooks.install import HookState
+from git_blackbird.git.core.repository import discover, list_tracked
+from git_blackbird.git.hooks import install as hook_files
+from git_blackbird.git.hooks.install import HookAction, HookResult, HookState, HookStatus
+from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
 from git_blackbird.messages.display.format import counted
 from git_blackbird.model.entities.run import RunStatus
@@ -22,6 +24,48 @@ from git_blackbird.storage.cleanup import has_state, list_own_files, remove, rem
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder
 from git_blackbird.storage.paths import STATE_NAME, Paths
+
+__all__ = [
+    "HookAction",
+    "HookResult",
+    "HookState",
+    "HookStatus",
+    "install_hook",
+    "uninstall_hook",
+    "view_hook",
+]
+
+_ENTRY = Path(__file__).parents[2] / "hook.py"
+
+
+def view_hook(environment: Environment) -> HookStatus:
+    """Look at the hook that git would run here."""
+    return hook_files.view_hook(discover(environment.cwd, environment.environ), _caller())
+
+
+def install_hook(environment: Environment) -> HookResult:
+    """Put the hook in its place; one that is there is kept and run first.
+
+    Raises RequestError where something would be overwritten, UnusableError.
+    """
+    environment.forbid_agents("change the hooks")
+    return hook_files.install_hook(discover(environment.cwd, environment.environ), _caller())
+
+
+def uninstall_hook(environment: Environment) -> HookResult:
+    """Take the hook away; the one from before is back as it was.
+
+    Raises RequestError where the hook is no longer ours alone, UnusableError.
+    """
+    environment.forbid_agents("change the hooks")
+    return hook_files.uninstall_hook(discover(environment.cwd, environment.environ), _caller())
+
+
+def _caller() -> HookCommand:
+    if not sys.executable:
+        raise UnusableError("this Python does not know its own path, which the hook needs")
+    return HookCommand(Path(sys.executable), _ENTRY)
+
 
 _COMMAND = "deinit"
 _MAX_KEYS = 5
@@ -42,13 +86,6 @@ class Component(StrEnum):
 
 _SHARED = frozenset({Component.HOOKS, Component.REFS, Component.CONFIG})
 _NEEDED = frozenset({Component.REFS, Component.STATE})
-
-
-class UninstallRequest(NamedTuple):
-    """What to remove, and whether a person confirmed it after seeing the list."""
-
-    parts: frozenset[Component]
-    is_agreed: bool
 
 
 @dataclass(frozen=True)
@@ -72,8 +109,12 @@ _ABSENT = {
 def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
     """Say what there is of each part. Writes nothing."""
     hook = view_hook(workspace.environment)
+    is_ours = hook.state is not HookState.REPLACED and (
+        hook.state is not HookState.ABSENT or hook.backup is not None
+    )
+    back = "" if hook.backup is None else "; the one from before comes back"
     found = {
-        Component.HOOKS: _describe_hook(hook),
+        Component.HOOKS: f"the post-commit hook {hook.path}{back}" if is_ours else None,
         Component.REFS: _describe_refs(workspace),
         Component.STATE: _describe_state(workspace),
         Component.CONFIG: _describe_config(workspace),
@@ -85,13 +126,6 @@ def list_installed(workspace: Workspace) -> tuple[ComponentStatus, ...]:
     return tuple(
         ComponentStatus(part, text or absent[part], is_there=text is not None) for part, text in found.items()
     )
-
-
-def _describe_hook(hook: HookStatus) -> str | None:
-    if hook.state is HookState.REPLACED or (hook.state is HookState.ABSENT and hook.backup is None):
-        return None
-    back = "" if hook.backup is None else "; the one from before comes back"
-    return f"the post-commit hook {hook.path}{back}"
 
 
 def _describe_refs(workspace: Workspace) -> str | None:
@@ -133,13 +167,10 @@ def _own_files(workspace: Workspace) -> str:
     """Name what of the state a person wrote, which nothing brings back."""
     paths = workspace.paths
     own = list_own_files(paths, _users_own(workspace), list_tracked(workspace.repo, STATE_NAME))
-    named = [str(_from(paths.state_root, path)) for path in own[:_MAX_FILES]]
+    top = paths.state_root
+    named = [str(path.relative_to(top) if path.is_relative_to(top) else path) for path in own[:_MAX_FILES]]
     more = [f"{len(own) - _MAX_FILES} more"] if len(own) > _MAX_FILES else []
     return f"; your own among them: {', '.join([*named, *more])}" if own else ""
-
-
-def _from(top: Path, path: Path) -> Path:
-    return path.relative_to(top) if path.is_relative_to(top) else path
 
 
 def _describe_config(workspace: Workspace) -> str | None:
@@ -152,7 +183,7 @@ def _describe_config(workspace: Workspace) -> str | None:
 
 def _describe_plan(workspace: Workspace) -> str | None:
     plan = workspace.paths.plan
-    if not plan.exists() and not plan.is_symlink():
+    if not os.path.lexists(plan):
         return None
     try:
         tasks = f", {counted(len(workspace.store.plan().tasks), 'task')}"
@@ -166,20 +197,22 @@ def _users_own(workspace: Workspace) -> Path | None:
     return None if config is None else config.parent
 
 
-def remove_parts(workspace: Workspace, removal: UninstallRequest) -> tuple[ComponentStatus, ...]:
-    """Remove these parts; return those that were there.
+def remove_parts(
+    workspace: Workspace, parts: Collection[Component], *, is_agreed: bool
+) -> tuple[ComponentStatus, ...]:
+    """Remove these parts; return those that were there. ``is_agreed``: a person saw the list.
 
     Raises LockedError while agents work here, or for what worktrees share, in any of them; RequestError
     where the hook is not ours alone, or where nobody agreed that what is not finished loses its trees or
     records; UnusableError where something cannot be removed. What comes after it
     stays then.
     """
-    workspace.forbid_agents("remove git-blackbird from a repository")
-    wanted = set(removal.parts)
+    workspace.environment.forbid_agents("remove git-blackbird from a repository")
+    wanted = set(parts)
     # Before the lock is taken: its file is no state to take away.
     removed = [status for status in list_installed(workspace) if status.part in wanted and status.is_there]
     with _quiet(workspace, wanted):
-        if not removal.is_agreed:
+        if not is_agreed:
             _require_finished(workspace, removed)
         for status in removed:
             _remove(workspace, status.part)

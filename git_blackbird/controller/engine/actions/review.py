@@ -1,31 +1,30 @@
-"""Review the change of a run by two reviewers side by side (DESIGN.md 7)."""
+"""Review the change of a run by two reviewers (DESIGN.md 7), or a parent (DESIGN.md 8)."""
 
 from dataclasses import replace
 
-from git_blackbird.controller.core.blocking import run_in_thread
+from git_blackbird.controller.core.agents import require_reviewer
 from git_blackbird.controller.core.ui import warn
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.engine.engine import Engine
 from git_blackbird.controller.engine.stops import agent_refused_stop, interrupted_stop
 from git_blackbird.controller.reviews.change import (
     ChangeReviewRequest,
     change_review_request,
-    merge_sides,
     run_reviewers,
     save_reviews,
     skip_reviews,
     task_changed,
 )
+from git_blackbird.controller.reviews.parent import StaleReviewError, order_review, run_review
 from git_blackbird.controller.runs.agent_process import RunContext
 from git_blackbird.model.entities.cli_hints import EXECUTE, task_command
-from git_blackbird.model.entities.findings import MergedReview, Source
+from git_blackbird.model.entities.findings import MergedReview, Source, merge
 from git_blackbird.model.entities.plan import Task
-from git_blackbird.model.entities.run import ReviewState, TerminalReason
-from git_blackbird.model.rules.next_action import ReviewChange
+from git_blackbird.model.entities.run import ReviewState, Run, TerminalReason
+from git_blackbird.model.rules.next_action import ReviewChange, ReviewParent
 from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.stop import Stop, StopReason
-
-Contexts = dict[Source, RunContext]
 
 
 async def review_change(engine: Engine, action: ReviewChange, state: PlanState) -> Stop | None:
@@ -42,28 +41,22 @@ async def review_change(engine: Engine, action: ReviewChange, state: PlanState) 
     )
     if request is None:
         return _save(engine, action, None, MergedReview())
-    result = await _run(engine, contexts, request)
-    if isinstance(result, Stop):
-        return result
+    work = run_reviewers(contexts, request, engine.force_stop)
+    sides = await engine.run_agent("stopping both reviews of", task.id, work)
+    if sides is None:
+        is_by_hand = task.id == engine.scope.review
+        again = task_command("review run", task.id) if is_by_hand else EXECUTE
+        return interrupted_stop("", again, task_id=task.id)
+    for side in sides.values():
+        if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+            return agent_refused_stop(side.run)
     if task_changed(workspace, request):
         text = f"{task.id} was edited while it was reviewed: its change is reviewed again"
         warn(engine.ui, text, task.id)
         return None
-    return _save(engine, action, request, result)
-
-
-async def _run(engine: Engine, contexts: Contexts, request: ChangeReviewRequest) -> MergedReview | Stop:
-    task_id = request.task.id
-    work = run_reviewers(contexts, request, engine.force_stop)
-    sides = await engine.run_agent("stopping both reviews of", task_id, work)
-    if sides is None:
-        is_by_hand = task_id == engine.scope.review
-        again = task_command("review run", task_id) if is_by_hand else EXECUTE
-        return interrupted_stop("", again, task_id=task_id)
-    for side in sides.values():
-        if side.run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return agent_refused_stop(side.run)
-    return merge_sides(sides)
+    spec, code = sides[Source.SPEC], sides[Source.CODE]
+    merged = merge(spec.result, code.result).with_runs(spec.run.id, code.run.id)
+    return _save(engine, action, request, merged)
 
 
 def _save(
@@ -82,3 +75,31 @@ def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
         return Stop(StopReason.COMPLETED, f"the reviews of {task.id} approved it", task_id=task.id)
     steps = (task_command("review show", task.id), task_command("resume", task.id, " -m TEXT"))
     return Stop(StopReason.FAILED, f"the reviews of {task.id} did not approve it", steps, task.id)
+
+
+async def review_parent(engine: Engine, action: ReviewParent, state: PlanState) -> Stop | None:
+    """Run the review; a second try in a call tells the reviewer why the first gave no verdict."""
+    parent = action.task
+    context = engine.contexts.of(require_reviewer(engine.workspace))
+    await engine.require_consent(context, as_reviewer=True)
+    work = _review(engine, context, parent, state)
+    try:
+        run = await engine.run_agent("stopping the review of", parent.id, work)
+    except StaleReviewError as error:
+        warn(engine.ui, error.message, parent.id)
+        return None
+    if run is None:
+        return interrupted_stop(f"before {parent.id} was reviewed")
+    if run.parent_review_passed is None:
+        engine.scope = replace(engine.scope, tried=(*engine.scope.tried, parent.id))
+    elif parent.id == engine.scope.review:
+        engine.scope = replace(engine.scope, is_reviewed=True)
+    return engine.stop_after_run(run)
+
+
+async def _review(engine: Engine, context: RunContext, parent: Task, state: PlanState) -> Run:
+    workspace, tries = engine.workspace, state.history(parent.id).reviews
+    fault = tries[-1].error if parent.id in engine.scope.tried and tries else None
+    top = None if context.agent.abilities.read_only else str(workspace.repo.top)
+    request = await run_in_thread(lambda: order_review(workspace, state, parent, fault=fault, top=top))
+    return await run_review(context, request, engine.force_stop)
